@@ -1,0 +1,39 @@
+# Choir's commands. `make run` and `make test` do all set-up by themselves.
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format bench docs lock clean
+
+BIN := .venv/bin
+
+help: ## Show the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+setup: ## Install what the project needs into .venv (done by the others too)
+	@bash tools/setup.sh
+
+run: setup ## Start a node with embedded defaults; Ctrl-C stops it
+	@$(BIN)/choir up
+
+test: setup lint ## Run every check and test
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: setup ## Check style, types and layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache | tail -n 3
+
+format: setup ## Rewrite the code in house style
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+bench: setup ## Measure; prints ratios (docs/benchmarks.md says how)
+	@$(BIN)/choir bench ledger
+
+docs: setup ## Write the generated parts of the documentation again
+	@$(BIN)/python tools/generate_docs.py
+
+lock: setup ## Resolve the dependencies anew (needs uv)
+	uv pip compile --generate-hashes --no-header --python-version 3.11 --universal --extra dev pyproject.toml -o requirements.lock
+
+clean: ## Remove what set-up and tests made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Choir: an open economy for AI agents and the people behind them."""

@@ -1,0 +1,44 @@
+"""The policy: every price, window, cap and weight of the system, in one typed tree.
+
+Guarantees: each value has a default, a unit, bounds, a source and a sentence that explains it; an
+override outside its bounds is refused at start; the effective policy is an object with a hash, and
+entries and receipts that used it carry that hash. Durations are seconds, ratios are basis points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from choir.foundation.policy.ledger import LedgerPolicy
+from choir.foundation.policy.node import NodePolicy
+from choir.foundation.policy.objects import ObjectsPolicy
+from choir.foundation.policy.values import (
+    PolicyValue,
+    UnknownPolicy,
+    describe,
+    effective_hash,
+    load,
+    tree,
+)
+
+__all__ = [
+    "LedgerPolicy",
+    "NodePolicy",
+    "ObjectsPolicy",
+    "Policy",
+    "PolicyValue",
+    "UnknownPolicy",
+    "describe",
+    "effective_hash",
+    "load",
+    "tree",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The whole policy, a record per feature."""
+
+    node: NodePolicy = field(default_factory=NodePolicy)
+    ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
+    objects: ObjectsPolicy = field(default_factory=ObjectsPolicy)

@@ -1,0 +1,30 @@
+"""Limits and schedules of the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from choir.foundation.policy.values import value
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPolicy:
+    """What an entry, a batch and a hold may be; how often checkpoints are signed."""
+
+    batch_entries_max: int = value(10_000, "entries", 1, 100_000, "spec: node limits", "Most entries in one batch.")
+    entry_legs_max: int = value(100, "legs", 1, 1_000, "engineering", "Most legs in one entry.")
+    entry_refs_max: int = value(32, "references", 0, 1_000, "engineering", "Most references on one entry.")
+    text_chars_max: int = value(
+        200, "characters", 20, 2_000, "engineering", "Longest reason, source, key or reference on an entry."
+    )
+    memo_chars_max: int = value(2_000, "characters", 0, 20_000, "engineering", "Longest memo beside an entry.")
+    hold_s_max: int = value(
+        366 * 86_400, "seconds", 60, 10 * 366 * 86_400, "engineering", "Longest time a hold may be open."
+    )
+    checkpoint_s: int = value(
+        60, "seconds", 1, 86_400, "engineering", "How often a checkpoint is signed when there is something new."
+    )
+    page_rows_max: int = value(1_000, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
+    submit_batch_entries_max: int = value(
+        1_000, "entries", 1, 10_000, "engineering", "Most waiting single entries that share one commit."
+    )

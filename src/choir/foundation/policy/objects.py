@@ -1,0 +1,29 @@
+"""Limits of the object store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from choir.foundation.policy.values import value
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsPolicy:
+    """How large objects may be, in which pieces they are kept, and when they are collected."""
+
+    blob_bytes_max: int = value(1_000_000_000, "bytes", 1_000, 100_000_000_000, "spec: node limits", "Largest blob.")
+    atom_bytes_max: int = value(
+        1_000_000, "bytes", 1_000, 32_000_000, "engineering", "Largest object in canonical JSON form."
+    )
+    chunk_bytes: int = value(
+        262_144, "bytes", 4_096, 8_388_608, "engineering", "Size of the pieces that a blob is kept and streamed in."
+    )
+    owner_quota_bytes: int = value(
+        5_000_000_000, "bytes", 0, 10**15, "engineering", "How much one owner may keep in the store."
+    )
+    unreferenced_s: int = value(
+        86_400, "seconds", 0, 365 * 86_400, "engineering", "How long an object that nothing points to is kept."
+    )
+    collect_objects_max: int = value(
+        500, "objects", 1, 100_000, "engineering", "Most objects removed by one round of collection."
+    )

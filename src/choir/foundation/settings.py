@@ -1,0 +1,195 @@
+"""Settings of this machine: where data is, what to listen on, which database.
+
+Guarantees: a flag wins over the environment, the environment over `choir.toml`, the file over the
+default; every value knows where it came from, so `choir config show` can say so; secrets are never
+shown. Prices, windows and caps are not here: they are policy.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from choir.foundation.errors import Invalid
+
+_ENVIRONMENT_PREFIX = "CHOIR_"
+_FILE_NAME = "choir.toml"
+
+
+def _setting(default: str, doc: str, *, secret: bool = False) -> Any:
+    return field(default=default, metadata={"doc": doc, "secret": secret})
+
+
+@dataclass(frozen=True, slots=True)
+class RawSettings:
+    """All settings as text, with their documentation. Names are the same in flags, environment and file."""
+
+    home: str = _setting("", "Folder for all data. Default: ~/.local/share/choir; for root: /var/lib/choir.")
+    bind: str = _setting("127.0.0.1:8420", "Address and port to listen on.")
+    public_url: str = _setting("http://localhost:8420", "The address that browsers and other nodes use.")
+    database_url: str = _setting(
+        "", "Your own PostgreSQL for the application role; empty: the embedded one.", secret=True
+    )
+    database_owner_url: str = _setting("", "The same database for the owner role, which migrates.", secret=True)
+    node: str = _setting("", "The node that the CLI and the SDK talk to. Default: the address of `bind`.")
+    token: str = _setting("", "Credential for the node. Default: the operator token in the home folder.", secret=True)
+    node_key: str = _setting("", "The node's secret key, 64 hex digits.", secret=True)
+    node_key_file: str = _setting("", "File with the node's secret key. Default: node.key in the home folder.")
+    node_key_command: str = _setting("", "Command that prints the node's secret key, for a vault or KMS.")
+    processes: str = _setting("1", "How many server processes share the socket.")
+    mode: str = _setting("dev", "dev or production; fixed when the database is made.")
+    log_format: str = _setting("auto", "json, text, or auto (text on a terminal).")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSource:
+    """One value and where it came from."""
+
+    name: str
+    shown: str  # secrets are masked
+    origin: str  # "flag", "environment CHOIR_HOME", "/etc/choir.toml", "default"
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The checked settings that the node is built from."""
+
+    home: Path
+    host: str
+    port: int
+    public_url: str
+    database_url: str
+    database_owner_url: str
+    node: str
+    token: str
+    node_key: str
+    node_key_file: Path
+    node_key_command: str
+    processes: int
+    mode: str
+    log_format: str
+    policy_overrides: Mapping[str, str]  # dotted policy names from CHOIR_POLICY__… and [policy]
+    sources: tuple[SettingSource, ...]
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the node brings its own PostgreSQL."""
+        return not self.database_url
+
+
+def load_settings(
+    flags: Mapping[str, str | None] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Read the settings of this process."""
+    env = os.environ if environment is None else environment
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    home = _home(given, env)
+    file_values, file_policy, file_path = _read_file(home)
+    values: dict[str, str] = {}
+    sources: list[SettingSource] = []
+    for item in fields(RawSettings):
+        value, origin = _pick(item.name, item.default, given, env, file_values, file_path)
+        if item.name == "home":
+            value = str(home)
+        values[item.name] = value
+        shown = ("(set)" if value else "(not set)") if item.metadata["secret"] else value
+        sources.append(SettingSource(item.name, shown, origin, item.metadata["doc"]))
+    overrides = _flatten(file_policy) | _policy_environment(env)
+    return _checked(RawSettings(**values), home, overrides, tuple(sources))
+
+
+def _home(given: Mapping[str, str], env: Mapping[str, str]) -> Path:
+    chosen = given.get("home") or env.get("CHOIR_HOME")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/choir")
+    data = env.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(data).expanduser() / "choir"
+
+
+def _read_file(home: Path) -> tuple[dict[str, str], dict[str, Any], str]:
+    path = home / _FILE_NAME
+    try:
+        data = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}, {}, ""
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Invalid(what=str(path), why=f"it is not TOML: {error}") from None
+    policy = data.pop("policy", {})
+    known = {item.name for item in fields(RawSettings)}
+    for name in data:
+        if name not in known:
+            raise Invalid(what=str(path), why=f"there is no setting '{name}'")
+    return {name: str(value) for name, value in data.items()}, policy, str(path)
+
+
+def _pick(
+    name: str, default: Any, given: Mapping[str, str], env: Mapping[str, str], file_values: Mapping[str, str], path: str
+) -> tuple[str, str]:
+    variable = _ENVIRONMENT_PREFIX + name.upper()
+    if name in given:
+        return given[name], "flag"
+    if variable in env:
+        return env[variable], f"environment {variable}"
+    if name in file_values:
+        return file_values[name], path
+    return str(default), "default"
+
+
+def _policy_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """CHOIR_POLICY__LEDGER__BATCH_ENTRIES_MAX=5 overrides ledger.batch_entries_max."""
+    prefix = "CHOIR_POLICY__"
+    return {
+        name.removeprefix(prefix).lower().replace("__", "."): value
+        for name, value in env.items()
+        if name.startswith(prefix)
+    }
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = str(value)
+    return flat
+
+
+def _checked(
+    raw: RawSettings, home: Path, overrides: Mapping[str, str], sources: tuple[SettingSource, ...]
+) -> Settings:
+    host, _, port = raw.bind.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise Invalid(what="setting 'bind'", why="write it like 127.0.0.1:8420")
+    if not raw.processes.isdecimal() or not 1 <= int(raw.processes) <= 64:
+        raise Invalid(what="setting 'processes'", why="it must be a number from 1 to 64")
+    if raw.mode not in ("dev", "production"):
+        raise Invalid(what="setting 'mode'", why="it must be dev or production")
+    if raw.log_format not in ("auto", "json", "text"):
+        raise Invalid(what="setting 'log_format'", why="it must be json, text or auto")
+    return Settings(
+        home=home,
+        host=host.strip("[]"),
+        port=int(port),
+        public_url=raw.public_url.rstrip("/"),
+        database_url=raw.database_url,
+        database_owner_url=raw.database_owner_url,
+        node=(raw.node or f"http://{'localhost' if host in ('0.0.0.0', '[::]') else host}:{port}").rstrip("/"),  # noqa: S104
+        token=raw.token,
+        node_key=raw.node_key,
+        node_key_file=Path(raw.node_key_file) if raw.node_key_file else home / "node.key",
+        node_key_command=raw.node_key_command,
+        processes=int(raw.processes),
+        mode=raw.mode,
+        log_format=raw.log_format,
+        policy_overrides=dict(overrides),
+        sources=sources,
+    )
