@@ -1,0 +1,90 @@
+"""The bytes behind every proof: an entry's content, its hash in the chain, its Merkle leaf.
+
+    content = SHA-256(JCS(entry without seq, id, at, prev, hash))
+    hash    = SHA-256("choir-entry-v1" ‖ prev ‖ u64 seq ‖ u64 at_us ‖ id ‖ content)
+    leaf    = SHA-256(0x00 ‖ the same preimage)
+
+Guarantees: these functions are the only place that knows the layout; an independent implementation
+of it is `auditor/choir_verify.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from json.encoder import encode_basestring as _quote
+from uuid import UUID
+
+from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_bytes
+from choir.ledger.model import HOLD_CAPTURE, Draft, HoldTerms, HoldUse, Leg
+
+ZERO_HASH = bytes(32)
+_ENTRY_DOMAIN = b"choir-entry-v1"
+_ACT_DOMAIN = b"choir-account-v1"
+_NUMBERS = struct.Struct(">QQ")
+# Account names and ids are made of characters that JSON does not escape.
+_LEG = '{"amount":"%d","from":"%s","to":"%s"}'
+_LEG_REST = '{"amount":"%d","from":"%s","rest":true,"to":"%s"}'
+
+
+def content_text(draft: Draft, legs: tuple[Leg, ...]) -> str:
+    """The hashed part of an entry in canonical form; absent fields are left out, amounts are strings.
+
+    Written out field by field in the order of RFC 8785, which is several times faster than the
+    general encoder; a property test holds the two together.
+    """
+    parts = [f'"corrects":"{draft.corrects}",'] if draft.corrects is not None else []
+    if draft.hold is not None:
+        parts.append(f'"hold":{_hold_text(draft.kind, draft.hold)},')
+    legs_text = ",".join(
+        [
+            _LEG_REST % (leg.amount, leg.from_, leg.to) if leg.rest else _LEG % (leg.amount, leg.from_, leg.to)
+            for leg in legs
+        ]
+    )
+    parts.append(f'"key":{_quote(draft.key)},"kind":{_quote(draft.kind)},"legs":[{legs_text}],')
+    if draft.memo is not None:
+        parts.append(f'"memo":"{memo_commitment(draft.memo_salt, draft.memo)}",')
+    if draft.policy is not None:
+        parts.append(f'"policy":"{draft.policy}",')
+    parts.append(f'"reason":{_quote(draft.reason)},')
+    if draft.receipt is not None:
+        parts.append(f'"receipt":"{draft.receipt}",')
+    if draft.refs:
+        parts.append(f'"refs":[{",".join(map(_quote, draft.refs))}],')
+    return f'{{{"".join(parts)}"source":{_quote(draft.source)}}}'
+
+
+def content_digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def memo_commitment(salt: bytes, memo: str) -> ObjectHash:
+    """What stands for a memo in the journal; without the salt it says nothing about the memo."""
+    return bytes_hash(salt + memo.encode())
+
+
+def entry_preimage(prev: bytes, seq: int, at_us: int, id_bytes: bytes, content: bytes) -> bytes:
+    return b"".join((_ENTRY_DOMAIN, prev, _NUMBERS.pack(seq, at_us), id_bytes, content))
+
+
+def entry_hash(prev: bytes, seq: int, at_us: int, id_: UUID, content: bytes) -> bytes:
+    return hashlib.sha256(entry_preimage(prev, seq, at_us, id_.bytes, content)).digest()
+
+
+def leaf_hash(prev: bytes, seq: int, at_us: int, id_: UUID, content: bytes) -> bytes:
+    return hashlib.sha256(b"\0" + entry_preimage(prev, seq, at_us, id_.bytes, content)).digest()
+
+
+def act_hash(prev: bytes, n: int, at_us: int, act: dict[str, str]) -> bytes:
+    """The hash of an account act (opening, freezing, closing) in the chain of acts."""
+    content = hashlib.sha256(canonical_bytes(act)).digest()
+    return hashlib.sha256(b"".join((_ACT_DOMAIN, prev, _NUMBERS.pack(n, at_us), content))).digest()
+
+
+def _hold_text(kind: str, hold: HoldTerms | HoldUse) -> str:
+    if isinstance(hold, HoldTerms):
+        return f'{{"captures":{hold.captures},"expires_us":{hold.expires_us},"id":"{hold.id}"}}'
+    if kind == HOLD_CAPTURE:
+        return f'{{"final":{"true" if hold.final else "false"},"id":"{hold.id}"}}'
+    return f'{{"id":"{hold.id}"}}'

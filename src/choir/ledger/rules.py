@@ -1,0 +1,513 @@
+"""Which entries the ledger accepts: pure functions, data in, data out.
+
+`prepare` checks everything about a draft that needs no database, and hashes it. `decide` is given
+what the database knew under the head lock and says, for each draft in order, accepted or refused,
+with the rows to write. It does no I/O and its work is bounded by the size of the batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+from uuid import UUID
+
+from choir.foundation.canonical import parse_object_hash
+from choir.foundation.clock import MICROSECONDS, format_time
+from choir.foundation.errors import Refusal
+from choir.foundation.ids import uuid7
+from choir.foundation.money import AMOUNT_MAX, Asset, checked_amount
+from choir.foundation.policy import LedgerPolicy
+from choir.ledger import hashing
+from choir.ledger.model import (
+    HOLD_CAPTURE,
+    HOLD_EXPIRE,
+    HOLD_KINDS,
+    HOLD_PLACE,
+    HOLD_RELEASE,
+    AccountClosed,
+    AccountFrozen,
+    AccountName,
+    AssetMismatch,
+    BadEntry,
+    BalanceOutOfRange,
+    ConflictingKey,
+    Draft,
+    Head,
+    HoldClosed,
+    HoldExpired,
+    HoldNotExpired,
+    HoldTerms,
+    HoldUse,
+    InsufficientFunds,
+    Leg,
+    LinkedRefused,
+    Posted,
+    UnknownAccount,
+    UnknownEntry,
+    UnknownHold,
+    account_name,
+    entry_id,
+    hold_account,
+    hold_id,
+)
+
+Outcome = Posted | Refusal
+_COUNTER = struct.Struct(">H")
+_HOLD_CAPTURES_MAX = 2**31 - 1  # the column's width
+
+
+class Prepared(NamedTuple):
+    """A draft that is valid in itself. The content is empty where a hold's rest completes it later."""
+
+    draft: Draft
+    content: str
+    digest: bytes
+
+
+@dataclass(slots=True)
+class AccountState:
+    """An account as the round sees it; `balance` moves while the round decides."""
+
+    id: int
+    name: AccountName
+    state: str
+    balance: int
+
+
+@dataclass(slots=True)
+class HoldState:
+    """A hold as the round sees it."""
+
+    id: UUID
+    account: str
+    payer: str
+    expires_us: int
+    captures_max: int
+    captures: int
+    closed_seq: int | None = None
+    placed_seq: int = 0
+    changed: bool = False
+
+
+class KnownEntry(NamedTuple):
+    """An entry that already has one of the keys."""
+
+    posted: Posted
+    content: str
+    memo_salt: bytes | None
+
+
+@dataclass(slots=True)
+class View:
+    """What the database knew, read under the head lock."""
+
+    head: Head
+    accounts: dict[str, AccountState]
+    holds: dict[UUID, HoldState]
+    known: dict[tuple[str, str], KnownEntry]
+    known_ids: frozenset[UUID]  # of the entries that drafts say they correct
+    new_account_ids: list[int]  # reserved for the holds that this round places
+
+
+EntryRow = tuple[int, bytes, int, str, str, str, bytes]  # seq, id, at_us, source, key, content, hash
+PostingRow = tuple[int, int, int, int, int]  # account, seq, leg, delta, balance
+
+
+@dataclass(slots=True)
+class Decision:
+    """What to answer and what to write."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    entries: list[EntryRow] = field(default_factory=list)
+    postings: list[PostingRow] = field(default_factory=list)
+    memos: list[tuple[int, bytes, str]] = field(default_factory=list)
+    new_accounts: list[AccountState] = field(default_factory=list)
+    new_holds: list[HoldState] = field(default_factory=list)
+    changed_holds: list[HoldState] = field(default_factory=list)
+    head_hash: bytes = b""
+    at_us: int = 0
+
+
+def prepare(draft: Draft, policy: LedgerPolicy) -> Prepared:
+    """Check a draft and give it its canonical form, or refuse it."""
+    _check_texts(draft, policy)
+    if len(draft.legs) > policy.entry_legs_max:
+        raise BadEntry(why=f"it has {len(draft.legs)} legs; the limit is {policy.entry_legs_max}")
+    if not draft.legs and draft.kind not in (HOLD_RELEASE, HOLD_EXPIRE):
+        raise BadEntry(why="it has no legs")
+    for leg in draft.legs:
+        _check_leg(leg, draft.kind)
+    if draft.kind in HOLD_KINDS or draft.hold is not None:
+        _check_hold(draft)
+    if isinstance(draft.hold, HoldUse) and (draft.kind != HOLD_CAPTURE or draft.hold.final):
+        return Prepared(draft, "", b"")  # what remains is known only under the lock
+    return _complete(draft, draft.legs)
+
+
+def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
+    """Accept or refuse each draft in order; a group stands or falls together."""
+    round_ = _Round(view, now_us, random)
+    for group in groups:
+        round_.add(group)
+    round_.finish()
+    return round_.decision
+
+
+class _Round:
+    """One pass over a batch. Every change is noted, so that a refused group leaves no trace."""
+
+    def __init__(self, view: View, now_us: int, random: bytes) -> None:
+        self.view = view
+        self.random = random
+        self.at_us = max(now_us, view.head.at_us)
+        self.id_prefix = uuid7(self.at_us, 0, bytes(6)).bytes[:8]  # time and version; order and chance follow
+        self.seq = view.head.seq
+        self.prev = view.head.hash
+        self.decision = Decision(at_us=self.at_us)
+        self.touched: list[AccountState] = []  # beside each posting, the account it moved
+        self.hold_log: list[tuple[UUID, HoldState | None]] = []  # what a hold was before each change
+
+    def add(self, group: Sequence[Prepared | Refusal]) -> None:
+        if len(group) == 1:
+            self.decision.outcomes.append(self._one(group[0]))
+        else:
+            self.decision.outcomes.extend(self._linked(group))
+
+    def finish(self) -> None:
+        self.decision.head_hash = self.prev
+        new = {hold.id for hold in self.decision.new_holds}
+        self.decision.new_holds = [self.view.holds[id_] for id_ in new]
+        self.decision.changed_holds = [hold for hold in self.view.holds.values() if hold.changed and hold.id not in new]
+
+    def _one(self, item: Prepared | Refusal) -> Outcome:
+        if isinstance(item, Refusal):
+            return item
+        mark = self._mark()
+        try:
+            return self._accept(item)
+        except Refusal as refusal:
+            self._undo(mark)
+            return refusal
+
+    def _linked(self, group: Sequence[Prepared | Refusal]) -> list[Outcome]:
+        mark = self._mark()
+        outcomes: list[Outcome] = []
+        for item in group:
+            try:
+                if isinstance(item, Refusal):
+                    raise item
+                outcomes.append(self._accept(item))
+            except Refusal as refusal:
+                return self._refuse_all(group, len(outcomes), refusal, mark)
+        again = sum(1 for outcome in outcomes if isinstance(outcome, Posted) and outcome.again)
+        if again not in (0, len(group)):
+            # Some were accepted before, outside this group: they can no longer fall with the others.
+            first = next(i for i, outcome in enumerate(outcomes) if isinstance(outcome, Posted) and outcome.again)
+            item = group[first]
+            assert isinstance(item, Prepared)
+            conflict = ConflictingKey(key=item.draft.key, source=item.draft.source)
+            return self._refuse_all(group, first, conflict, mark)
+        return outcomes
+
+    def _refuse_all(self, group: Sequence[Prepared | Refusal], at: int, refusal: Refusal, mark: _Mark) -> list[Outcome]:
+        self._undo(mark)
+        return [refusal if index == at else LinkedRefused() for index in range(len(group))]
+
+    def _accept(self, item: Prepared) -> Posted:
+        draft = item.draft
+        known = self.view.known.get((draft.source, draft.key))
+        if known is not None:
+            if not _same_request(known, item):
+                raise ConflictingKey(key=draft.key, source=draft.source)
+            return known.posted._replace(again=True)
+        if draft.corrects is not None and draft.corrects not in self.view.known_ids:
+            raise UnknownEntry(entry=entry_id(draft.corrects))
+        if draft.hold is not None:
+            item = self._use_hold(item)
+        self._move(item.draft)
+        return self._append(item)
+
+    def _move(self, draft: Draft) -> None:
+        """Apply the legs; the balances must be right when the whole entry is applied."""
+        accounts = self.view.accounts
+        postings = self.decision.postings
+        seq = self.seq + 1
+        side = 0
+        for leg in draft.legs:
+            payer, payee = accounts.get(leg.from_), accounts.get(leg.to)
+            if payer is None or payee is None:
+                raise UnknownAccount(account=leg.from_ if payer is None else leg.to)
+            if payer.state != "open" or payee.state != "open":
+                _check_open(payer, payee, leg)
+            amount = leg.amount
+            payer.balance -= amount
+            payee.balance += amount
+            postings.append((payer.id, seq, side, -amount, payer.balance))
+            postings.append((payee.id, seq, side + 1, amount, payee.balance))
+            self.touched += (payer, payee)
+            side += 2
+        for leg in draft.legs:
+            payer, payee = accounts[leg.from_], accounts[leg.to]
+            if payer.balance < 0:
+                _check_overdraft(payer, draft)
+            if payee.balance > AMOUNT_MAX or payer.balance < -AMOUNT_MAX:
+                raise BalanceOutOfRange(account=payee.name.text if payee.balance > AMOUNT_MAX else payer.name.text)
+
+    def _append(self, item: Prepared) -> Posted:
+        draft = item.draft
+        self.seq = seq = self.seq + 1
+        offset = (seq - self.view.head.seq - 1) * 6
+        id_bytes = self.id_prefix + _COUNTER.pack(0x8000 | (seq & 0x3FFF)) + self.random[offset : offset + 6]
+        at_us = self.at_us
+        preimage = hashing.entry_preimage(self.prev, seq, at_us, id_bytes, item.digest)
+        self.prev = hash_ = hashlib.sha256(preimage).digest()
+        self.decision.entries.append((seq, id_bytes, at_us, draft.source, draft.key, item.content, hash_))
+        salt = None
+        if draft.memo is not None:
+            salt = draft.memo_salt
+            self.decision.memos.append((seq, salt, draft.memo))
+        posted = Posted(seq, id_bytes, at_us, hash_)
+        self.view.known[draft.source, draft.key] = KnownEntry(posted, item.content, salt)
+        return posted
+
+    def _use_hold(self, item: Prepared) -> Prepared:
+        """Open the hold's account, or complete the legs with what remains."""
+        draft = item.draft
+        if isinstance(draft.hold, HoldTerms):
+            self._place_hold(draft, draft.hold)
+            return item
+        assert draft.hold is not None
+        hold = self.view.holds.get(draft.hold.id)
+        if hold is None:
+            raise UnknownHold(hold=hold_id(draft.hold.id))
+        legs = self._hold_legs(draft, draft.hold, hold)
+        changed = replace(
+            hold,
+            captures=hold.captures + (draft.kind == HOLD_CAPTURE),
+            closed_seq=self.seq + 1 if _taken(legs) == self._remaining(hold) else None,
+            changed=True,
+        )
+        self._set_hold(changed, hold)
+        return item if item.content else _complete(draft, legs)
+
+    def _set_hold(self, hold: HoldState, before: HoldState | None) -> None:
+        self.view.holds[hold.id] = hold
+        self.hold_log.append((hold.id, before))
+
+    def _remaining(self, hold: HoldState) -> int:
+        return self.view.accounts[hold.account].balance
+
+    def _hold_legs(self, draft: Draft, use: HoldUse, hold: HoldState) -> tuple[Leg, ...]:
+        remaining = self._remaining(hold)
+        if remaining == 0:
+            raise HoldClosed(hold=hold_id(hold.id))
+        if draft.kind == HOLD_EXPIRE and self.at_us < hold.expires_us:
+            raise HoldNotExpired(hold=hold_id(hold.id), expires_at=format_time(hold.expires_us))
+        if draft.kind != HOLD_CAPTURE:
+            return (Leg(hold.account, hold.payer, remaining, rest=True),)
+        if self.at_us >= hold.expires_us:
+            raise HoldExpired(hold=hold_id(hold.id), expired_at=format_time(hold.expires_us))
+        _check_capture(draft, hold, remaining)
+        rest = remaining - _taken(draft.legs)
+        last = hold.captures + 1 == hold.captures_max
+        if last and not use.final and rest:
+            raise BadEntry(why=f"this is the last of {hold.captures_max} captures, so it must be final")
+        if use.final and rest:
+            return (*draft.legs, Leg(hold.account, hold.payer, rest, rest=True))
+        return draft.legs
+
+    def _place_hold(self, draft: Draft, terms: HoldTerms) -> None:
+        leg = draft.legs[0]
+        if terms.id in self.view.holds:
+            raise BadEntry(why=f"the hold {hold_id(terms.id)} exists already")
+        if terms.expires_us <= self.at_us:
+            raise BadEntry(why="a hold must expire in the future")
+        account = AccountState(self.view.new_account_ids.pop(), account_name(leg.to), "open", 0)
+        self.view.accounts[leg.to] = account
+        hold = HoldState(terms.id, leg.to, leg.from_, terms.expires_us, terms.captures, 0, placed_seq=self.seq + 1)
+        self._set_hold(hold, None)
+        self.decision.new_accounts.append(account)
+        self.decision.new_holds.append(hold)
+
+    def _mark(self) -> _Mark:
+        decision = self.decision
+        return (
+            self.seq,
+            self.prev,
+            len(self.touched),
+            len(self.hold_log),
+            len(decision.memos),
+            len(decision.new_holds),
+        )
+
+    def _undo(self, mark: _Mark) -> None:
+        """Put everything back to where it was at the mark."""
+        seq, prev, postings, holds, memos, new_holds = mark
+        decision = self.decision
+        for account, row in zip(self.touched[postings:], decision.postings[postings:], strict=True):
+            account.balance -= row[3]
+        for hold, before in reversed(self.hold_log[holds:]):
+            if before is None:
+                del self.view.holds[hold]
+            else:
+                self.view.holds[hold] = before
+        for account in decision.new_accounts[new_holds:]:
+            del self.view.accounts[account.name.text]
+            self.view.new_account_ids.append(account.id)
+        entries = seq - self.view.head.seq
+        for row_ in decision.entries[entries:]:
+            del self.view.known[(row_[3], row_[4])]
+        del decision.postings[postings:], self.touched[postings:], self.hold_log[holds:]
+        del decision.entries[entries:], decision.memos[memos:]
+        del decision.new_holds[new_holds:], decision.new_accounts[new_holds:]
+        self.seq, self.prev = seq, prev
+
+
+_Mark = tuple[int, bytes, int, int, int, int]  # seq, prev, postings, hold changes, memos, new holds
+
+
+def _complete(draft: Draft, legs: tuple[Leg, ...]) -> Prepared:
+    content = hashing.content_text(draft, legs)
+    done = draft if legs is draft.legs else replace(draft, legs=legs)
+    return Prepared(done, content, hashing.content_digest(content))
+
+
+def _same_request(known: KnownEntry, item: Prepared) -> bool:
+    """Whether an accepted entry is what this draft asks for.
+
+    Bytes decide, with two exceptions that the ledger itself adds after the request: what remained
+    in a hold, and the random salt of a memo.
+    """
+    if known.content == item.content:
+        return True
+    if item.content and item.draft.memo is None:
+        return False
+    stored = json.loads(known.content)
+    asked = json.loads(hashing.content_text(item.draft, item.draft.legs))
+    if isinstance(item.draft.hold, HoldUse):
+        stored["legs"] = [leg for leg in stored["legs"] if not leg.get("rest")]
+    memo = stored.pop("memo", None)
+    asked.pop("memo", None)
+    if (memo is None) != (item.draft.memo is None):
+        return False
+    if memo is not None and known.memo_salt is not None:  # an erased memo can no longer be compared
+        assert item.draft.memo is not None
+        if hashing.memo_commitment(known.memo_salt, item.draft.memo) != memo:
+            return False
+    return bool(stored == asked)
+
+
+def _check_texts(draft: Draft, policy: LedgerPolicy) -> None:
+    limit = policy.text_chars_max
+    for name, text in (
+        ("kind", draft.kind),
+        ("reason", draft.reason),
+        ("source", draft.source),
+        ("key", draft.key),
+    ):
+        _check_text(name, text, limit)
+    if draft.refs:
+        if len(draft.refs) > policy.entry_refs_max:
+            raise BadEntry(why=f"it has {len(draft.refs)} references; the limit is {policy.entry_refs_max}")
+        for ref in draft.refs:
+            _check_text("reference", ref, limit)
+    if draft.receipt is not None:
+        parse_object_hash(draft.receipt)
+    if draft.policy is not None:
+        parse_object_hash(draft.policy)
+    if draft.memo is not None:
+        _check_text("memo", draft.memo, policy.memo_chars_max)
+
+
+def _check_text(name: str, text: str, limit: int) -> None:
+    if not isinstance(text, str) or not 0 < len(text) <= limit:
+        raise BadEntry(why=f"its {name} must be a text of 1 to {limit} characters")
+    if text.isascii():
+        if "\0" not in text:
+            return
+    else:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise BadEntry(why=f"its {name} is not valid Unicode") from None
+    if "\0" in text:
+        raise BadEntry(why=f"its {name} has a zero character")
+
+
+def _check_leg(leg: Leg, kind: str) -> None:
+    payer, payee = account_name(leg.from_), account_name(leg.to)
+    checked_amount(leg.amount)
+    if payer.asset is not payee.asset:
+        raise AssetMismatch(
+            from_account=leg.from_, from_asset=payer.asset.name, to_account=leg.to, to_asset=payee.asset.name
+        )
+    if leg.from_ == leg.to:
+        raise BadEntry(why="a leg goes from an account to itself")
+    if kind not in HOLD_KINDS and (payer.owner_kind == "hold" or payee.owner_kind == "hold"):
+        raise BadEntry(why="money in a hold moves only by capture, release or expiry")
+    if leg.rest:
+        raise BadEntry(why="only the ledger itself adds what remains in a hold")
+
+
+def _check_hold(draft: Draft) -> None:
+    if draft.kind == HOLD_PLACE:
+        if not isinstance(draft.hold, HoldTerms) or len(draft.legs) != 1:
+            raise BadEntry(why="placing a hold takes its terms and one leg")
+        leg = draft.legs[0]
+        if leg.to != hold_account(draft.hold.id, account_name(leg.from_).asset):
+            raise BadEntry(why="the leg of a hold must go to the hold's own account")
+        if account_name(leg.from_).is_hold:
+            raise BadEntry(why="a hold cannot be placed on a hold")
+        if not 1 <= draft.hold.captures <= _HOLD_CAPTURES_MAX:
+            raise BadEntry(why="a hold must allow at least one capture")
+    elif draft.kind in HOLD_KINDS:
+        if not isinstance(draft.hold, HoldUse):
+            raise BadEntry(why="it does not say which hold it uses")
+        if draft.kind != HOLD_CAPTURE and draft.legs:
+            raise BadEntry(why="the legs of a release are what remains; none can be given")
+    else:
+        raise BadEntry(why=f"an entry of kind {draft.kind} cannot have hold terms")
+
+
+def check_hold_length(terms: HoldTerms, now_us: int, policy: LedgerPolicy) -> None:
+    """A hold cannot outlive the policy's limit."""
+    if terms.expires_us > now_us + policy.hold_s_max * MICROSECONDS:
+        raise BadEntry(why=f"a hold may be open for at most {policy.hold_s_max} seconds")
+
+
+def _check_capture(draft: Draft, hold: HoldState, remaining: int) -> None:
+    for leg in draft.legs:
+        if leg.from_ != hold.account:
+            raise BadEntry(why="every leg of a capture comes from the hold's account")
+        if account_name(leg.to).is_hold:
+            raise BadEntry(why="a capture cannot go to a hold")
+    taken = _taken(draft.legs)
+    if taken > remaining:
+        asset: Asset = account_name(hold.account).asset
+        raise InsufficientFunds(account=hold.account, asset=asset.name, asked=str(taken), available=str(remaining))
+
+
+def _taken(legs: tuple[Leg, ...]) -> int:
+    return sum(leg.amount for leg in legs)
+
+
+def _check_open(payer: AccountState, payee: AccountState, leg: Leg) -> None:
+    for account in (payer, payee):
+        if account.state == "closed":
+            raise AccountClosed(account=account.name.text)
+        if account.state == "frozen" and not leg.rest:  # what remains in a hold always finds its way back
+            raise AccountFrozen(account=account.name.text)
+
+
+def _check_overdraft(payer: AccountState, draft: Draft) -> None:
+    if payer.name.may_overdraw:
+        return
+    name = payer.name.text
+    asked = sum(leg.amount for leg in draft.legs if leg.from_ == name)
+    received = sum(leg.amount for leg in draft.legs if leg.to == name)
+    available = payer.balance + asked - received
+    raise InsufficientFunds(account=name, asset=payer.name.asset.name, asked=str(asked), available=str(available))

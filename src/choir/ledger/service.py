@@ -1,0 +1,118 @@
+"""Posting to the journal.
+
+Guarantees: `post` and `post_batch` run inside the caller's transaction, so money, state and outbox
+commit together; the head lock is the last lock they take; a refusal writes nothing. `submit` and
+`submit_batch` are for callers with no other state: they own their commit, share it with whoever else
+is waiting, and repeat themselves when the database went away in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from choir.foundation.clock import Clock, Entropy
+from choir.foundation.errors import Refusal
+from choir.foundation.policy import LedgerPolicy
+from choir.ledger import rules, store
+from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted
+from choir.ledger.rules import Outcome, Prepared
+from choir.storage.database import Connection, Tx
+
+Group = Sequence[Draft]  # drafts that stand or fall together
+PreparedGroup = Sequence[Prepared | Refusal]
+
+
+class Ledger:
+    """Posting entries inside somebody's transaction."""
+
+    def __init__(self, clock: Clock, entropy: Entropy, policy: LedgerPolicy) -> None:
+        self.clock = clock
+        self.entropy = entropy
+        self.policy = policy
+        self._account_ids: dict[str, int] = {}  # of committed accounts only; a name keeps its id for ever
+
+    def post(self, tx: Tx, *drafts: Draft) -> list[Posted]:
+        """Post these entries together, or raise the refusal of the first that cannot be."""
+        return all_posted(self.post_batch(tx, [drafts]))
+
+    def post_batch(self, tx: Tx, groups: Sequence[Group]) -> list[Outcome]:
+        """Post many entries, each group accepted or refused on its own, in order."""
+        prepared = self.prepare_batch(groups)
+        store.lock_head(tx.connection)
+        outcomes = self.round(tx.connection, prepared, committed=False)
+        assert outcomes is not None  # nobody else can move a locked head
+        return outcomes
+
+    def prepare_batch(self, groups: Sequence[Group]) -> list[PreparedGroup]:
+        """Check and hash drafts; this is the work that must not happen under the lock."""
+        entries = sum([len(group) for group in groups])
+        if entries > self.policy.batch_entries_max:
+            raise BatchTooLarge(entries=entries, limit=self.policy.batch_entries_max)
+        return [[self.prepare(draft) for draft in group] for group in groups]
+
+    def prepare(self, draft: Draft) -> Prepared | Refusal:
+        """Check and hash one draft."""
+        try:
+            if isinstance(draft.hold, HoldTerms):
+                rules.check_hold_length(draft.hold, self.clock.now_us(), self.policy)
+            return rules.prepare(draft, self.policy)
+        except Refusal as refusal:
+            return refusal
+
+    def round(self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool) -> list[Outcome] | None:
+        """Read, decide, append. None: the head moved in between and nothing was written.
+
+        `committed` says that nothing on this connection is waiting for a commit, so that account ids
+        read on it can be remembered.
+        """
+        prepared = [item for group in groups for item in group if isinstance(item, Prepared)]
+        if not prepared:
+            return [item for group in groups for item in group if isinstance(item, Refusal)]
+        view = store.read_view(db, self._needs(db, prepared, committed=committed))
+        random = self.entropy.bytes(6 * len(prepared))
+        decision = rules.decide(groups, view, self.clock.now_us(), random)
+        return decision.outcomes if store.append(db, decision, view.head) else None
+
+    def _needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool) -> store.Needs:
+        names: set[str] = set()
+        holds: set[UUID] = set()
+        corrected: set[UUID] = set()
+        placed = 0
+        for item in prepared:
+            draft = item.draft
+            for leg in draft.legs:
+                names.add(leg.from_)
+                names.add(leg.to)
+            if draft.hold is not None:
+                holds.add(draft.hold.id)
+                placed += isinstance(draft.hold, HoldTerms)
+            if draft.corrects is not None:
+                corrected.add(draft.corrects)
+        return store.Needs(
+            sources=[item.draft.source for item in prepared],
+            keys=[item.draft.key for item in prepared],
+            accounts=self._ids(db, names, committed=committed),
+            holds=list(holds),
+            corrected=list(corrected),
+            new_accounts=placed,
+        )
+
+    def _ids(self, db: Connection, names: set[str], *, committed: bool) -> dict[str, int]:
+        remembered = self._account_ids
+        found = {name: remembered[name] for name in names if name in remembered}
+        if len(found) < len(names):
+            missing = store.account_ids(db, [name for name in names if name not in found])
+            if committed:
+                remembered.update(missing)
+            found |= missing
+        return found
+
+
+def all_posted(outcomes: Sequence[Outcome]) -> list[Posted]:
+    """The acceptances of linked entries, or the refusal that kept them all out."""
+    refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
+    for refusal in refusals:
+        if not isinstance(refusal, LinkedRefused):
+            raise refusal
+    return [outcome for outcome in outcomes if isinstance(outcome, Posted)]

@@ -1,0 +1,176 @@
+"""Sharing commits: what is waiting is posted together.
+
+The first caller posts at once, in its own thread; whoever arrives during that commit waits, and one
+of them posts all of them next. There is no timer and no writer thread, so a lone caller waits for
+nothing but its own commit, and throughput grows with load. Several processes may do this on one
+database: the head's row decides who comes first.
+
+Guarantees: an acceptance is returned only after its commit is durable; when the connection breaks
+the batch is sent again with the same keys, so that a caller gets its one effect or an error that
+says the outcome is unknown.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+
+import psycopg
+
+from choir.foundation.errors import ChoirError
+from choir.ledger import store
+from choir.ledger.model import Draft, Posted
+from choir.ledger.rules import Outcome
+from choir.ledger.service import Group, Ledger, PreparedGroup, all_posted
+from choir.storage.database import Connection, Database, DatabaseUnavailable, StorageConflict, translated
+
+_RETRY_S = 0.05
+_LOCKED_ROUNDS = 64  # after losing a race, how many rounds take the lock first
+_SMALL_ENTRIES = 100  # larger rounds take several statements anyway, so they take the lock
+
+
+class _Waiting:
+    """One caller's groups and the answer it waits for."""
+
+    __slots__ = ("done", "entries", "error", "groups", "leads", "outcomes")
+
+    def __init__(self, groups: Sequence[PreparedGroup]) -> None:
+        self.groups = groups
+        self.entries = sum([len(group) for group in groups])
+        self.outcomes: list[Outcome] = []
+        self.error: BaseException | None = None
+        self.leads = False
+        self.done = threading.Lock()  # a lock that is released once is the cheapest event there is
+        self.done.acquire()
+
+
+class Submitter:
+    """Posts for callers that have no transaction of their own. Thread-safe; one per process."""
+
+    def __init__(self, ledger: Ledger, database: Database) -> None:
+        self._ledger = ledger
+        self._database = database
+        self._guard = threading.Lock()
+        self._queue: deque[_Waiting] = deque()
+        self._busy = False
+        self._connection: Connection | None = None  # used by whoever leads
+        self._locked_rounds = 0
+
+    def submit(self, *drafts: Draft) -> list[Posted]:
+        """Post these entries together and wait for the commit; raises their refusal."""
+        return all_posted(self.submit_batch([drafts]))
+
+    def submit_batch(self, groups: Sequence[Group]) -> list[Outcome]:
+        """Post many entries, each group accepted or refused on its own, in order."""
+        mine = _Waiting(self._ledger.prepare_batch(groups))
+        with self._guard:
+            self._queue.append(mine)
+            if not self._busy:
+                self._busy = mine.leads = True
+        if not mine.leads:
+            mine.done.acquire()
+        if mine.leads:
+            self._lead()
+        if mine.error is not None:
+            raise mine.error
+        return mine.outcomes
+
+    def close(self) -> None:
+        """Drop the connection; the next submit opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _lead(self) -> None:
+        """Post everything that waits now, then hand the lead to whoever came meanwhile."""
+        batch = self._take()
+        try:
+            self._post(batch)
+        except BaseException as error:  # whatever it was, nobody may be left waiting
+            for waiting in batch:
+                waiting.error = error
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._hand_over(batch)
+
+    def _take(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        entries = 0
+        with self._guard:
+            while self._queue and (not batch or entries + self._queue[0].entries <= self._limit):
+                batch.append(self._queue.popleft())
+                entries += batch[-1].entries
+        return batch
+
+    @property
+    def _limit(self) -> int:
+        return self._ledger.policy.submit_batch_entries_max
+
+    def _hand_over(self, batch: list[_Waiting]) -> None:
+        with self._guard:
+            following = self._queue[0] if self._queue else None
+            if following is None:
+                self._busy = False
+            else:
+                following.leads = True
+        if following is not None:
+            following.done.release()
+        for waiting in batch:
+            if not waiting.leads:
+                waiting.done.release()
+
+    def _post(self, batch: list[_Waiting]) -> None:
+        groups = [group for waiting in batch for group in waiting.groups]
+        outcomes = self._post_until_answered(groups)
+        start = 0
+        for waiting in batch:
+            waiting.outcomes = outcomes[start : start + waiting.entries]
+            start += waiting.entries
+
+    def _post_until_answered(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
+        """Send the batch again while the database is away; the keys make that safe."""
+        give_up_at = time.monotonic() + self._database.wait_s
+        while True:
+            try:
+                return self._post_once(groups)
+            except psycopg.Error as error:
+                self.close()
+                problem: ChoirError = translated(error)
+            except DatabaseUnavailable as error:
+                problem = error
+            if not isinstance(problem, DatabaseUnavailable | StorageConflict) or time.monotonic() > give_up_at:
+                raise problem
+            time.sleep(_RETRY_S)
+
+    def _post_once(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
+        if self._connection is None:
+            self._connection = self._database.dedicated()
+        db = self._connection
+        if self._locked_rounds == 0 and _is_small_and_plain(groups):
+            outcomes = self._ledger.round(db, groups, committed=True)
+            if outcomes is not None:
+                return outcomes
+            self._locked_rounds = _LOCKED_ROUNDS  # others write too: take turns instead of racing
+        else:
+            self._locked_rounds = max(0, self._locked_rounds - 1)
+        with db.transaction():
+            store.lock_head(db)
+            outcomes = self._ledger.round(db, groups, committed=True)
+        assert outcomes is not None
+        return outcomes
+
+
+def _is_small_and_plain(groups: Sequence[PreparedGroup]) -> bool:
+    """Whether one statement can append all of it."""
+    if sum([len(group) for group in groups]) >= _SMALL_ENTRIES:
+        return False
+    for group in groups:
+        for item in group:
+            if not isinstance(item, ChoirError):
+                draft = item.draft
+                if draft.hold is not None or draft.memo is not None:
+                    return False
+    return True

@@ -1,0 +1,224 @@
+"""Transactions on PostgreSQL.
+
+Guarantees: a unit of work commits whole or not at all; services are handed a `Tx` and never commit;
+what goes wrong below (a lost connection, a full disk, a deadlock) becomes one of our errors, and
+work that may be repeated is repeated. Nothing here reads the clock of the database.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.rows import class_row, tuple_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from choir.foundation.errors import ChoirError, Unavailable
+
+T = TypeVar("T")
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_REPEAT_S = 0.005  # first pause before repeating after a deadlock; grows with each attempt
+_REPEATS_MAX = 8
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database cannot be reached or stopped answering. Whether the last commit happened is unknown."""
+
+    code = "storage.unavailable"
+    sentence = "The database is not available: {why}."
+    hint = "It may be restarting; the same request with the same key can be sent again. `choir doctor` says more."
+
+
+class DatabaseBusy(Unavailable):
+    """No connection became free in time."""
+
+    code = "storage.busy"
+    sentence = "The database is busy: no connection became free within {wait_s} seconds."
+    hint = "Send the same request again in a moment."
+
+
+class DiskFull(Unavailable):
+    """The disk below the database is full."""
+
+    code = "storage.disk_full"
+    sentence = "The disk is full, so nothing was written."
+    hint = "Free some space; nothing is damaged and the node goes on by itself."
+
+
+class StorageConflict(Unavailable):
+    """Concurrent work got in the way too often."""
+
+    code = "storage.conflict"
+    sentence = "Concurrent work got in the way {attempts} times; nothing was changed."
+    hint = "Send the same request again."
+
+
+class Tx:
+    """One open transaction. Parameters are always bound, never formatted into the text."""
+
+    __slots__ = ("connection",)
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def run(self, sql: LiteralString, *params: Any) -> int:
+        """Execute and say how many rows were touched."""
+        return self.connection.execute(sql, params or None).rowcount
+
+    def rows(self, sql: LiteralString, *params: Any) -> list[tuple[Any, ...]]:
+        """All rows as tuples."""
+        return self.connection.execute(sql, params or None).fetchall()
+
+    def row(self, sql: LiteralString, *params: Any) -> tuple[Any, ...] | None:
+        """The first row, or None."""
+        return self.connection.execute(sql, params or None).fetchone()
+
+    def value(self, sql: LiteralString, *params: Any) -> Any:
+        """The first column of the first row, or None."""
+        found = self.row(sql, *params)
+        return None if found is None else found[0]
+
+    def all(self, record: type[T], sql: LiteralString, *params: Any) -> list[T]:
+        """All rows as records; the columns are named like the record's fields."""
+        with self.connection.cursor(row_factory=class_row(record)) as cursor:
+            return cursor.execute(sql, params or None).fetchall()
+
+    def one_or_none(self, record: type[T], sql: LiteralString, *params: Any) -> T | None:
+        """The first row as a record, or None."""
+        with self.connection.cursor(row_factory=class_row(record)) as cursor:
+            return cursor.execute(sql, params or None).fetchone()
+
+    def stream(self, sql: LiteralString, *params: Any, rows_at_once: int = 2000) -> Iterator[tuple[Any, ...]]:
+        """Rows one by one through a server-side cursor, in constant memory."""
+        with self.connection.cursor(name="stream", row_factory=tuple_row) as cursor:
+            cursor.itersize = rows_at_once
+            yield from cursor.execute(sql, params or None)
+
+    def pipeline(self) -> AbstractContextManager[Any]:
+        """Send several statements in one round trip."""
+        return self.connection.pipeline()
+
+
+class Database:
+    """A pool of connections to one database."""
+
+    def __init__(self, conninfo: str, *, connections_max: int = 16, wait_s: float = 10.0) -> None:
+        self.wait_s = wait_s
+        self.conninfo = conninfo
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            conninfo,
+            min_size=1,
+            max_size=connections_max,
+            timeout=wait_s,
+            open=False,
+            name="choir",
+            configure=_configure,
+            reconnect_timeout=0,
+            kwargs={"prepare_threshold": 2},
+        )
+
+    def open(self) -> Database:
+        self._pool.open(wait=True, timeout=self.wait_s)
+        return self
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def dedicated(self) -> Connection:
+        """A connection outside the pool, committing by itself, for a caller that keeps it."""
+        connection = connect(self.conninfo, autocommit=True)
+        connection.prepare_threshold = 2
+        _configure(connection)
+        return connection
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[Tx]:
+        """A transaction that commits when the block ends and rolls back when it raises."""
+        try:
+            with self._pool.connection() as connection:
+                yield Tx(connection)
+        except ChoirError:
+            raise
+        except PoolTimeout:
+            raise self._unreachable() from None
+        except psycopg.Error as error:
+            if isinstance(error, psycopg.OperationalError):
+                self._forget_dead_connections()
+            raise translated(error) from error
+
+    def run(self, work: Callable[[Tx], T]) -> T:
+        """Do the work in a transaction, again if concurrent work got in the way."""
+        for attempt in range(1, _REPEATS_MAX + 1):
+            try:
+                with self.unit_of_work() as tx:
+                    return work(tx)
+            except StorageConflict:
+                if attempt == _REPEATS_MAX:
+                    raise StorageConflict(attempts=attempt) from None
+                time.sleep(_REPEAT_S * attempt * (1 + random.random()))  # noqa: S311 - only spreads retries
+        raise AssertionError
+
+    def _unreachable(self) -> ChoirError:
+        """Tell a database that is gone from one that is only busy."""
+        try:
+            psycopg.connect(self.conninfo, connect_timeout=2).close()
+        except psycopg.OperationalError as error:
+            return DatabaseUnavailable(why=_first_line(error))
+        return DatabaseBusy(wait_s=self.wait_s)
+
+    def _forget_dead_connections(self) -> None:
+        """After one connection died its siblings are suspect too: ask each once, now."""
+        try:
+            self._pool.check()
+        except psycopg.Error:
+            return
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Turn what the driver raises in the block into our own errors."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def translated(error: psycopg.Error) -> ChoirError:
+    """Our error for one of the driver's; what is a bug of ours is raised as it is."""
+    if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure):
+        return StorageConflict(attempts=1)
+    if isinstance(error, pg.DiskFull):
+        return DiskFull()
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return DatabaseUnavailable(why=_first_line(error))
+    raise error
+
+
+def connect(conninfo: str, *, autocommit: bool = False) -> Connection:
+    """One connection outside a pool, for migrations and command-line tools."""
+    try:
+        return psycopg.connect(conninfo, autocommit=autocommit, connect_timeout=10)
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable(why=_first_line(error)) from None
+
+
+def _configure(connection: Connection) -> None:
+    connection.execute(
+        "set application_name = 'choir'; set statement_timeout = '60s';"
+        " set idle_in_transaction_session_timeout = '60s';"
+        # Statements are few and written for their index: plan each once, not at every call.
+        " set plan_cache_mode = force_generic_plan"
+    )
+    if not connection.autocommit:
+        connection.commit()
+
+
+def _first_line(error: BaseException) -> str:
+    lines: Sequence[str] = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
