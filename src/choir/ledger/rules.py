@@ -409,21 +409,22 @@ def _check_texts(draft: Draft, policy: LedgerPolicy) -> None:
         ("source", draft.source),
         ("key", draft.key),
     ):
-        _check_text(name, text, limit)
+        check_text(name, text, limit)
     if draft.refs:
         if len(draft.refs) > policy.entry_refs_max:
             raise BadEntry(why=f"it has {len(draft.refs)} references; the limit is {policy.entry_refs_max}")
         for ref in draft.refs:
-            _check_text("reference", ref, limit)
+            check_text("reference", ref, limit)
     if draft.receipt is not None:
         parse_object_hash(draft.receipt)
     if draft.policy is not None:
         parse_object_hash(draft.policy)
     if draft.memo is not None:
-        _check_text("memo", draft.memo, policy.memo_chars_max)
+        check_text("memo", draft.memo, policy.memo_chars_max)
 
 
-def _check_text(name: str, text: str, limit: int) -> None:
+def check_text(name: str, text: str, limit: int) -> None:
+    """A text that people wrote: present, of bounded length, valid Unicode without zero characters."""
     if not isinstance(text, str) or not 0 < len(text) <= limit:
         raise BadEntry(why=f"its {name} must be a text of 1 to {limit} characters")
     if text.isascii():

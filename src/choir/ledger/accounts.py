@@ -1,0 +1,106 @@
+"""Opening, freezing and closing accounts.
+
+Guarantees: every act carries a reason and a source and stands in a hash chain of its own, exported
+with the journal; opening twice is opening once; a closed account is empty and stays closed. Acts take
+the head lock, so an entry is judged either before or after a freeze, never halfway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from choir.foundation.clock import Clock
+from choir.foundation.policy import LedgerPolicy
+from choir.ledger import hashing
+from choir.ledger.model import AccountInUse, BadAccountName, UnknownAccount, WrongState, account_name
+from choir.ledger.rules import check_text
+from choir.storage.database import Tx
+
+_BEFORE_AND_AFTER = {"freeze": ("open", "frozen"), "unfreeze": ("frozen", "open"), "close": ("open", "closed")}
+
+
+class Accounts:
+    """The acts on accounts; all inside the caller's transaction."""
+
+    def __init__(self, clock: Clock, policy: LedgerPolicy) -> None:
+        self._clock = clock
+        self._policy = policy
+
+    def open(self, tx: Tx, names: Sequence[str], *, reason: str, source: str) -> list[str]:
+        """Open the accounts that are not open yet; returns those that are new."""
+        self._check_words(reason, source)
+        for name in names:
+            if account_name(name).is_hold:
+                raise BadAccountName(name=name, why="the account of a hold is opened by placing the hold")
+        known = {row[0] for row in tx.rows("select name from accounts where name = any(%s)", list(names))}
+        wanted = [name for name in dict.fromkeys(names) if name not in known]
+        if not wanted:
+            return []
+        n, prev, at_us = self._lock(tx)
+        inserted = tx.rows(
+            "insert into accounts (name) select unnest(%s::text[]) on conflict do nothing returning name, id", wanted
+        )
+        for name, id_ in inserted:
+            n, prev = n + 1, self._act(tx, n + 1, prev, at_us, id_, name, "open", reason, source)
+        self._unlock(tx, n, prev, at_us)
+        return [name for name, _ in inserted]
+
+    def freeze(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
+        """Refuse every movement of the account, except what comes back from a hold."""
+        self._change(tx, name, "freeze", reason, source)
+
+    def unfreeze(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
+        self._change(tx, name, "unfreeze", reason, source)
+
+    def close(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
+        """Close an empty account for ever."""
+        self._change(tx, name, "close", reason, source)
+
+    def _change(self, tx: Tx, name: str, act: str, reason: str, source: str) -> None:
+        self._check_words(reason, source)
+        account_name(name)
+        n, prev, at_us = self._lock(tx)
+        found = tx.row("select id, state from accounts where name = %s", name)
+        if found is None:
+            raise UnknownAccount(account=name)
+        id_, state = found
+        before, after = _BEFORE_AND_AFTER[act]
+        if state != before:
+            raise WrongState(account=name, state=state, act=after if act != "unfreeze" else "unfrozen")
+        if act == "close":
+            self._must_be_unused(tx, id_, name)
+        tx.run("update accounts set state = %s where id = %s", after, id_)
+        hash_ = self._act(tx, n + 1, prev, at_us, id_, name, act, reason, source)
+        self._unlock(tx, n + 1, hash_, at_us)
+
+    @staticmethod
+    def _must_be_unused(tx: Tx, id_: int, name: str) -> None:
+        balance = tx.value("select balance from postings where account = %s order by seq desc, leg desc limit 1", id_)
+        if balance:
+            raise AccountInUse(account=name, why=f"its balance is {balance} units, not zero")
+        if tx.value("select 1 from holds where payer = %s and closed_seq is null limit 1", id_):
+            raise AccountInUse(account=name, why="an open hold would return money to it")
+
+    def _check_words(self, reason: str, source: str) -> None:
+        check_text("reason", reason, self._policy.text_chars_max)
+        check_text("source", source, self._policy.text_chars_max)
+
+    def _lock(self, tx: Tx) -> tuple[int, bytes, int]:
+        row = tx.row("select acts, acts_hash, at_us from ledger_head for update")
+        assert row is not None
+        return row[0], row[1], max(self._clock.now_us(), row[2])
+
+    @staticmethod
+    def _act(tx: Tx, n: int, prev: bytes, at_us: int, id_: int, name: str, act: str, reason: str, source: str) -> bytes:
+        content = {"account": name, "act": act, "reason": reason, "source": source}
+        hash_ = hashing.act_hash(prev, n, at_us, content)
+        tx.run(
+            "insert into account_acts (n, account, act, at_us, reason, source, hash) values (%s, %s, %s, %s, %s, %s, %s)",
+            n, id_, act, at_us, reason, source, hash_,
+        )  # fmt: skip
+        return hash_
+
+    @staticmethod
+    def _unlock(tx: Tx, n: int, hash_: bytes, at_us: int) -> None:
+        """The head moves on; the lock itself ends with the caller's transaction."""
+        tx.run("update ledger_head set acts = %s, acts_hash = %s, at_us = %s", n, hash_, at_us)

@@ -1,0 +1,191 @@
+"""Looking at the ledger: balances now and at any past point, statements, holds, the trial balance.
+
+Guarantees: nothing here writes or locks; every listing is a page with a cursor, served by an index,
+so it costs what it shows; a past point is a sequence number or a time, and both are exact.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from choir.ledger.hashing import ZERO_HASH
+from choir.ledger.model import (
+    Account,
+    Entry,
+    Head,
+    Hold,
+    StatementLine,
+    TrialLine,
+    UnknownAccount,
+    UnknownEntry,
+    UnknownHold,
+    account_name,
+    entry_id,
+    hold_id,
+)
+from choir.storage.database import Tx
+
+
+def head(tx: Tx) -> Head:
+    """Where the journal stands."""
+    row = tx.row("select seq, hash, at_us, acts, acts_hash from ledger_head")
+    assert row is not None
+    return Head(*row)
+
+
+def balance(tx: Tx, name: str) -> Account:
+    """An account and its balance now."""
+    account_name(name)
+    row = tx.row(_BALANCE_NOW, name)
+    if row is None:
+        raise UnknownAccount(account=name)
+    return Account(name, row[0], row[1])
+
+
+def balance_at_seq(tx: Tx, name: str, seq: int) -> int:
+    """The balance when that entry had just been posted."""
+    account_name(name)
+    row = tx.row(_BALANCE_AT_SEQ, seq, name)
+    if row is None:
+        raise UnknownAccount(account=name)
+    return int(row[0])
+
+
+def balance_at_time(tx: Tx, name: str, at_us: int) -> int:
+    """The balance at a moment: after every entry of that microsecond or before."""
+    return balance_at_seq(tx, name, seq_at(tx, at_us))
+
+
+def seq_at(tx: Tx, at_us: int) -> int:
+    """The last entry at or before a moment; times never decrease, so this is a binary search."""
+    low, high = 0, head(tx).seq
+    while low < high:
+        middle = (low + high + 1) // 2
+        if tx.value("select at_us from entries where seq = %s", middle) <= at_us:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def accounts(tx: Tx, *, prefix: str = "", after: str = "", limit: int = 100) -> list[Account]:
+    """A page of accounts by name."""
+    stop = prefix + "\U0010ffff"
+    return [Account(*row) for row in tx.rows(_ACCOUNTS_PAGE, max(after, prefix), after, prefix, stop, limit)]
+
+
+def statement(tx: Tx, name: str, *, after_seq: int = 0, after_leg: int = -1, limit: int = 100) -> list[StatementLine]:
+    """A page of an account's movements, oldest first."""
+    account_name(name)
+    found = tx.value("select id from accounts where name = %s", name)
+    if found is None:
+        raise UnknownAccount(account=name)
+    rows = tx.rows(_STATEMENT, found, after_seq, after_leg, limit)
+    return [_line(name, *row) for row in rows]
+
+
+def entry(tx: Tx, id_: UUID) -> Entry:
+    """One entry by its id."""
+    row = tx.row(_ENTRY, id_)
+    if row is None:
+        raise UnknownEntry(entry=entry_id(id_))
+    return _entry(row)
+
+
+def entries(tx: Tx, *, after_seq: int = 0, limit: int = 100) -> list[Entry]:
+    """A page of the journal, oldest first."""
+    rows = tx.rows(_ENTRIES, after_seq, limit)
+    return [_entry(row) for row in rows]
+
+
+def memo(tx: Tx, seq: int) -> str | None:
+    """What a person wrote beside an entry, unless it was erased."""
+    found: str | None = tx.value("select memo from entry_memos where seq = %s", seq)
+    return found
+
+
+def hold(tx: Tx, id_: UUID) -> Hold:
+    """One hold and what remains in it."""
+    row = tx.row(_HOLD, id_)
+    if row is None:
+        raise UnknownHold(hold=hold_id(id_))
+    return Hold(*row)
+
+
+def expired_holds(tx: Tx, now_us: int, limit: int) -> list[UUID]:
+    """Open holds whose time is over, oldest first."""
+    rows = tx.rows(
+        "select id from holds where closed_seq is null and expires_us <= %s order by expires_us limit %s", now_us, limit
+    )
+    return [row[0] for row in rows]
+
+
+def trial_balance(tx: Tx) -> list[TrialLine]:
+    """Every asset and role with its number of accounts and their sum; each asset sums to zero."""
+    return [TrialLine(*row) for row in tx.rows(_TRIAL)]
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    seq, id_, at_us, content, hash_, prev = row
+    return Entry(seq, id_, at_us, json.loads(content), prev or ZERO_HASH, hash_)
+
+
+def _line(name: str, seq: int, leg: int, delta: int, after: int, at_us: int, id_: UUID, text: str) -> StatementLine:
+    content = json.loads(text)
+    moved = content["legs"][leg // 2]
+    other = moved["from"] if moved["to"] == name else moved["to"]
+    return StatementLine(seq, leg, at_us, id_, content["kind"], content["reason"], delta, after, other)
+
+
+_LAST = "(select p.balance from postings p where p.account = a.id order by p.seq desc, p.leg desc limit 1)"
+
+_BALANCE_NOW = f"select a.state, coalesce({_LAST}, 0) from accounts a where a.name = %s"  # noqa: S608 - no input
+
+_BALANCE_AT_SEQ = """
+    select coalesce((select p.balance from postings p where p.account = a.id and p.seq <= %s
+                     order by p.seq desc, p.leg desc limit 1), 0)
+    from accounts a where a.name = %s
+"""
+
+_ACCOUNTS_PAGE = f"""
+    select a.name, a.state, coalesce({_LAST}, 0) from accounts a
+    where a.name >= %s and a.name > %s and a.name >= %s and a.name < %s order by a.name limit %s
+"""  # noqa: S608 - no input
+
+_STATEMENT = """
+    select p.seq, p.leg, p.delta, p.balance, e.at_us, e.id, e.content
+    from postings p join entries e on e.seq = p.seq
+    where p.account = %s and (p.seq, p.leg) > (%s, %s)
+    order by p.seq, p.leg limit %s
+"""
+
+_ENTRY = """
+    select e.seq, e.id, e.at_us, e.content, e.hash, (select b.hash from entries b where b.seq = e.seq - 1)
+    from entries e where e.id = %s
+"""
+
+_ENTRIES = """
+    select e.seq, e.id, e.at_us, e.content, e.hash, (select b.hash from entries b where b.seq = e.seq - 1)
+    from entries e where e.seq > %s order by e.seq limit %s
+"""
+
+_HOLD = """
+    select h.id, a.name, p.name, h.expires_us, h.captures_max, h.captures,
+        coalesce((select q.balance from postings q where q.account = h.account
+                  order by q.seq desc, q.leg desc limit 1), 0),
+        h.closed_seq is not null
+    from holds h join accounts a on a.id = h.account join accounts p on p.id = h.payer where h.id = %s
+"""
+
+_TRIAL = f"""
+    select asset, role, count(*), sum(balance)
+    from (
+        select split_part(a.name, '/', 3) as asset,
+            split_part(split_part(a.name, '/', 2), '.', 1) as role,
+            coalesce({_LAST}, 0)::numeric as balance
+        from accounts a
+    ) each_account
+    group by asset, role order by asset, role
+"""  # noqa: S608 - no input
