@@ -95,7 +95,8 @@ class Accounts:
         content = {"account": name, "act": act, "reason": reason, "source": source}
         hash_ = hashing.act_hash(prev, n, at_us, content)
         tx.run(
-            "insert into account_acts (n, account, act, at_us, reason, source, hash) values (%s, %s, %s, %s, %s, %s, %s)",
+            "insert into account_acts (n, account, act, at_us, reason, source, hash)"
+            " values (%s, %s, %s, %s, %s, %s, %s)",
             n, id_, act, at_us, reason, source, hash_,
         )  # fmt: skip
         return hash_

@@ -11,12 +11,16 @@ of it is `auditor/choir_verify.py`.
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 from json.encoder import encode_basestring as _quote
+from typing import Any
 from uuid import UUID
 
-from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_bytes
-from choir.ledger.model import HOLD_CAPTURE, Draft, HoldTerms, HoldUse, Leg
+from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_bytes, parse_object_hash
+from choir.foundation.errors import Invalid
+from choir.foundation.money import parse_units
+from choir.ledger.model import HOLD_CAPTURE, BadEntry, Draft, HoldTerms, HoldUse, Leg
 
 ZERO_HASH = bytes(32)
 _ENTRY_DOMAIN = b"choir-entry-v1"
@@ -27,8 +31,10 @@ _LEG = '{"amount":"%d","from":"%s","to":"%s"}'
 _LEG_REST = '{"amount":"%d","from":"%s","rest":true,"to":"%s"}'
 
 
-def content_text(draft: Draft, legs: tuple[Leg, ...]) -> str:
+def content_text(draft: Draft, legs: tuple[Leg, ...], memo: str | None = None) -> str:
     """The hashed part of an entry in canonical form; absent fields are left out, amounts are strings.
+
+    `memo` is a commitment that is already known, for entries that are read back.
 
     Written out field by field in the order of RFC 8785, which is several times faster than the
     general encoder; a property test holds the two together.
@@ -44,7 +50,9 @@ def content_text(draft: Draft, legs: tuple[Leg, ...]) -> str:
     )
     parts.append(f'"key":{_quote(draft.key)},"kind":{_quote(draft.kind)},"legs":[{legs_text}],')
     if draft.memo is not None:
-        parts.append(f'"memo":"{memo_commitment(draft.memo_salt, draft.memo)}",')
+        memo = memo_commitment(draft.memo_salt, draft.memo)
+    if memo is not None:
+        parts.append(f'"memo":"{memo}",')
     if draft.policy is not None:
         parts.append(f'"policy":"{draft.policy}",')
     parts.append(f'"reason":{_quote(draft.reason)},')
@@ -53,6 +61,21 @@ def content_text(draft: Draft, legs: tuple[Leg, ...]) -> str:
     if draft.refs:
         parts.append(f'"refs":[{",".join(map(_quote, draft.refs))}],')
     return f'{{{"".join(parts)}"source":{_quote(draft.source)}}}'
+
+
+def parse_content(text: str) -> tuple[Draft, str | None]:
+    """The draft behind a stored content and its memo's commitment; raises unless it is exactly canonical."""
+    try:
+        content = json.loads(text)
+        memo = content.get("memo")
+        draft = _draft(content)
+        exact = memo is None or bool(parse_object_hash(memo))
+        exact = exact and content_text(draft, draft.legs, memo) == text
+    except (ValueError, TypeError, KeyError, AttributeError, Invalid):
+        exact = False
+    if not exact:
+        raise BadEntry(why="its content is not canonical or has other fields than an entry has")
+    return draft, memo
 
 
 def content_digest(text: str) -> bytes:
@@ -80,6 +103,35 @@ def act_hash(prev: bytes, n: int, at_us: int, act: dict[str, str]) -> bytes:
     """The hash of an account act (opening, freezing, closing) in the chain of acts."""
     content = hashlib.sha256(canonical_bytes(act)).digest()
     return hashlib.sha256(b"".join((_ACT_DOMAIN, prev, _NUMBERS.pack(n, at_us), content))).digest()
+
+
+def _draft(content: dict[str, Any]) -> Draft:
+    kind = content["kind"]
+    legs = tuple(Leg(leg["from"], leg["to"], parse_units(leg["amount"]), rest="rest" in leg) for leg in content["legs"])
+    hold = content.get("hold")
+    corrects = content.get("corrects")
+    return Draft(
+        kind=kind,
+        reason=content["reason"],
+        source=content["source"],
+        key=content["key"],
+        legs=legs,
+        refs=tuple(content.get("refs", ())),
+        receipt=_optional_hash(content.get("receipt")),
+        policy=_optional_hash(content.get("policy")),
+        corrects=None if corrects is None else UUID(corrects),
+        hold=None if hold is None else _parse_hold(hold),
+    )
+
+
+def _optional_hash(text: str | None) -> ObjectHash | None:
+    return None if text is None else parse_object_hash(text)
+
+
+def _parse_hold(hold: dict[str, Any]) -> HoldTerms | HoldUse:
+    if "captures" in hold:
+        return HoldTerms(UUID(hold["id"]), int(hold["expires_us"]), int(hold["captures"]))
+    return HoldUse(UUID(hold["id"]), bool(hold.get("final", True)))
 
 
 def _hold_text(kind: str, hold: HoldTerms | HoldUse) -> str:

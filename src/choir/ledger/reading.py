@@ -124,7 +124,7 @@ def expired_holds(tx: Tx, now_us: int, limit: int) -> list[UUID]:
 
 def trial_balance(tx: Tx) -> list[TrialLine]:
     """Every asset and role with its number of accounts and their sum; each asset sums to zero."""
-    return [TrialLine(*row) for row in tx.rows(_TRIAL)]
+    return [TrialLine(asset, role, count, int(total)) for asset, role, count, total in tx.rows(_TRIAL)]
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -1,0 +1,234 @@
+"""Going through a journal from its first entry and finding everything that is not as it must be.
+
+Pure: whoever reads a database or an export feeds it acts and entries in order. State is one number
+per account, what open holds there are, and the right edge of the Merkle tree, so a journal of any
+length streams through. A difference is reported where it is, and the check goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from choir.foundation.errors import ChoirError
+from choir.foundation.money import AMOUNT_MAX
+from choir.ledger import hashing
+from choir.ledger.merkle import Frontier
+from choir.ledger.model import (
+    HOLD_CAPTURE,
+    HOLD_EXPIRE,
+    HOLD_KINDS,
+    HOLD_PLACE,
+    Draft,
+    HoldTerms,
+    HoldUse,
+    account_name,
+    hold_account,
+)
+
+DIFFERENCES_MAX = 50  # enough to see a pattern; more would only scroll
+
+Posting = tuple[str, int, int, int]  # account, leg side, delta, balance
+
+
+class Difference(NamedTuple):
+    """Something that is not as it must be."""
+
+    where: str
+    what: str
+
+
+class Act(NamedTuple):
+    """An act on an account, as it is stored and hashed."""
+
+    n: int
+    account: str
+    act: str
+    at_us: int
+    reason: str
+    source: str
+    hash: bytes
+
+
+@dataclass(slots=True)
+class CheckedHold:
+    account: str
+    payer: str
+    expires_us: int
+    captures_max: int
+    captures: int
+    closed_seq: int | None = None
+
+
+@dataclass(slots=True)
+class JournalCheck:
+    """The state of a check. `roots` are the sizes at which somebody claims to know the root."""
+
+    roots: Mapping[int, list[tuple[bytes, str]]] = field(default_factory=dict)
+    differences: list[Difference] = field(default_factory=list)
+    balances: dict[str, int] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    holds: dict[UUID, CheckedHold] = field(default_factory=dict)
+    frontier: Frontier = field(default_factory=Frontier)
+    seq: int = 0
+    at_us: int = 0
+    hash: bytes = hashing.ZERO_HASH
+    acts: int = 0
+    acts_at_us: int = 0
+    acts_hash: bytes = hashing.ZERO_HASH
+
+    def differ(self, where: str, what: str) -> None:
+        if len(self.differences) < DIFFERENCES_MAX:
+            self.differences.append(Difference(where, what))
+
+    def start(self) -> None:
+        self._check_root()
+
+    def act(self, act: Act, where: str) -> None:
+        """The next act on an account."""
+        if act.n != self.acts + 1:
+            self.differ(where, f"act {act.n} follows act {self.acts}")
+        if act.at_us < self.acts_at_us:
+            self.differ(where, "its time is before the act before it")
+        content = {"account": act.account, "act": act.act, "reason": act.reason, "source": act.source}
+        if hashing.act_hash(self.acts_hash, act.n, act.at_us, content) != act.hash:
+            self.differ(where, "its hash does not follow from its content and the act before it")
+        self._apply_act(act, where)
+        self.acts, self.acts_at_us, self.acts_hash = act.n, act.at_us, act.hash
+
+    def entry(self, seq: int, id_: UUID, at_us: int, text: str, hash_: bytes, where: str) -> list[Posting]:
+        """The next entry; returns the postings that follow from it."""
+        if seq != self.seq + 1:
+            self.differ(where, f"entry {seq} follows entry {self.seq}")
+        if at_us < self.at_us:
+            self.differ(where, "its time is before the entry before it")
+        if id_.version != 7:
+            self.differ(where, "its id is not a UUIDv7")
+        digest = hashing.content_digest(text)
+        if hashing.entry_hash(self.hash, seq, at_us, id_, digest) != hash_:
+            self.differ(where, "its hash does not follow from its content and the entry before it")
+        self.frontier.append(hashing.leaf_hash(self.hash, seq, at_us, id_, digest))
+        self.seq, self.at_us, self.hash = seq, at_us, hash_
+        postings = self._apply(text, where)
+        self._check_root()
+        return postings
+
+    def _apply_act(self, act: Act, where: str) -> None:
+        before = self.states.get(act.account)
+        allowed = {"open": (None, "open"), "freeze": ("open", "frozen"), "unfreeze": ("frozen", "open")}
+        expected, after = allowed.get(act.act, ("open", "closed"))
+        if before != expected or act.act not in ("open", "freeze", "unfreeze", "close"):
+            self.differ(where, f"'{act.act}' on an account that is {before or 'not there'}")
+        try:
+            if account_name(act.account).is_hold:
+                self.differ(where, "the account of a hold is opened by an entry, not by an act")
+        except ChoirError as error:
+            self.differ(where, str(error))
+        self.states[act.account] = after
+
+    def _apply(self, text: str, where: str) -> list[Posting]:
+        try:
+            draft, _ = hashing.parse_content(text)
+            if draft.kind in HOLD_KINDS:
+                self._apply_hold(draft, where)
+            return self._move(draft, where)
+        except ChoirError as error:
+            self.differ(where, str(error))
+            return []
+
+    def _move(self, draft: Draft, where: str) -> list[Posting]:
+        postings: list[Posting] = []
+        balances = self.balances
+        if not draft.legs:
+            self.differ(where, "it has no legs")
+        for place, leg in enumerate(draft.legs):
+            payer, payee = account_name(leg.from_), account_name(leg.to)
+            if payer.asset is not payee.asset or leg.from_ == leg.to:
+                self.differ(where, f"leg {place} does not move one asset between two accounts")
+            if draft.kind not in HOLD_KINDS and (payer.is_hold or payee.is_hold):
+                self.differ(where, f"leg {place} touches a hold outside of it")
+            for name, sign, side in ((leg.from_, -1, 0), (leg.to, 1, 1)):
+                if name not in self.states and not account_name(name).is_hold:
+                    self.differ(where, f"the account {name} was never opened")
+                delta = sign * leg.amount
+                balances[name] = balance = balances.get(name, 0) + delta
+                postings.append((name, place * 2 + side, delta, balance))
+        self._check_balances(draft, where)
+        return postings
+
+    def _check_balances(self, draft: Draft, where: str) -> None:
+        for leg in draft.legs:
+            for name in (leg.from_, leg.to):
+                balance = self.balances[name]
+                if balance < 0 and not account_name(name).may_overdraw:
+                    self.differ(where, f"the balance of {name} falls to {balance}")
+                elif abs(balance) > AMOUNT_MAX:
+                    self.differ(where, f"the balance of {name} does not fit 64 bits")
+
+    def _apply_hold(self, draft: Draft, where: str) -> None:
+        if draft.kind == HOLD_PLACE:
+            self._place(draft, where)
+            return
+        hold = self.holds.get(draft.hold.id) if isinstance(draft.hold, HoldUse) else None
+        if hold is None or hold.closed_seq is not None:
+            self.differ(where, "it uses a hold that is not open")
+            return
+        remaining = self.balances[hold.account]
+        taken = sum(leg.amount for leg in draft.legs)
+        rest = sum(leg.amount for leg in draft.legs if leg.rest)
+        for leg in draft.legs:
+            if leg.from_ != hold.account or (leg.rest and leg.to != hold.payer):
+                self.differ(where, "a leg does not go from the hold to where it may go")
+        if draft.kind == HOLD_CAPTURE:
+            self._capture(draft, hold, remaining - taken, where)
+        else:
+            if rest != taken or taken != remaining:
+                self.differ(where, f"it gives back {rest} of the {remaining} that remained")
+            if draft.kind == HOLD_EXPIRE and self.at_us < hold.expires_us:
+                self.differ(where, "the hold had not expired")
+        if taken >= remaining:
+            hold.closed_seq = self.seq
+
+    def _capture(self, draft: Draft, hold: CheckedHold, left: int, where: str) -> None:
+        assert isinstance(draft.hold, HoldUse)
+        hold.captures += 1
+        if self.at_us >= hold.expires_us:
+            self.differ(where, "it captures from a hold that had expired")
+        if hold.captures > hold.captures_max:
+            self.differ(where, f"it is capture {hold.captures} of {hold.captures_max}")
+        if left > 0 and (draft.hold.final or hold.captures == hold.captures_max):
+            self.differ(where, f"a last capture leaves {left} in the hold")
+
+    def _place(self, draft: Draft, where: str) -> None:
+        terms = draft.hold
+        if not isinstance(terms, HoldTerms) or len(draft.legs) != 1 or terms.id in self.holds:
+            self.differ(where, "it does not place one new hold")
+            return
+        leg = draft.legs[0]
+        if leg.to != hold_account(terms.id, account_name(leg.from_).asset):
+            self.differ(where, "the hold's money does not go to the hold's account")
+        self.holds[terms.id] = CheckedHold(leg.to, leg.from_, terms.expires_us, terms.captures, 0)
+
+    def _check_root(self) -> None:
+        for root, who in self.roots.get(self.seq, ()):
+            if self.frontier.root() != root:
+                self.differ(f"entry {self.seq}", f"the Merkle root here is not the one of {who}: history was forked")
+
+    def finish(self) -> None:
+        """What can only be known at the end."""
+        for name, state in self.states.items():
+            if state == "closed" and self.balances.get(name, 0) != 0:
+                self.differ(f"account {name}", f"it is closed with a balance of {self.balances[name]}")
+        for size in sorted(self.roots):
+            if size > self.seq:
+                for _, who in self.roots[size]:
+                    self.differ(f"entry {self.seq}", f"the end is missing: {who} has {size} entries")
+        totals: dict[str, int] = {}
+        for name, balance in self.balances.items():
+            asset = account_name(name).asset.name
+            totals[asset] = totals.get(asset, 0) + balance
+        for asset, total in totals.items():
+            if total != 0:
+                self.differ(f"asset {asset}", f"all accounts together have {total}, not zero")

@@ -1,0 +1,189 @@
+"""The journal as a Merkle log: tiles, signed checkpoints, proofs.
+
+Guarantees: a checkpoint commits to every entry up to its size; an inclusion proof shows that an entry
+is under it, a consistency proof that a later checkpoint only added to it. Complete tiles of 256
+hashes are kept, so a proof reads a handful of rows at any size; posting an entry costs nothing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from choir.foundation.clock import Clock
+from choir.foundation.errors import NotFound
+from choir.ledger import hashing, merkle, reading
+from choir.ledger.keys import NodeKeys
+from choir.ledger.model import Entry
+from choir.ledger.notes import Checkpoint, sign_note
+from choir.storage.database import Tx
+
+_TILE_BITS = 8
+_TILE = 1 << _TILE_BITS
+_HASH = 32
+
+
+class NoCheckpoint(NotFound):
+    """A proof was asked for under a checkpoint that does not exist."""
+
+    code = "ledger.checkpoint.unknown"
+    sentence = "There is no checkpoint that covers {what}."
+    hint = "Sign one with `choir ledger checkpoint`."
+
+
+@dataclass(frozen=True, slots=True)
+class SignedCheckpoint:
+    """A checkpoint as it was published."""
+
+    size: int
+    root: bytes
+    at_us: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionProof:
+    """Everything a verifier needs to know that an entry is in the journal."""
+
+    entry: Entry
+    proof: list[bytes]
+    checkpoint: SignedCheckpoint
+    rotations: list[str]
+
+
+class Tree:
+    """The stored Merkle tree, read through one transaction."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self._tiles: dict[tuple[int, int], bytes | None] = {}
+
+    def node(self, level: int, index: int) -> bytes:
+        """The hash of a complete subtree."""
+        tile_level, height = divmod(level, _TILE_BITS)
+        return _fold(self.row(tile_level, index << height, 1 << height))
+
+    def root(self, size: int) -> bytes:
+        return merkle.tree_root(size, self.node)
+
+    def row(self, tile_level: int, first: int, count: int) -> list[bytes]:
+        """Neighbouring hashes of height 8 * tile_level."""
+        tile = self._tile(tile_level, first >> _TILE_BITS)
+        if tile is not None:
+            start = first % _TILE * _HASH
+            return [tile[at : at + _HASH] for at in range(start, start + count * _HASH, _HASH)]
+        if tile_level == 0:
+            return leaf_hashes(self._tx, first, count)
+        return [self._tile_root(tile_level - 1, first + offset) for offset in range(count)]
+
+    def _tile_root(self, tile_level: int, n: int) -> bytes:
+        return _fold(self.row(tile_level, n << _TILE_BITS, _TILE))
+
+    def _tile(self, tile_level: int, n: int) -> bytes | None:
+        key = (tile_level, n)
+        if key not in self._tiles:
+            self._tiles[key] = self._tx.value("select hashes from merkle_tiles where level = %s and n = %s", *key)
+        return self._tiles[key]
+
+
+class Checkpoints:
+    """Signing checkpoints and making proofs under them."""
+
+    def __init__(self, keys: NodeKeys, clock: Clock) -> None:
+        self._keys = keys
+        self._clock = clock
+
+    def keep_tiles(self, tx: Tx, tiles_max: int = 256) -> bool:
+        """Store complete tiles that are not stored yet, lowest first; says whether more are left."""
+        size = reading.head(tx).seq
+        left = tiles_max
+        level = 0
+        while size >> _TILE_BITS:
+            size >>= _TILE_BITS  # complete tiles of this level
+            done = tx.value("select coalesce(max(n) + 1, 0) from merkle_tiles where level = %s", level)
+            for n in range(done, min(size, done + left)):
+                _keep_tile(tx, level, n)
+            left -= max(0, min(size - done, left))
+            if left == 0:
+                return True
+            level += 1
+        return False
+
+    def sign(self, tx: Tx) -> SignedCheckpoint:
+        """A checkpoint over everything posted so far; the last one if nothing is new."""
+        size = reading.head(tx).seq
+        signer = self._keys.signer(tx)
+        last = self.latest(tx)
+        if last is not None and last.size == size and self._keys.current(tx).at_us <= last.at_us:
+            return last
+        root = Tree(tx).root(size)
+        at_us = self._clock.now_us()
+        note = sign_note(Checkpoint(self._keys.origin, size, root).text(), self._keys.origin, [signer])
+        tx.run("insert into checkpoints (size, root, at_us, note) values (%s, %s, %s, %s)", size, root, at_us, note)
+        return SignedCheckpoint(size, root, at_us, note)
+
+    def latest(self, tx: Tx) -> SignedCheckpoint | None:
+        return tx.one_or_none(
+            SignedCheckpoint, "select size, root, at_us, note from checkpoints order by n desc limit 1"
+        )
+
+    def at_least(self, tx: Tx, size: int, what: str) -> SignedCheckpoint:
+        """The first checkpoint with at least this many entries."""
+        found = tx.one_or_none(
+            SignedCheckpoint,
+            "select size, root, at_us, note from checkpoints where size >= %s order by size, n desc limit 1",
+            size,
+        )
+        if found is None:
+            raise NoCheckpoint(what=what)
+        return found
+
+    def prove(self, tx: Tx, entry: Entry) -> InclusionProof:
+        """That an entry is under the latest checkpoint that covers it."""
+        checkpoint = self.latest(tx)
+        if checkpoint is None or checkpoint.size < entry.seq:
+            raise NoCheckpoint(what=f"entry {entry.seq}")
+        proof = merkle.inclusion_proof(entry.seq - 1, checkpoint.size, Tree(tx).node)
+        return InclusionProof(entry, proof, checkpoint, self.rotations(tx))
+
+    def prove_consistency(self, tx: Tx, size1: int, size2: int) -> list[bytes]:
+        """That the tree of size2 begins with the tree of size1."""
+        if size2 > reading.head(tx).seq:
+            raise NoCheckpoint(what=f"{size2} entries")
+        return merkle.consistency_proof(size1, size2, Tree(tx).node)
+
+    def rotations(self, tx: Tx) -> list[str]:
+        return [key.rotation for key in self._keys.history(tx) if key.rotation is not None]
+
+
+def leaf_hashes(tx: Tx, first: int, count: int) -> list[bytes]:
+    """The Merkle leaves of the entries first+1 to first+count, computed from the journal."""
+    rows = tx.rows(
+        "select seq, id, at_us, content, hash from entries where seq between %s and %s order by seq",
+        first,
+        first + count,
+    )
+    prev = hashing.ZERO_HASH
+    leaves: list[bytes] = []
+    for seq, id_, at_us, content, hash_ in rows:
+        if seq > first:
+            leaves.append(hashing.leaf_hash(prev, seq, at_us, id_, hashing.content_digest(content)))
+        prev = hash_
+    assert len(leaves) == count, "the journal has a gap"
+    return leaves
+
+
+def _keep_tile(tx: Tx, level: int, n: int) -> None:
+    hashes = Tree(tx).row(level, n << _TILE_BITS, _TILE)
+    tx.run(
+        "insert into merkle_tiles (level, n, hashes) values (%s, %s, %s) on conflict do nothing",
+        level,
+        n,
+        b"".join(hashes),
+    )
+
+
+def _fold(hashes: list[bytes]) -> bytes:
+    """The root over a power of two of neighbouring hashes."""
+    while len(hashes) > 1:
+        hashes = [merkle.node_hash(left, right) for left, right in zip(hashes[::2], hashes[1::2], strict=True)]
+    return hashes[0]
