@@ -71,6 +71,7 @@ class JournalCheck:
     balances: dict[str, int] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     holds: dict[UUID, CheckedHold] = field(default_factory=dict)
+    closed: list[tuple[UUID, CheckedHold]] = field(default_factory=list)
     frontier: Frontier = field(default_factory=Frontier)
     seq: int = 0
     at_us: int = 0
@@ -156,6 +157,9 @@ class JournalCheck:
                 balances[name] = balance = balances.get(name, 0) + delta
                 postings.append((name, place * 2 + side, delta, balance))
         self._check_balances(draft, where)
+        for leg in draft.legs:
+            if balances.get(leg.from_) == 0 and leg.from_.startswith("hold:"):
+                del balances[leg.from_]  # an empty hold stays empty
         return postings
 
     def _check_balances(self, draft: Draft, where: str) -> None:
@@ -172,7 +176,7 @@ class JournalCheck:
             self._place(draft, where)
             return
         hold = self.holds.get(draft.hold.id) if isinstance(draft.hold, HoldUse) else None
-        if hold is None or hold.closed_seq is not None:
+        if hold is None or draft.hold is None:
             self.differ(where, "it uses a hold that is not open")
             return
         remaining = self.balances[hold.account]
@@ -189,7 +193,13 @@ class JournalCheck:
             if draft.kind == HOLD_EXPIRE and self.at_us < hold.expires_us:
                 self.differ(where, "the hold had not expired")
         if taken >= remaining:
-            hold.closed_seq = self.seq
+            self._close(draft.hold.id, hold)
+
+    def _close(self, id_: UUID, hold: CheckedHold) -> None:
+        """Forget a hold that is empty; whoever compares it with a table takes it from `closed`."""
+        hold.closed_seq = self.seq
+        self.closed.append((id_, hold))
+        del self.holds[id_]
 
     def _capture(self, draft: Draft, hold: CheckedHold, left: int, where: str) -> None:
         assert isinstance(draft.hold, HoldUse)

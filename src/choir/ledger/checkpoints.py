@@ -20,6 +20,7 @@ from choir.storage.database import Tx
 _TILE_BITS = 8
 _TILE = 1 << _TILE_BITS
 _HASH = 32
+_LEVELS = 8  # 64 bits of entries in steps of 8
 
 
 class NoCheckpoint(NotFound):
@@ -53,8 +54,9 @@ class InclusionProof:
 class Tree:
     """The stored Merkle tree, read through one transaction."""
 
-    def __init__(self, tx: Tx) -> None:
+    def __init__(self, tx: Tx, *, stored: int = _LEVELS) -> None:
         self._tx = tx
+        self._stored = stored  # only tiles below this level are believed; the others are computed
         self._tiles: dict[tuple[int, int], bytes | None] = {}
 
     def node(self, level: int, index: int) -> bytes:
@@ -67,7 +69,7 @@ class Tree:
 
     def row(self, tile_level: int, first: int, count: int) -> list[bytes]:
         """Neighbouring hashes of height 8 * tile_level."""
-        tile = self._tile(tile_level, first >> _TILE_BITS)
+        tile = self._tile(tile_level, first >> _TILE_BITS) if tile_level < self._stored else None
         if tile is not None:
             start = first % _TILE * _HASH
             return [tile[at : at + _HASH] for at in range(start, start + count * _HASH, _HASH)]

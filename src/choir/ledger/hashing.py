@@ -78,6 +78,12 @@ def parse_content(text: str) -> tuple[Draft, str | None]:
     return draft, memo
 
 
+def parse_key(text: str) -> tuple[str, str]:
+    """The idempotency key inside a content."""
+    content = json.loads(text)
+    return content.get("source"), content.get("key")
+
+
 def content_digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 

@@ -25,6 +25,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 _REPEAT_S = 0.005  # first pause before repeating after a deadlock; grows with each attempt
 _REPEATS_MAX = 8
+_STREAM_ROWS = 2000  # fetched at a time
 
 
 class DatabaseUnavailable(Unavailable):
@@ -94,10 +95,10 @@ class Tx:
         with self.connection.cursor(row_factory=class_row(record)) as cursor:
             return cursor.execute(sql, params or None).fetchone()
 
-    def stream(self, sql: LiteralString, *params: Any, rows_at_once: int = 2000) -> Iterator[tuple[Any, ...]]:
-        """Rows one by one through a server-side cursor, in constant memory."""
-        with self.connection.cursor(name="stream", row_factory=tuple_row) as cursor:
-            cursor.itersize = rows_at_once
+    def stream(self, sql: LiteralString, *params: Any, name: str = "stream") -> Iterator[tuple[Any, ...]]:
+        """Rows one by one through a server-side cursor, in constant memory. Names must differ at one time."""
+        with self.connection.cursor(name=name, row_factory=tuple_row) as cursor:
+            cursor.itersize = _STREAM_ROWS
             yield from cursor.execute(sql, params or None)
 
     def pipeline(self) -> AbstractContextManager[Any]:
