@@ -1,0 +1,1 @@
+"""Where data lives: the embedded PostgreSQL and everything that speaks to a database."""
