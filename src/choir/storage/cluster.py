@@ -8,6 +8,7 @@ one where missing, at every start; data of another version or of something else 
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from psycopg import sql
 from choir.storage.accounts import Account
 from choir.storage.binaries import POSTGRES_MAJOR, Programs
 from choir.storage.processes import CLEAN_ENVIRONMENT, die_with_parent
-from choir.storage.server_errors import DiskFull, NoAccess, NotADataFolder, WrongVersion, free_mb
+from choir.storage.server_errors import DiskFull, NamelessAccount, NoAccess, NotADataFolder, WrongVersion, free_mb
 from choir.storage.server_log import ServerLog, start_error
 
 SUPERUSER = "postgres"
@@ -79,6 +80,10 @@ def make_cluster(
     free = free_mb(data.parent)
     if free < _NEW_CLUSTER_MB:
         raise DiskFull(folder=data.parent, free_mb=free, why=f"a new database needs {_NEW_CLUSTER_MB} MB")
+    try:
+        pwd.getpwuid(account.first_uid)
+    except KeyError:
+        raise NamelessAccount(uid=account.first_uid) from None
     fresh = fresh_folder(data)
     if fresh.exists():
         shutil.rmtree(fresh)

@@ -7,6 +7,7 @@ something, its last lines are quoted. An `OSError` from the data folder never le
 from __future__ import annotations
 
 import errno
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,14 @@ class CannotDropRoot(Unavailable):
     code = "storage.cannot_drop_root"
     sentence = "PostgreSQL does not run as root, and no other account can be used here: {why}."
     hint = "Run the node as an ordinary user, " + _OWN_DATABASE + "."
+
+
+class NamelessAccount(Unavailable):
+    """initdb looks its account up by name; a container's bare number has none."""
+
+    code = "storage.nameless_account"
+    sentence = "The account {uid} has no name on this machine, and PostgreSQL asks for one to make a new database."
+    hint = "Add a line for it to /etc/passwd, or run the node as a named user, " + _OWN_DATABASE + "."
 
 
 class DiskFull(Unavailable):
@@ -145,8 +154,6 @@ def _explained(folder: Path, error: OSError) -> Unavailable:
 
 def free_mb(folder: Path) -> int:
     """Free space on the disk of the nearest existing ancestor."""
-    import shutil
-
     for place in (folder, *folder.parents):
         try:
             return shutil.disk_usage(place).free // 2**20
