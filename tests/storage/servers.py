@@ -35,7 +35,7 @@ if uid != os.geteuid():
 def tell(*what): print(*what, flush=True)
 """
 _NODE = """
-postgres = EmbeddedPostgres(home, durable=False)
+postgres = EmbeddedPostgres(home)
 thread = threading.Thread(target=lambda: tell(postgres.start().pid))  # ends at once, the server must not
 thread.start(); thread.join()
 sys.stdin.read()

@@ -97,7 +97,7 @@ def test_settings_fit_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert buffers(2 * 2**30) == "256MB"
     assert buffers(2**20) == "16MB"
     assert buffers(64 * 2**30, durable=False) == "128MB"
-    monkeypatch.setattr(tuning.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 2**30, "total": 2**30}))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 2**30, "total": 2**30}))
     assert tuning.server_settings(tmp_path, "s", "c", durable=True)["max_wal_size"] == "128MB"
 
 
@@ -263,8 +263,8 @@ def test_errors_speak_to_the_operator() -> None:
     from choir.foundation.errors import known_codes
     from choir.storage import server_errors
 
-    ours = [value for value in vars(server_errors).values() if isinstance(value, type)]
-    ours = [value for value in ours if issubclass(value, ChoirError) and value.__module__ == server_errors.__name__]
+    found = [value for value in vars(server_errors).values() if isinstance(value, type)]
+    ours = [value for value in found if issubclass(value, ChoirError) and value.__module__ == server_errors.__name__]
     assert len(ours) > 10
     for error in ours:
         assert error.code.startswith("storage.")
