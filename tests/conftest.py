@@ -1,0 +1,108 @@
+"""Fixtures: one real PostgreSQL for a test run's worker, one migrated database for each test.
+
+A migrated template is cloned for each test that asks for `database`, which is fast and leaves tests
+alone with their data. fsync is off here; the tests that kill things run their own durable server.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+from psycopg import sql
+
+from choir.storage.database import Database, connect
+from choir.storage.migrations import migrate
+from choir.storage.postgres import EmbeddedPostgres, Server
+
+settings.register_profile(
+    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("house")
+
+TEMPLATE = "choir_template"
+
+
+class DatabaseFactory:
+    """Makes fresh databases on one server."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._admin = psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True)
+        self._create(TEMPLATE, template="template0")
+        with connect(server.dsn("choir_owner", TEMPLATE), autocommit=True) as owner:
+            migrate(owner, "choir_app")
+
+    def make(self) -> str:
+        """The name of a new migrated database."""
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        self._create(name, template=TEMPLATE)
+        return name
+
+    def drop(self, name: str) -> None:
+        self._admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+    def _create(self, name: str, template: str) -> None:
+        self._admin.execute(
+            sql.SQL("create database {} owner choir_owner template {}").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
+
+    def close(self) -> None:
+        self._admin.close()
+
+
+@pytest.fixture(scope="session")
+def databases() -> Iterator[DatabaseFactory]:
+    """A server of this worker's own; it ends with the worker."""
+    with tempfile.TemporaryDirectory(prefix="choir-test-") as home:
+        postgres = EmbeddedPostgres(Path(home), durable=False)
+        try:
+            factory = DatabaseFactory(postgres.start())
+            yield factory
+            factory.close()
+        finally:
+            postgres.stop()
+
+
+@pytest.fixture
+def database_name(databases: DatabaseFactory) -> Iterator[str]:
+    """A fresh database."""
+    name = databases.make()
+    yield name
+    databases.drop(name)
+
+
+@pytest.fixture
+def database(databases: DatabaseFactory, database_name: str) -> Iterator[Database]:
+    """A pool on a fresh database, as the application role."""
+    pool = Database(databases.server.dsn("choir_app", database_name), wait_s=30).open()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def owner_dsn(databases: DatabaseFactory, database_name: str) -> str:
+    """How the owner role reaches the fresh database."""
+    return databases.server.dsn("choir_owner", database_name)
+
+
+@pytest.fixture
+def superuser_dsn(databases: DatabaseFactory, database_name: str) -> str:
+    """How the superuser reaches it: for tests that tamper."""
+    return databases.server.dsn("postgres", database_name)
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Path:
+    """Public test vectors beside the project; tests that need them skip where they are not."""
+    folder = Path(__file__).parents[2] / "shared" / "vectors"
+    if not folder.is_dir():
+        pytest.skip("no test vectors beside the project")
+    return folder
