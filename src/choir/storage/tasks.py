@@ -1,0 +1,190 @@
+"""Background work: one table, claimed by whichever process is free.
+
+Guarantees: a quick task's effect and its completion commit together, so it happens once; a slow task
+runs without an open transaction under a lease, and the fencing token keeps a process that was
+thought dead from completing what another has taken over. What fails is tried again, later and
+later, and set aside with its error at the end. A repeating task is rescheduled from its due time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from choir.foundation.clock import MICROSECONDS, Clock
+from choir.foundation.errors import ChoirError
+from choir.foundation.policy import NodePolicy
+from choir.storage.database import Database, Tx
+
+log = logging.getLogger(__name__)
+
+_ERROR_CHARS_MAX = 500
+_IDLE_S_MAX = 1.0  # how long a free worker sleeps before it looks again
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A claimed task."""
+
+    name: str
+    key: str
+    due_us: int
+    payload: dict[str, Any]
+    every_us: int | None
+    attempts: int
+    token: int  # grows with every claim
+
+
+Quick = Callable[[Tx, Task], None]
+Slow = Callable[[Task], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """What is done for a task of some name."""
+
+    quick: Mapping[str, Quick]
+    slow: Mapping[str, Slow]
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.quick, *self.slow]
+
+
+def schedule(
+    tx: Tx, name: str, key: str, due_us: int, *, payload: dict[str, Any] | None = None, every_us: int | None = None
+) -> bool:
+    """Put a task on the list unless one of this name and key is there; says whether it did."""
+    return bool(
+        tx.run(
+            "insert into tasks (name, key, due_us, payload, every_us) values (%s, %s, %s, %s, %s)"
+            " on conflict (name, key) do nothing",
+            name, key, due_us, Jsonb(payload or {}), every_us,
+        )
+    )  # fmt: skip
+
+
+class Scheduler:
+    """Runs due tasks in a thread of this process."""
+
+    def __init__(self, database: Database, handlers: Handlers, clock: Clock, policy: NodePolicy) -> None:
+        self._database = database
+        self._handlers = handlers
+        self._clock = clock
+        self._policy = policy
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._loop, name="scheduler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+
+    def run_due(self) -> int:
+        """Run everything that is due now; says how many tasks were run."""
+        count = 0
+        while not self._stop.is_set() and self._run_one():
+            count += 1
+        return count
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.run_due()
+            except ChoirError as error:  # the database is away: the next look may find it
+                log.warning("background work is waiting", extra={"error": error.code})
+            except Exception:
+                log.exception("background work failed")
+            self._stop.wait(_IDLE_S_MAX)
+
+    def _run_one(self) -> bool:
+        quick: Task | None = None
+        try:
+            with self._database.unit_of_work() as tx:
+                task = self._claim(tx)
+                if task is None:
+                    return False
+                if task.name in self._handlers.quick:
+                    quick = task
+                    self._handlers.quick[task.name](tx, task)
+                    self._complete(tx, task)
+        except Exception as error:
+            if quick is None:
+                raise
+            self._failed(quick, error)
+            return True
+        if quick is None:
+            self._run_slow(task)
+        return True
+
+    def _run_slow(self, task: Task) -> None:
+        try:
+            self._handlers.slow[task.name](task)
+        except Exception as error:
+            self._failed(task, error)
+        else:
+            with self._database.unit_of_work() as tx:
+                self._complete(tx, task)
+
+    def _claim(self, tx: Tx) -> Task | None:
+        now_us = self._clock.now_us()
+        row = tx.row(_DUE, now_us, now_us, self._handlers.names)
+        if row is None:
+            return None
+        task = Task(*row)
+        tx.run(
+            "update tasks set token = token + 1, leased_until_us = %s where name = %s and key = %s",
+            now_us + self._policy.task_lease_s * MICROSECONDS if task.name in self._handlers.slow else None,
+            task.name,
+            task.key,
+        )
+        return task
+
+    def _complete(self, tx: Tx, task: Task) -> None:
+        if task.every_us is None:
+            tx.run("delete from tasks where name = %s and key = %s and token = %s", task.name, task.key, task.token)
+            return
+        now_us = self._clock.now_us()
+        next_us = max(task.due_us + task.every_us, now_us)  # after a long sleep once, not a hundred times
+        tx.run(
+            "update tasks set due_us = %s, attempts = 0, last_error = null, leased_until_us = null"
+            " where name = %s and key = %s and token = %s",
+            next_us, task.name, task.key, task.token,
+        )  # fmt: skip
+
+    def _failed(self, task: Task, error: Exception) -> None:
+        log.warning("a task failed", exc_info=error, extra={"task": task.name, "key": task.key})
+        policy = self._policy
+        attempts = task.attempts + 1
+        pause_s = min(policy.task_backoff_s * 2 ** min(attempts - 1, 30), policy.task_backoff_s_max)
+        with self._database.unit_of_work() as tx:
+            tx.run(
+                "update tasks set attempts = %s, last_error = %s, due_us = %s, leased_until_us = null,"
+                " set_aside = %s where name = %s and key = %s and token in (%s, %s)",
+                attempts,
+                f"{type(error).__name__}: {error}"[:_ERROR_CHARS_MAX],
+                self._clock.now_us() + pause_s * MICROSECONDS,
+                attempts >= policy.task_attempts_max and task.every_us is None,
+                task.name,
+                task.key,
+                task.token,
+                task.token - 1,  # a quick task's claim was rolled back with its effect
+            )
+
+
+_DUE = """
+    select name, key, due_us, payload, every_us, attempts, token + 1
+    from tasks
+    where due_us <= %s and not set_aside and (leased_until_us is null or leased_until_us <= %s)
+        and name = any(%s)
+    order by due_us limit 1 for update skip locked
+"""
