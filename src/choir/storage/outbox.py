@@ -91,7 +91,7 @@ class Outbox:
             " order by xid, n limit %s",
             str(after.xid), after.n, limit,
         )  # fmt: skip
-        return [Event(*fields, Position(xid, n)) for *fields, xid, n in rows]
+        return [_event(*row) for row in rows]
 
     def end(self, tx: Tx) -> Position:
         """A position behind everything that is readable now."""
@@ -108,3 +108,8 @@ class Outbox:
             before_us,
             limit,
         )
+
+
+def _event(*row: Any) -> Event:
+    id_, type_, version, subject, at_us, actor, cause, data, xid, n = row
+    return Event(id_, type_, version, subject, at_us, actor, cause, data, Position(xid, n))

@@ -1,0 +1,77 @@
+"""The composition root: builds every part of a node from its settings, in one place.
+
+A process that serves, a command-line tool that opens the database and a test all build the same node.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
+from choir.foundation.node_key import load_node_secret
+from choir.foundation.policy import Policy, load
+from choir.foundation.settings import Settings
+from choir.ledger.accounts import Accounts
+from choir.ledger.checkpoints import Checkpoints
+from choir.ledger.exporting import Exporter
+from choir.ledger.keys import NodeKeys
+from choir.ledger.service import Ledger
+from choir.ledger.submitting import Submitter
+from choir.storage.database import Database, Tx
+from choir.storage.identity import NodeIdentity, clock_offset, read_identity
+from choir.storage.outbox import Outbox
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """All services of a node on one database."""
+
+    settings: Settings
+    policy: Policy
+    identity: NodeIdentity
+    clock: Clock
+    entropy: Entropy
+    database: Database
+    ledger: Ledger
+    submitter: Submitter
+    accounts: Accounts
+    keys: NodeKeys
+    checkpoints: Checkpoints
+    exporter: Exporter
+    outbox: Outbox
+
+    def unit_of_work(self) -> AbstractContextManager[Tx]:
+        """A transaction for one use case."""
+        return self.database.unit_of_work()
+
+    def close(self) -> None:
+        self.submitter.close()
+        self.database.close()
+
+
+def build_node(settings: Settings, database: Database, entropy: Entropy | None = None) -> Node:
+    """A node on an open, migrated and prepared database."""
+    policy = load(Policy(), settings.policy_overrides)
+    entropy = entropy or SystemEntropy()
+    with database.unit_of_work() as tx:
+        identity = read_identity(tx)
+    clock: Clock = SystemClock(clock_offset(identity, database))
+    ledger = Ledger(clock, entropy, policy.ledger)
+    keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
+    checkpoints = Checkpoints(keys, clock)
+    return Node(
+        settings=settings,
+        policy=policy,
+        identity=identity,
+        clock=clock,
+        entropy=entropy,
+        database=database,
+        ledger=ledger,
+        submitter=Submitter(ledger, database),
+        accounts=Accounts(clock, policy.ledger),
+        keys=keys,
+        checkpoints=checkpoints,
+        exporter=Exporter(keys, checkpoints),
+        outbox=Outbox(clock, entropy),
+    )

@@ -1,0 +1,1 @@
+"""Running a node: preparing its home and database, keeping its processes, backup, doctor."""

@@ -1,0 +1,133 @@
+"""The home folder: where the data, the node's key, the operator's token and the locks are.
+
+Guarantees: the folder is private to its owner; secrets in it are 0600 and written whole; one node at
+a time holds the node lock, which cannot outlive it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from choir.foundation.clock import Entropy
+from choir.foundation.errors import Refusal, Unavailable
+from choir.foundation.node_key import make_key_file, write_secret_file
+from choir.foundation.settings import Settings
+from choir.storage.processes import FolderLock
+
+
+class NodeRunning(Refusal):
+    """Another node has this home."""
+
+    code = "node.running"
+    sentence = "A node is already running on {home} (process {pid}, {url})."
+    hint = "Stop it with `choir down`, or start this one with another CHOIR_HOME."
+
+
+class HomeUnusable(Unavailable):
+    """The home folder cannot be made or written."""
+
+    code = "node.home_unusable"
+    sentence = "The folder {home} cannot be used: {why}."
+    hint = "Choose another one with CHOIR_HOME, or make it writable for you."
+
+
+class DiskLow(Unavailable):
+    """So little disk is left that writes are refused before the database meets a full disk."""
+
+    code = "node.disk_low"
+    sentence = "Only {free_mb} MB of disk are free, so nothing is written until there are {needed_mb} MB."
+    hint = "Free some space; reading still works and nothing is damaged."
+
+
+@dataclass(frozen=True, slots=True)
+class RunningNode:
+    """What a running node says about itself in its lock file."""
+
+    pid: int
+    url: str
+    started_us: int
+
+
+class NodeLock:
+    """Held by a node while it runs."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._lock = FolderLock(home / "node.lock")
+        self._state = home / "node.json"
+
+    def acquire(self, running: RunningNode) -> None:
+        if not self._lock.acquire():
+            found = running_node(self._home) or RunningNode(0, "just starting", 0)
+            raise NodeRunning(home=self._home, pid=found.pid, url=found.url)
+        write_secret_file(self._state, json.dumps(asdict(running)))
+
+    def release(self) -> None:
+        self._state.unlink(missing_ok=True)
+        self._lock.release()
+
+
+def running_node(home: Path) -> RunningNode | None:
+    """The node that holds this home's lock now; a stale file is not believed."""
+    lock = FolderLock(home / "node.lock")
+    if not lock.path.exists():
+        return None
+    if lock.acquire(shared=True):
+        lock.release()
+        return None
+    try:
+        return RunningNode(**json.loads((home / "node.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return RunningNode(0, "just starting", 0)
+
+
+def prepare_home(settings: Settings, entropy: Entropy) -> None:
+    """Make the folder, the node's key and the operator's token, whichever are missing."""
+    home = settings.home
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not settings.node_key and not settings.node_key_command:
+            make_key_file(settings.node_key_file, entropy)
+        token = home / "operator.token"
+        if not token.exists():
+            write_secret_file(token, "op_" + base64.urlsafe_b64encode(entropy.bytes(32)).decode().rstrip("=") + "\n")
+    except OSError as error:
+        raise HomeUnusable(home=home, why=(error.strerror or str(error)).lower()) from None
+
+
+def operator_token(home: Path) -> str:
+    """The operator's token; empty where this user cannot read it."""
+    try:
+        return (home / "operator.token").read_text().strip()
+    except OSError:
+        return ""
+
+
+def free_bytes(folder: Path) -> int:
+    """Free disk below a folder that may not exist yet."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def check_disk(folder: Path, needed: int) -> None:
+    """Raise while too little disk is left to write safely."""
+    free = free_bytes(folder)
+    if free < needed:
+        raise DiskLow(free_mb=free // 1_000_000, needed_mb=needed // 1_000_000)
+
+
+def write_public_file(path: Path, data: bytes) -> None:
+    """Replace a file whole and durably."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,149 @@
+"""Making a database ready: migrated, made a node once, and not behind what was published.
+
+Guarantees: nothing serves a database that is not exactly at this version's migrations; a database
+that lost entries which a published checkpoint covers is refused until an operator accepts that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
+from choir.foundation.errors import Broken, ChoirError
+from choir.foundation.node_key import load_node_secret
+from choir.foundation.settings import Settings
+from choir.ledger import reading
+from choir.ledger.checkpoints import Tree
+from choir.ledger.keys import NodeKeys
+from choir.ledger.notes import Checkpoint, VerifierKey, open_note
+from choir.node import Node, build_node
+from choir.operations.home import prepare_home, write_public_file
+from choir.storage.database import Connection, Database, Tx, connect
+from choir.storage.identity import NodeIdentity, make_identity
+from choir.storage.migrations import NotMigrated, check_migrated, migrate
+from choir.storage.postgres import Server, borrowed_server
+
+PUBLISHED = "checkpoint.note"
+_APP_ROLE = "choir_app"
+_OWNER_ROLE = "choir_owner"
+
+Progress = Callable[[str], None]
+
+
+class RolledBack(Broken):
+    """The database is not the one that the last published checkpoint speaks of."""
+
+    code = "node.rolled_back"
+    sentence = "The last published checkpoint has {published} entries; this database has {entries}: {why}."
+    hint = (
+        "Restore a newer backup if there is one. If entries are really lost, say so with"
+        " `choir restore --accept-rollback`: whoever holds the checkpoint will notice."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dsns:
+    """How the two roles reach the database. No owner: this process cannot migrate."""
+
+    app: str
+    owner: str | None
+
+    @classmethod
+    def embedded(cls, server: Server) -> Dsns:
+        return cls(server.dsn(_APP_ROLE), server.dsn(_OWNER_ROLE))
+
+    @classmethod
+    def external(cls, settings: Settings) -> Dsns:
+        return cls(settings.database_url, settings.database_owner_url or None)
+
+    @property
+    def app_role(self) -> str:
+        return str(conninfo_to_dict(self.app).get("user") or _APP_ROLE)
+
+
+def prepare_database(settings: Settings, dsns: Dsns, *, new_ledger: bool = True) -> NodeIdentity:
+    """Migrate, make the node, record its key, compare the published checkpoint."""
+    clock, entropy = SystemClock(), SystemEntropy()
+    if dsns.owner is None:
+        with connect(dsns.app) as app:
+            check_migrated(app)
+            identity = _make_node(app, settings, clock, entropy, new_ledger=new_ledger)
+    else:
+        with connect(dsns.owner, autocommit=True) as owner:
+            migrate(owner, dsns.app_role)
+            with owner.transaction():
+                identity = _make_node(owner, settings, clock, entropy, new_ledger=new_ledger)
+    with connect(dsns.app) as app:
+        compare_published(Tx(app), settings.home / PUBLISHED)
+    return identity
+
+
+def _make_node(db: Connection, settings: Settings, clock: Clock, entropy: Entropy, *, new_ledger: bool) -> NodeIdentity:
+    identity = make_identity(db, settings.mode, clock, entropy)
+    if new_ledger:
+        keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
+        keys.record_first(Tx(db))
+        keys.signer(Tx(db))  # a node that cannot sign must not start
+    return identity
+
+
+def publish_checkpoint(home: Path, note: str) -> None:
+    """Put the checkpoint where a restored database is compared with it, and where it can be fetched."""
+    write_public_file(home / PUBLISHED, note.encode())
+
+
+def compare_published(tx: Tx, path: Path) -> None:
+    """Raise if the database lost or changed what a published checkpoint covers."""
+    try:
+        note = path.read_text()
+    except FileNotFoundError:
+        return
+    rows = tx.rows("select vkey from node_keys")
+    keys = [VerifierKey.parse(row[0]) for row in rows]
+    entries = reading.head(tx).seq
+    try:
+        published = Checkpoint.parse(open_note(note, keys).text)
+    except ChoirError as error:
+        raise RolledBack(published="?", entries=entries, why=f"it is of another ledger ({error})") from None
+    if published.size > entries:
+        raise RolledBack(published=published.size, entries=entries, why="the end of history is missing")
+    if Tree(tx).root(published.size) != published.root:
+        raise RolledBack(published=published.size, entries=entries, why="history was changed")
+
+
+@contextmanager
+def database_of(settings: Settings, on_progress: Progress = lambda _: None) -> Iterator[Dsns]:
+    """The database of a home, started for the duration if no node runs it."""
+    with ExitStack() as stack:
+        if settings.embedded:
+            yield Dsns.embedded(stack.enter_context(borrowed_server(settings.home, on_progress)))
+        else:
+            yield Dsns.external(settings)
+
+
+@contextmanager
+def opened_node(
+    settings: Settings, on_progress: Progress = lambda _: None, *, new_ledger: bool = True
+) -> Iterator[Node]:
+    """A node for a command-line tool: its database is prepared and reached directly."""
+    prepare_home(settings, SystemEntropy())
+    with database_of(settings, on_progress) as dsns:
+        prepare_database(settings, dsns, new_ledger=new_ledger)
+        node = build_node(settings, Database(dsns.app, connections_max=4).open())
+        try:
+            yield node
+        finally:
+            node.close()
+
+
+def owner_connection(dsns: Dsns) -> Connection:
+    """The owner's connection, for import and key rotation."""
+    if dsns.owner is None:
+        raise NotMigrated(number=0, known=0)
+    return psycopg.connect(dsns.owner, autocommit=True)

@@ -1,0 +1,107 @@
+"""Who this node is: its id, the name of its ledger, its mode, and its clock's offset.
+
+Guarantees: made once with the database; the mode never changes; only a development node's clock can
+be moved, and all processes on the database see the same time within a second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from choir.foundation.clock import Clock, Entropy
+from choir.foundation.errors import Refusal, Unavailable
+from choir.foundation.ids import show_id, uuid7
+from choir.storage.database import Connection, Database, Tx
+
+_OFFSET_FRESH_S = 1.0
+
+
+class ModeIsFixed(Refusal):
+    """A database keeps the mode it was made with."""
+
+    code = "node.mode_fixed"
+    sentence = "This database was made as a {made} node and cannot run as {asked}."
+    hint = "Set CHOIR_MODE={made}, or use another CHOIR_HOME."
+
+
+class ProductionClock(Refusal):
+    """A production node runs on real time."""
+
+    code = "node.production_clock"
+    sentence = "The clock of a production node cannot be moved."
+
+
+class NotPrepared(Unavailable):
+    """The database was migrated and never made a node."""
+
+    code = "node.not_prepared"
+    sentence = "This database has no node yet."
+    hint = "Start one with `choir up`."
+
+
+@dataclass(frozen=True, slots=True)
+class NodeIdentity:
+    """The row that makes a database a node."""
+
+    id: UUID
+    mode: str
+    origin: str  # the ledger's name in checkpoints
+    created_us: int
+
+    @property
+    def production(self) -> bool:
+        return self.mode == "production"
+
+
+def make_identity(db: Connection, mode: str, clock: Clock, entropy: Entropy) -> NodeIdentity:
+    """Make this database a node, once; the mode must be the one it was made with."""
+    now_us = clock.now_us()
+    random = entropy.bytes(8)
+    id_ = uuid7(now_us, int.from_bytes(random[6:]), random[:6])
+    origin = f"choir/{show_id('node', id_)}"
+    db.execute(
+        "insert into node (id, mode, origin, created_us) values (%s, %s, %s, %s) on conflict do nothing",
+        [id_, mode, origin, now_us],
+    )
+    row = db.execute("select id, mode, origin, created_us from node").fetchone()
+    assert row is not None
+    found = NodeIdentity(*row)
+    if found.mode != mode:
+        raise ModeIsFixed(made=found.mode, asked=mode)
+    return found
+
+
+def read_identity(tx: Tx) -> NodeIdentity:
+    """Who this database is."""
+    found = tx.one_or_none(NodeIdentity, "select id, mode, origin, created_us from node")
+    if found is None:
+        raise NotPrepared
+    return found
+
+
+def clock_offset(identity: NodeIdentity, database: Database) -> Callable[[], int]:
+    """The offset of this node's clock, looked up at most once a second; always zero in production."""
+    if identity.production:
+        return lambda: 0
+    read_at = -_OFFSET_FRESH_S
+    offset_us = 0
+
+    def current() -> int:
+        nonlocal read_at, offset_us
+        if time.monotonic() - read_at >= _OFFSET_FRESH_S:
+            read_at = time.monotonic()
+            with database.unit_of_work() as tx:
+                offset_us = tx.value("select clock_offset_us from node") or 0
+        return offset_us
+
+    return current
+
+
+def move_clock(tx: Tx, identity: NodeIdentity, offset_us: int) -> None:
+    """Set the offset of a development node's clock."""
+    if identity.production:
+        raise ProductionClock
+    tx.run("update node set clock_offset_us = %s", offset_us)
