@@ -1178,7 +1178,7 @@ def tell_verified(arguments: argparse.Namespace, result: dict[str, Any]) -> str:
     }
     lines = ["VERIFIED  " + sentences[arguments.command].format(**result), f"  root  {result['root']}"]
     if "key" in result:
-        lines.append(f"  key   {result['key']} (changed {result['key_changes']} times)")
+        lines.append(f"  key   {result['key']} (key changes: {result['key_changes']})")
     return "\n".join(lines + ["  note  " + note for note in result["notes"]])
 
 
