@@ -1,0 +1,1 @@
+"""The ways in: HTTP, the SDK and the command line. Each is thin: parse, authorise, call, render."""

@@ -1,0 +1,1 @@
+"""The HTTP door: `/v1` with OpenAPI, health, metrics."""

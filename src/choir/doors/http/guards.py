@@ -1,0 +1,160 @@
+"""What every request passes: an id, a size limit, a time limit, the disk guard, security headers, metrics.
+
+Plain ASGI, so that it costs little and holds for streams too. Guarantees: no body beyond the limit is
+read; a request that takes too long is answered; writes are refused while the disk is nearly full.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+
+from prometheus_client import Counter, Histogram
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from choir.doors.http.problems import problem_of, respond
+from choir.foundation.errors import ChoirError, TooLarge, Unavailable
+from choir.foundation.policy import NodePolicy
+
+access = logging.getLogger("choir.access")
+
+REQUESTS = Counter("choir_http_requests_total", "Requests answered.", ["method", "route", "status"])
+SECONDS = Histogram("choir_http_request_seconds", "Time to the answer.", ["method", "route"])
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+]
+_DOCS_PATHS = frozenset({"/docs", "/redoc"})
+_DISK_FRESH_S = 1.0
+
+
+class RequestTimedOut(Unavailable):
+    """The time limit was reached; what a write did is unknown until it is asked for again with its key."""
+
+    code = "http.timed_out"
+    sentence = "The request took longer than {limit_s} seconds."
+    hint = "Send it again with the same Idempotency-Key: it has one effect."
+
+
+class Guards:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, policy: NodePolicy, check_disk: Callable[[], None]) -> None:
+        self._app = app
+        self._policy = policy
+        self._check_disk = check_disk
+        self._disk_checked_at = -_DISK_FRESH_S
+        self._disk_problem: ChoirError | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        answer = _Answer(scope, send, request_id)
+        try:
+            self._check(scope)
+            limited = _limited(receive, self._policy.body_bytes_max)
+            async with asyncio.timeout(self._policy.request_s_max):
+                await self._app(scope, limited, answer.send)
+        except TimeoutError:
+            await answer.fail(RequestTimedOut(limit_s=self._policy.request_s_max))
+        except ChoirError as error:
+            await answer.fail(error)
+        finally:
+            answer.record()
+
+    def _check(self, scope: Scope) -> None:
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value) > self._policy.body_bytes_max:
+                raise TooLarge(what="The request body", size=int(value), limit=self._policy.body_bytes_max)
+        if scope["method"] not in _SAFE_METHODS:
+            self._refuse_on_low_disk()
+
+    def _refuse_on_low_disk(self) -> None:
+        now = time.monotonic()
+        if now - self._disk_checked_at >= _DISK_FRESH_S:
+            self._disk_checked_at = now
+            try:
+                self._check_disk()
+                self._disk_problem = None
+            except ChoirError as error:
+                self._disk_problem = error
+        if self._disk_problem is not None:
+            raise self._disk_problem
+
+
+class _Answer:
+    """Adds headers to the answer and remembers what it was."""
+
+    def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
+        self._scope = scope
+        self._send = send
+        self._request_id = request_id
+        self._began = time.perf_counter()
+        self._status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            extra = [(b"x-request-id", self._request_id.encode()), *_HEADERS]
+            if self._scope["path"] not in _DOCS_PATHS:
+                extra.append((b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
+            message = {**message, "headers": [*message.get("headers", []), *extra]}
+        await self._send(message)
+
+    async def fail(self, error: ChoirError) -> None:
+        """Answer with the error, unless an answer has begun."""
+        if self._status == 0:
+            await respond(problem_of(error, self._request_id))(self._scope, _no_body, self.send)
+
+    def record(self) -> None:
+        route = self._scope.get("route")
+        path = getattr(route, "path", "other")
+        method = self._scope["method"] if self._scope["method"] in _METHODS else "OTHER"
+        elapsed = time.perf_counter() - self._began
+        REQUESTS.labels(method, path, str(self._status)).inc()
+        SECONDS.labels(method, path).observe(elapsed)
+        access.info(
+            "request",
+            extra={
+                "method": method,
+                "route": path,
+                "status": self._status,
+                "ms": round(elapsed * 1000, 1),
+                "request": self._request_id,
+            },
+        )
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """Count what is read and stop at the limit, whatever the headers said."""
+    read = 0
+
+    async def counted() -> Message:
+        nonlocal read
+        message = await receive()
+        if message["type"] == "http.request":
+            read += len(message.get("body", b""))
+            if read > limit:
+                raise TooLarge(what="The request body", size=read, limit=limit)
+        return message
+
+    return counted
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
