@@ -181,13 +181,13 @@ def test_a_borrowed_server_stays_until_the_last_borrower_has_finished(home: Path
     results: list[object] = []
 
     def second() -> None:
-        with borrowed_server(home) as server:
+        with borrowed_server(home, durable=False) as server:
             entered.set()
             leave.wait(20)
             results.append(psycopg.connect(server.dsn("choir_app")).execute("SELECT 1").fetchone())
 
     thread = threading.Thread(target=second)
-    with borrowed_server(home):
+    with borrowed_server(home, durable=False):
         thread.start()
         assert entered.wait(20)
         threading.Timer(0.4, leave.set).start()
@@ -196,7 +196,7 @@ def test_a_borrowed_server_stays_until_the_last_borrower_has_finished(home: Path
 
 
 def test_a_pid_file_alone_proves_nothing(home: Path) -> None:
-    with borrowed_server(home):
+    with borrowed_server(home, durable=False):
         pid_file = home / "postgres/data/postmaster.pid"
         true_lines = pid_file.read_text().splitlines()
         for line, lie in ((0, str(os.getpid())), (0, "1"), (0, "999999999"), (0, "x"), (4, "/tmp"), (4, "")):
@@ -231,6 +231,7 @@ _ODD = {
     "PGSSLMODE": "verify-full",
     "TZ": "Mars/Olympus",
     "LD_LIBRARY_PATH": "/nowhere",
+    "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
 }
 _LIFE = """
 told = []

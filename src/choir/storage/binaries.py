@@ -67,16 +67,9 @@ def programs_for(account: Account, folder: Path, token: str) -> Programs:
     remove_copies(folder, token)
     places = list(_copy_paths(folder, token))
     for place in places:
-        if not _reachable(place.parent, account):
-            continue
-        try:
-            copy = _copied(installed, place)
-        except OSError:  # read-only or full: the next place
-            shutil.rmtree(place, ignore_errors=True)
-            continue
-        if _runs(copy, account):  # false where the file system is mounted noexec
+        copy = _try_copy(installed, place, account) if _reachable(place.parent, account) else None
+        if copy is not None:
             return copy
-        shutil.rmtree(place, ignore_errors=True)
     raise ProgramsUnreachable(uid=account.uid, places=", ".join(map(str, (installed.root, *places))))
 
 
@@ -132,8 +125,22 @@ def _passable(found: os.stat_result, account: Account) -> bool:
     return bool(found.st_mode & stat.S_IXOTH)
 
 
+def _try_copy(installed: Programs, place: Path, account: Account) -> Programs | None:
+    try:
+        place.mkdir(mode=0o700)
+    except OSError:  # read-only, or someone else's: not ours to use or remove
+        return None
+    try:
+        copy = _copied(installed, place)
+        if _runs(copy, account):  # false where the file system is mounted noexec
+            return copy
+    except OSError:  # full
+        pass
+    shutil.rmtree(place, ignore_errors=True)
+    return None
+
+
 def _copied(installed: Programs, place: Path) -> Programs:
-    place.mkdir(mode=0o700)  # fails if someone else was there first
     for pattern in _PARTS:
         for source in installed.root.glob(pattern):
             if source.is_file():

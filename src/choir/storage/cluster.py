@@ -133,7 +133,7 @@ def _complete(fresh: Path, account: Account, *, durable: bool) -> None:
     if account.switch:
         _give_tree(fresh, account)
     if durable:
-        os.sync()  # owners too must be on disk before the folder gets its name
+        _sync_tree(fresh)
 
 
 def _give_tree(top: Path, account: Account) -> None:
@@ -141,6 +141,18 @@ def _give_tree(top: Path, account: Account) -> None:
         for name in folders + files:
             os.chown(name, account.uid, account.gid, dir_fd=descriptor, follow_symlinks=False)
     os.chown(top, account.uid, account.gid)
+
+
+def _sync_tree(top: Path) -> None:
+    """Owners too must be on disk before the folder gets its name; the contents are there already."""
+    for _, _, files, folder in os.fwalk(top):
+        for name in files:
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        os.fsync(folder)
 
 
 def _sync_folder(folder: Path) -> None:

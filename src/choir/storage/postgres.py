@@ -199,9 +199,9 @@ def running_server(home: Path) -> Server | None:
 
 
 @contextmanager
-def borrowed_server(home: Path, on_progress: Progress = _silent) -> Iterator[Server]:
+def borrowed_server(home: Path, on_progress: Progress = _silent, *, durable: bool = True) -> Iterator[Server]:
     """The running server, or one that is started now and stopped when the last borrower has finished."""
-    own = EmbeddedPostgres(home)
+    own = EmbeddedPostgres(home, durable=durable)
     borrow = FolderLock(Places.of(home).borrow_lock)
     server, started = _borrow(home, own, borrow, on_progress)
     try:

@@ -83,7 +83,7 @@ def read_pid_file(data: Path) -> PidFile | None:
     """The server's pid file, or None if there is none or it is not whole."""
     try:
         lines = (data / "postmaster.pid").read_text(errors="replace").splitlines()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     lines += [""] * 8
     pid = lines[0].strip()
@@ -156,4 +156,5 @@ def clear_stale_pid_file(places: Places) -> None:
     pid = serving_pid(places)
     if pid is not None:  # someone started it by hand: our lock is free
         raise AlreadyRunning(folder=places.folder, holder=f"PostgreSQL {pid}, which Choir did not start")
-    (places.data / "postmaster.pid").unlink(missing_ok=True)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        (places.data / "postmaster.pid").unlink()
