@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from choir.storage import binaries, previous, processes
+from choir.storage import processes
+from choir.storage.embedded import binaries, previous
 
 IS_ROOT = os.geteuid() == 0
 root_only = pytest.mark.skipif(not IS_ROOT, reason="needs root")
@@ -27,7 +28,8 @@ import json, os, pwd, signal, subprocess, sys, threading, time, traceback, shuti
 from pathlib import Path
 import psycopg
 from choir.foundation.errors import ChoirError
-from choir.storage import binaries, cluster, postgres, previous
+from choir.storage import postgres
+from choir.storage.embedded import binaries, cluster, previous
 from choir.storage.postgres import EmbeddedPostgres, borrowed_server, running_server
 home, uid = Path(sys.argv[1]), int(sys.argv[2])
 if uid != os.geteuid():

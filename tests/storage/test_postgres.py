@@ -10,9 +10,11 @@ import psycopg
 import pytest
 
 from choir.foundation.errors import ChoirError
-from choir.storage import postgres, server_log, tuning
+from choir.storage import postgres
+from choir.storage.embedded import log as server_log
+from choir.storage.embedded import tuning
+from choir.storage.embedded.errors import AlreadyRunning
 from choir.storage.postgres import EmbeddedPostgres, borrowed_server, running_server
-from choir.storage.server_errors import AlreadyRunning
 from tests.storage.servers import Node, exists, leftovers, ordinary_uid, run_script
 
 
@@ -262,7 +264,7 @@ def test_an_ordinary_user_runs_it_as_themselves(user_home: Path, umask: int) -> 
 
 def test_errors_speak_to_the_operator() -> None:
     from choir.foundation.errors import known_codes
-    from choir.storage import server_errors
+    from choir.storage.embedded import errors as server_errors
 
     found = [value for value in vars(server_errors).values() if isinstance(value, type)]
     ours = [value for value in found if issubclass(value, ChoirError) and value.__module__ == server_errors.__name__]

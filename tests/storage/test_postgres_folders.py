@@ -15,9 +15,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from choir.storage import accounts, binaries, previous, sockets
-from choir.storage.postgres import EmbeddedPostgres, Server, borrowed_server, running_server
-from choir.storage.server_errors import (
+from choir.storage.embedded import accounts, binaries, previous, sockets
+from choir.storage.embedded.errors import (
     CannotDropRoot,
     FolderUnusable,
     NotADataFolder,
@@ -25,6 +24,7 @@ from choir.storage.server_errors import (
     StartFailed,
     WrongVersion,
 )
+from choir.storage.postgres import EmbeddedPostgres, Server, borrowed_server, running_server
 from tests.storage.servers import leftovers, ordinary_uid, remove_home, root_only, run_script, script
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from choir.storage import postgres, previous
+from choir.storage import postgres
+from choir.storage.embedded import previous
+from choir.storage.embedded.errors import AlreadyRunning, PreviousServerStuck
 from choir.storage.postgres import EmbeddedPostgres, running_server
 from choir.storage.processes import FolderLock
-from choir.storage.server_errors import AlreadyRunning, PreviousServerStuck
 from tests.storage.servers import (
     Node,
     exists,

@@ -44,10 +44,10 @@ class DatabaseBusy(Unavailable):
     hint = "Send the same request again in a moment."
 
 
-class DiskFull(Unavailable):
+class WriteDiskFull(Unavailable):
     """The disk below the database is full."""
 
-    code = "storage.disk_full"
+    code = "storage.write_disk_full"
     sentence = "The disk is full, so nothing was written."
     hint = "Free some space; nothing is damaged and the node goes on by itself."
 
@@ -195,7 +195,7 @@ def translated(error: psycopg.Error) -> ChoirError:
     if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure):
         return StorageConflict(attempts=1)
     if isinstance(error, pg.DiskFull):
-        return DiskFull()
+        return WriteDiskFull()
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return DatabaseUnavailable(why=_first_line(error))
     raise error

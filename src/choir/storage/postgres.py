@@ -22,14 +22,13 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from choir.foundation.errors import ChoirError
-from choir.storage import cluster, previous
-from choir.storage.accounts import Account, account_for
-from choir.storage.binaries import Programs, programs_for, remove_copies
-from choir.storage.previous import Places, Progress, read_pid_file, serving_pid
-from choir.storage.processes import Child, FolderLock
-from choir.storage.server_errors import AlreadyRunning, UnsupportedSystem, folder_errors
-from choir.storage.server_log import ServerLog, start_error
-from choir.storage.sockets import (
+from choir.storage.embedded import cluster, previous
+from choir.storage.embedded.accounts import Account, account_for
+from choir.storage.embedded.binaries import Programs, programs_for, remove_copies
+from choir.storage.embedded.errors import AlreadyRunning, UnsupportedSystem, folder_errors
+from choir.storage.embedded.log import ServerLog, start_error
+from choir.storage.embedded.previous import Places, Progress, read_pid_file, serving_pid
+from choir.storage.embedded.sockets import (
     PORT,
     SocketFolder,
     is_private,
@@ -38,7 +37,8 @@ from choir.storage.sockets import (
     remove_socket_folder,
     socket_folder_of,
 )
-from choir.storage.tuning import as_arguments, server_settings
+from choir.storage.embedded.tuning import as_arguments, server_settings
+from choir.storage.processes import Child, FolderLock
 
 START_LIMIT_S = 3600.0  # recovery replays at most max_wal_size, but disks can be slow
 PROGRESS_EVERY_S = 3.0

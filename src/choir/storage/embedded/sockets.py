@@ -17,8 +17,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.storage.accounts import Account
-from choir.storage.server_errors import FolderUnusable
+from choir.storage.embedded.accounts import Account
+from choir.storage.embedded.errors import FolderUnusable
 
 PORT = 5432  # names the socket file; there is no TCP
 _SOCKET_NAME = f".s.PGSQL.{PORT}"

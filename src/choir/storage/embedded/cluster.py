@@ -18,11 +18,11 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from choir.storage.accounts import Account
-from choir.storage.binaries import POSTGRES_MAJOR, Programs
+from choir.storage.embedded.accounts import Account
+from choir.storage.embedded.binaries import POSTGRES_MAJOR, Programs
+from choir.storage.embedded.errors import DiskFull, NamelessAccount, NoAccess, NotADataFolder, WrongVersion, free_mb
+from choir.storage.embedded.log import ServerLog, start_error
 from choir.storage.processes import CLEAN_ENVIRONMENT, die_with_parent
-from choir.storage.server_errors import DiskFull, NamelessAccount, NoAccess, NotADataFolder, WrongVersion, free_mb
-from choir.storage.server_log import ServerLog, start_error
 
 SUPERUSER = "postgres"
 DATABASE = "choir"

@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.storage.accounts import Account
-from choir.storage.cluster import fresh_folder
+from choir.storage.embedded.accounts import Account
+from choir.storage.embedded.cluster import fresh_folder
+from choir.storage.embedded.errors import AlreadyRunning, PreviousServerStuck
 from choir.storage.processes import FolderLock, processes_of, serves
-from choir.storage.server_errors import AlreadyRunning, PreviousServerStuck
 
 FAST_STOP_LIMIT_S = 30.0  # a fast shutdown writes a checkpoint
 QUICK_STOP_LIMIT_S = 5.0

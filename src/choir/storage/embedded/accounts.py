@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from choir.storage.server_errors import CannotDropRoot
+from choir.storage.embedded.errors import CannotDropRoot
 
 # Ranges that systemd's "Users, Groups, UIDs and GIDs" leaves unused; the small one is for containers
 # which map only the first 65536 numbers.

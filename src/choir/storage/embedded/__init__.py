@@ -1,0 +1,1 @@
+"""The parts of the embedded PostgreSQL; `choir.storage.postgres` puts them together."""
