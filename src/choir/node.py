@@ -15,6 +15,7 @@ from choir.foundation.settings import Settings
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.exporting import Exporter
+from choir.ledger.funding import Funding
 from choir.ledger.keys import NodeKeys
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
@@ -39,6 +40,7 @@ class Node:
     keys: NodeKeys
     checkpoints: Checkpoints
     exporter: Exporter
+    funding: Funding
     outbox: Outbox
 
     def unit_of_work(self) -> AbstractContextManager[Tx]:
@@ -59,6 +61,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     clock: Clock = SystemClock(clock_offset(identity, database))
     ledger = Ledger(clock, entropy, policy.ledger)
     keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
+    accounts = Accounts(clock, policy.ledger)
     checkpoints = Checkpoints(keys, clock)
     return Node(
         settings=settings,
@@ -69,9 +72,10 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         database=database,
         ledger=ledger,
         submitter=Submitter(ledger, database),
-        accounts=Accounts(clock, policy.ledger),
+        accounts=accounts,
         keys=keys,
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
+        funding=Funding(accounts, production=identity.production),
         outbox=Outbox(clock, entropy),
     )

@@ -130,6 +130,9 @@ class AccountIn(Wire):
     reason: ShortText = "opened by an operator"
 
 
+AccountAct = Literal["freeze", "unfreeze", "close"]
+
+
 class AccountActIn(Wire):
     name: AccountNameText
     reason: ShortText

@@ -139,6 +139,13 @@ class Checkpoints:
             raise NoCheckpoint(what=what)
         return found
 
+    def exactly(self, tx: Tx, size: int) -> SignedCheckpoint:
+        """The checkpoint of this size."""
+        found = self.at_least(tx, size, f"{size} entries")
+        if found.size != size:
+            raise NoCheckpoint(what=f"exactly {size} entries")
+        return found
+
     def prove(self, tx: Tx, entry: Entry) -> InclusionProof:
         """That an entry is under the latest checkpoint that covers it."""
         checkpoint = self.latest(tx)

@@ -52,7 +52,7 @@ class Child:
         self._reaping = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._failure: Exception | None = None
-        threading.Thread(target=self._keep, name="postgres-keeper", daemon=True).start()
+        threading.Thread(target=self._keep, name="keeper", daemon=True).start()
         self._started.wait()
         if self._failure is not None:
             raise self._failure
@@ -62,11 +62,10 @@ class Child:
             self._process = subprocess.Popen(
                 list(self._command),
                 stdin=subprocess.DEVNULL,
-                env=dict(CLEAN_ENVIRONMENT),
                 start_new_session=True,  # Ctrl-C in the terminal is for the node, which then stops us in order
                 umask=0o077,
                 preexec_fn=die_with_parent(self._death_signal),  # noqa: PLW1509 - one call, bound before the fork
-                **self._spawn,
+                **{"env": dict(CLEAN_ENVIRONMENT), **self._spawn},
             )
         except Exception as error:  # handed to the thread that waits
             self._failure = error

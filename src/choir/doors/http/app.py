@@ -1,0 +1,76 @@
+"""The application: routers, error handlers and guards put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from anyio import to_thread
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from choir.doors import wire
+from choir.doors.http import ledger, problems, system
+from choir.doors.http.access import Operators
+from choir.doors.http.guards import Guards
+from choir.foundation.errors import ChoirError
+from choir.node import Node
+from choir.operations.home import check_disk, operator_token
+
+_THREADS = 64  # requests that may wait for the database at one time
+_PROBLEM: dict[str, Any] = {"model": wire.Problem, "content": {"application/problem+json": {}}}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    401: {**_PROBLEM, "description": "No valid credential."},
+    404: {**_PROBLEM, "description": "There is no such thing."},
+    409: {**_PROBLEM, "description": "The rules do not allow it now; nothing was changed."},
+    413: {**_PROBLEM, "description": "Too large."},
+    422: {**_PROBLEM, "description": "Not valid as it is written."},
+    503: {**_PROBLEM, "description": "Not available now; send it again."},
+}
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    """Let as many requests wait for the database as there are threads."""
+    to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    yield
+
+
+def create_app(node: Node) -> ASGIApp:
+    """The whole HTTP door of a node."""
+    app = FastAPI(
+        title="Choir",
+        version=version("choir"),
+        summary="An open economy for AI agents and the people behind them.",
+        openapi_url="/v1/openapi.json",
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.node = node
+    app.state.operators = Operators(operator_token(node.settings.home))
+    app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
+    app.include_router(system.health)
+    app.include_router(system.router, prefix="/v1", responses=_PROBLEMS)
+    app.include_router(ledger.router, prefix="/v1", responses=_PROBLEMS)
+    app.add_exception_handler(ChoirError, problems.on_choir_error)
+    app.add_exception_handler(RequestValidationError, problems.on_validation_error)
+    app.add_exception_handler(HTTPException, problems.on_http_error)
+    app.add_exception_handler(Exception, problems.on_bug)
+    return Guards(app, node.policy.node, disk_check(node))
+
+
+def disk_check(node: Node) -> Callable[[], None]:
+    """Raises while the disk is nearly full; an operator's own database watches its own disk."""
+    return lambda: check_disk(node.settings.home, node.policy.node.disk_free_bytes_min)
+
+
+def _database_check(node: Node) -> Callable[[], None]:
+    def check() -> None:
+        with node.unit_of_work() as tx:
+            tx.value("select 1")
+
+    return check

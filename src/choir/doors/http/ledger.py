@@ -1,0 +1,297 @@
+"""The ledger over HTTP: accounts, entries, holds, checkpoints and proofs."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from choir.doors import wire
+from choir.doors.http import views
+from choir.doors.http.access import KeyDep, NodeDep, OperatorDep
+from choir.doors.http.problems import problem_of
+from choir.foundation.canonical import parse_object_hash
+from choir.foundation.clock import parse_time
+from choir.foundation.errors import Invalid
+from choir.foundation.ids import parse_id
+from choir.foundation.money import parse_units
+from choir.ledger import holds, reading
+from choir.ledger.checkpoints import NoCheckpoint
+from choir.ledger.model import (
+    Draft,
+    IssuanceNeedsTwo,
+    Leg,
+    Posted,
+    account_name,
+    hold_account,
+    parse_entry_id,
+)
+from choir.node import Node
+from choir.operations.preparing import publish_checkpoint
+
+router = APIRouter(tags=["ledger"])
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
+Cursor = Annotated[str, Query(max_length=400, description="`next` of the page before.")]
+Account = Annotated[str, Query(max_length=200, examples=["person:ada/available/CREDIT"])]
+
+
+@router.post("/accounts", status_code=201)
+def open_account(body: wire.AccountIn, who: OperatorDep, node: NodeDep) -> wire.AccountOut:
+    """Open an account; opening it again changes nothing."""
+    with node.unit_of_work() as tx:
+        node.accounts.open(tx, [body.name], reason=body.reason, source=who.source)
+        return views.account(reading.balance(tx, body.name))
+
+
+@router.get("/accounts")
+def list_accounts(
+    _: OperatorDep, node: NodeDep, prefix: Account = "", cursor: Cursor = "", limit: Limit = 100
+) -> wire.AccountPage:
+    """Accounts by name."""
+    with node.unit_of_work() as tx:
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=limit)
+    following = found[-1].name if len(found) == limit else None
+    return wire.AccountPage(items=[views.account(item) for item in found], next=following)
+
+
+@router.post("/accounts/{act}")
+def act_on_account(act: wire.AccountAct, body: wire.AccountActIn, who: OperatorDep, node: NodeDep) -> wire.AccountOut:
+    """Freeze, unfreeze or close an account."""
+    with node.unit_of_work() as tx:
+        acts = {"freeze": node.accounts.freeze, "unfreeze": node.accounts.unfreeze, "close": node.accounts.close}
+        acts[act](tx, body.name, reason=body.reason, source=who.source)
+        return views.account(reading.balance(tx, body.name))
+
+
+@router.get("/balance")
+def get_balance(
+    _: OperatorDep,
+    node: NodeDep,
+    account: Account,
+    at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
+    at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
+) -> wire.AccountOut:
+    """A balance, now or at any past point."""
+    with node.unit_of_work() as tx:
+        now = reading.balance(tx, account)
+        if at_seq is not None:
+            return views.account(now, reading.balance_at_seq(tx, account, at_seq))
+        if at_time is not None:
+            return views.account(now, reading.balance_at_time(tx, account, parse_time(at_time)))
+        return views.account(now)
+
+
+@router.get("/statement")
+def get_statement(
+    _: OperatorDep, node: NodeDep, account: Account, cursor: Cursor = "", limit: Limit = 100
+) -> wire.StatementPage:
+    """The movements of an account, oldest first."""
+    after_seq, after_leg = _statement_cursor(cursor)
+    with node.unit_of_work() as tx:
+        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=limit)
+    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == limit else None
+    return views.statement(account, lines, following)
+
+
+@router.post("/entries", status_code=201)
+def post_entry(body: wire.EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> wire.PostedOut:
+    """Post an entry. The same key and content gives the same answer, with status 200."""
+    draft = _draft(node, body, who.source, key)
+    [posted] = node.submitter.submit(draft)
+    if posted.again:
+        response.status_code = 200
+    return views.posted(posted)
+
+
+@router.post("/entries/batch")
+def post_batch(body: wire.BatchIn, who: OperatorDep, node: NodeDep) -> wire.BatchOut:
+    """Post many entries, each accepted or refused on its own, in order."""
+    groups: list[list[Draft]] = []
+    for link, run in itertools.groupby(body.entries, key=lambda item: item.link):
+        drafts = [_draft(node, item, who.source, item.key) for item in run]
+        groups += [drafts] if link is not None else [[draft] for draft in drafts]
+    outcomes = node.submitter.submit_batch(groups)
+    return wire.BatchOut(
+        results=[
+            wire.BatchItemOut(posted=views.posted(outcome))
+            if isinstance(outcome, Posted)
+            else wire.BatchItemOut(problem=problem_of(outcome))
+            for outcome in outcomes
+        ]
+    )
+
+
+@router.get("/entries")
+def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Limit = 100) -> wire.EntryPage:
+    """The journal, oldest first."""
+    if not cursor.isdecimal() or len(cursor) > 18:
+        raise Invalid(what="cursor", why="it must be the `next` of a page")
+    with node.unit_of_work() as tx:
+        found = reading.entries(tx, after_seq=int(cursor), limit=limit)
+    following = str(found[-1].seq) if len(found) == limit else None
+    return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
+
+
+@router.get("/entries/{entry}")
+def get_entry(entry: str, _: OperatorDep, node: NodeDep, response: Response) -> wire.EntryOut:
+    """One entry. It never changes, so it has an ETag."""
+    with node.unit_of_work() as tx:
+        found = reading.entry(tx, parse_entry_id(entry))
+        memo = reading.memo(tx, found.seq)
+    response.headers["ETag"] = f'"{found.hash.hex()}"'
+    return views.entry(found, memo)
+
+
+@router.get("/entries/{entry}/proof")
+def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> wire.ProofOut:
+    """That an entry is in the journal, under a signed checkpoint; signs one if none covers it yet."""
+    with node.unit_of_work() as tx:
+        found = reading.entry(tx, parse_entry_id(entry))
+        last = node.checkpoints.latest(tx)
+        if last is None or last.size < found.seq:
+            publish_checkpoint(node.settings.home, node.checkpoints.sign(tx).note)
+        return views.proof(node.checkpoints.prove(tx, found))
+
+
+@router.post("/holds", status_code=201)
+def place_hold(
+    body: wire.HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
+) -> wire.HoldPlacedOut:
+    """Set money aside until it is captured, released, or its time is over."""
+    draft = holds.place(
+        body.payer,
+        parse_units(body.amount),
+        expires_us=parse_time(body.expires_at),
+        captures=body.captures,
+        reason=body.reason,
+        source=who.source,
+        key=key,
+        refs=tuple(body.refs),
+    )
+    [posted] = node.submitter.submit(draft)
+    if posted.again:
+        response.status_code = 200
+    with node.unit_of_work() as tx:
+        hold = reading.hold(tx, holds.placed_id(who.source, key))
+    return wire.HoldPlacedOut(hold=views.hold(hold), posted=views.posted(posted))
+
+
+@router.get("/holds/{hold}")
+def get_hold(hold: str, _: OperatorDep, node: NodeDep) -> wire.HoldOut:
+    """A hold and what remains in it."""
+    with node.unit_of_work() as tx:
+        return views.hold(reading.hold(tx, parse_id("hold", hold)))
+
+
+@router.post("/holds/{hold}/capture")
+def capture_hold(hold: str, body: wire.CaptureIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> wire.PostedOut:
+    """Pay out of a hold; a final capture returns what remains."""
+    id_ = parse_id("hold", hold)
+    legs = tuple(
+        Leg(hold_account(id_, account_name(leg.to).asset), leg.to, parse_units(leg.amount)) for leg in body.legs
+    )
+    draft = holds.capture(
+        id_,
+        legs,
+        final=body.final,
+        reason=body.reason,
+        source=who.source,
+        key=key,
+        refs=tuple(body.refs),
+        receipt=None if body.receipt is None else parse_object_hash(body.receipt),
+    )
+    return views.posted(node.submitter.submit(draft)[0])
+
+
+@router.post("/holds/{hold}/release")
+def release_hold(hold: str, body: wire.ReleaseIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> wire.PostedOut:
+    """Give back everything that remains in a hold."""
+    draft = holds.release(parse_id("hold", hold), reason=body.reason, source=who.source, key=key)
+    return views.posted(node.submitter.submit(draft)[0])
+
+
+@router.get("/trial-balance")
+def get_trial_balance(_: OperatorDep, node: NodeDep) -> wire.TrialBalanceOut:
+    """Every asset and role; each asset sums to zero."""
+    with node.unit_of_work() as tx:
+        return views.trial_balance(reading.trial_balance(tx))
+
+
+@router.post("/checkpoints", status_code=201)
+def sign_checkpoint(_: OperatorDep, node: NodeDep) -> wire.CheckpointOut:
+    """Sign a checkpoint over everything posted so far."""
+    with node.unit_of_work() as tx:
+        checkpoint = node.checkpoints.sign(tx)
+    publish_checkpoint(node.settings.home, checkpoint.note)
+    return views.checkpoint(checkpoint)
+
+
+@router.get("/checkpoints/latest")
+def latest_checkpoint(_: OperatorDep, node: NodeDep) -> wire.CheckpointOut:
+    """The last checkpoint that was signed."""
+    with node.unit_of_work() as tx:
+        found = node.checkpoints.latest(tx)
+    if found is None:
+        raise NoCheckpoint(what="anything yet")
+    return views.checkpoint(found)
+
+
+@router.get("/consistency")
+def prove_consistency(
+    _: OperatorDep,
+    node: NodeDep,
+    size1: Annotated[int, Query(ge=1, le=2**62, description="Size of the earlier checkpoint.")],
+    size2: Annotated[int | None, Query(ge=1, le=2**62, description="Size of the later one; default: the last.")] = None,
+) -> wire.ConsistencyOut:
+    """That a later checkpoint only added to an earlier one."""
+    with node.unit_of_work() as tx:
+        later = node.checkpoints.latest(tx) if size2 is None else None
+        second = later or node.checkpoints.exactly(tx, size2 or 0)
+        first = node.checkpoints.exactly(tx, size1)
+        proof = node.checkpoints.prove_consistency(tx, first.size, second.size)
+        rotations = node.checkpoints.rotations(tx)
+    shown = [base64.b64encode(item).decode() for item in proof]
+    return wire.ConsistencyOut.model_validate(
+        {"from": first.note, "to": second.note, "proof": shown, "rotations": rotations}
+    )
+
+
+@router.post("/fund", status_code=201)
+def fund(body: wire.FundIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> wire.PostedOut:
+    """Give an account money out of nothing: development nodes only."""
+    draft = node.funding.draft(body.account, parse_units(body.amount), source=who.source, key=key)
+    with node.unit_of_work() as tx:
+        node.funding.open_accounts(tx, body.account)
+        return views.posted(node.ledger.post(tx, draft)[0])
+
+
+def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
+    legs = tuple(Leg(leg.from_, leg.to, parse_units(leg.amount)) for leg in body.legs)
+    if node.identity.production:
+        for leg in legs:
+            if account_name(leg.from_).role == "issuance":
+                raise IssuanceNeedsTwo(asset=account_name(leg.from_).asset.name)
+    return Draft(
+        kind=body.kind,
+        reason=body.reason,
+        source=source,
+        key=key,
+        legs=legs,
+        refs=tuple(body.refs),
+        receipt=None if body.receipt is None else parse_object_hash(body.receipt),
+        corrects=None if body.corrects is None else parse_entry_id(body.corrects),
+        memo=body.memo,
+        memo_salt=node.entropy.bytes(16) if body.memo is not None else b"",
+    )
+
+
+def _statement_cursor(cursor: str) -> tuple[int, int]:
+    if not cursor:
+        return 0, -1
+    seq, _, leg = cursor.partition("-")
+    if not (seq.isdecimal() and leg.isdecimal() and len(cursor) < 30):
+        raise Invalid(what="cursor", why="it must be the `next` of a page")
+    return int(seq), int(leg)

@@ -1,0 +1,107 @@
+"""The node itself over HTTP: who it is, its policy, explanations; health, readiness, metrics."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
+
+from choir.doors import wire
+from choir.doors.http.access import NodeDep, OperatorDep
+from choir.foundation.clock import format_time
+from choir.foundation.errors import ChoirError
+from choir.foundation.ids import show_id
+from choir.foundation.policy import describe, effective_hash
+from choir.ledger import explaining, reading
+from choir.ledger.model import parse_entry_id
+
+router = APIRouter(tags=["node"])
+health = APIRouter(tags=["health"])
+
+
+@router.get("/node")
+def get_node(_: OperatorDep, node: NodeDep) -> wire.NodeOut:
+    """Who this node is."""
+    with node.unit_of_work() as tx:
+        head = reading.head(tx)
+        key = node.keys.current(tx)
+    return wire.NodeOut(
+        id=show_id("node", node.identity.id),
+        mode=node.identity.mode,
+        origin=node.identity.origin,
+        key=str(key.vkey),
+        version=version("choir"),
+        policy=effective_hash(node.policy),
+        entries=head.seq,
+        now=format_time(node.clock.now_us()),
+    )
+
+
+@router.get("/policy")
+def get_policy(_: OperatorDep, node: NodeDep) -> wire.PolicyOut:
+    """Every price, window, cap and weight, with its unit, bounds and source."""
+    values = [
+        wire.PolicyValueOut(
+            name=item.name,
+            value=item.value,
+            default=item.default,
+            unit=item.unit,
+            low=item.low,
+            high=item.high,
+            source=item.source,
+            doc=item.doc,
+        )
+        for item in describe(node.policy)
+    ]
+    return wire.PolicyOut(hash=effective_hash(node.policy), values=values)
+
+
+@router.get("/explain/{subject}")
+def explain(subject: str, _: OperatorDep, node: NodeDep) -> wire.ExplainOut:
+    """Which rule and which inputs produced something."""
+    with node.unit_of_work() as tx:
+        told = explaining.explain_entry(tx, parse_entry_id(subject))
+    return wire.ExplainOut(subject=subject, sentences=told.sentences, facts=told.facts)
+
+
+@health.get("/healthz")
+def healthz() -> dict[str, str]:
+    """The process lives."""
+    return {"status": "ok"}
+
+
+@health.get("/readyz", responses={503: {"model": wire.Problem}})
+def readyz(request: Request) -> JSONResponse:
+    """The process can serve: the database answers and the disk is not nearly full."""
+    checks: dict[str, Any] = {}
+    ready = True
+    for name, check in request.app.state.readiness.items():
+        try:
+            check()
+            checks[name] = "ok"
+        except ChoirError as error:
+            ready = False
+            checks[name] = str(error)
+    status = "ready" if ready else "not ready"
+    return JSONResponse({"status": status, "checks": checks}, status_code=200 if ready else 503)
+
+
+@health.get("/metrics", response_class=Response)
+def metrics(node: NodeDep) -> Response:
+    """Prometheus metrics of all server processes together."""
+    registry = REGISTRY
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    body = generate_latest(registry)
+    with node.unit_of_work() as tx:
+        head = reading.head(tx)
+    body += (
+        "# HELP choir_ledger_entries Entries in the journal.\n# TYPE choir_ledger_entries gauge\n"
+        f"choir_ledger_entries {head.seq}\n"
+    ).encode()
+    return Response(body, media_type=CONTENT_TYPE_LATEST)

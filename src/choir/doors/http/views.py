@@ -1,0 +1,113 @@
+"""The ledger's records as they travel."""
+
+from __future__ import annotations
+
+import base64
+
+from choir.doors import wire
+from choir.foundation.clock import format_time
+from choir.ledger.checkpoints import InclusionProof, SignedCheckpoint
+from choir.ledger.model import (
+    Account,
+    Entry,
+    Hold,
+    Posted,
+    StatementLine,
+    TrialLine,
+    account_name,
+    entry_id,
+    hold_id,
+)
+
+
+def posted(item: Posted) -> wire.PostedOut:
+    return wire.PostedOut(
+        id=entry_id(item.id), seq=item.seq, at=format_time(item.at_us), hash=item.hash.hex(), again=item.again
+    )
+
+
+def account(item: Account, balance: int | None = None) -> wire.AccountOut:
+    shown = item.balance if balance is None else balance
+    return wire.AccountOut.model_validate(
+        {"name": item.name, "asset": item.asset.name, "state": item.state, "balance": str(shown)}
+    )
+
+
+def entry(item: Entry, memo: str | None = None) -> wire.EntryOut:
+    return wire.EntryOut(
+        id=entry_id(item.id),
+        seq=item.seq,
+        at=format_time(item.at_us),
+        at_us=item.at_us,
+        content=item.content,
+        prev=item.prev.hex(),
+        hash=item.hash.hex(),
+        memo=memo,
+    )
+
+
+def statement(name: str, lines: list[StatementLine], following: str | None) -> wire.StatementPage:
+    items = [
+        wire.StatementLineOut(
+            seq=line.seq,
+            at=format_time(line.at_us),
+            entry=entry_id(line.id),
+            kind=line.kind,
+            reason=line.reason,
+            delta=str(line.delta),
+            balance=str(line.balance),
+            other=line.other,
+        )
+        for line in lines
+    ]
+    return wire.StatementPage(account=name, asset=account_name(name).asset.name, items=items, next=following)
+
+
+def hold(item: Hold) -> wire.HoldOut:
+    return wire.HoldOut(
+        id=hold_id(item.id),
+        account=item.account,
+        payer=item.payer,
+        asset=account_name(item.payer).asset.name,
+        remaining=str(item.remaining),
+        expires_at=format_time(item.expires_us),
+        captures=item.captures,
+        captures_max=item.captures_max,
+        closed=item.closed,
+    )
+
+
+def trial_balance(lines: list[TrialLine]) -> wire.TrialBalanceOut:
+    sums: dict[str, int] = {}
+    for line in lines:
+        sums[line.asset] = sums.get(line.asset, 0) + line.balance
+    shown = [
+        wire.TrialLineOut(asset=line.asset, role=line.role, accounts=line.accounts, balance=str(line.balance))
+        for line in lines
+    ]
+    return wire.TrialBalanceOut(lines=shown, balanced=not any(sums.values()))
+
+
+def checkpoint(item: SignedCheckpoint) -> wire.CheckpointOut:
+    return wire.CheckpointOut(
+        size=item.size, root=base64.b64encode(item.root).decode(), at=format_time(item.at_us), note=item.note
+    )
+
+
+def proof(item: InclusionProof) -> wire.ProofOut:
+    found = item.entry
+    line = {
+        "at_us": found.at_us,
+        "content": found.content,
+        "hash": found.hash.hex(),
+        "id": str(found.id),
+        "prev": found.prev.hex(),
+        "seq": found.seq,
+        "type": "entry",
+    }
+    return wire.ProofOut(
+        entry=line,
+        proof=[base64.b64encode(node).decode() for node in item.proof],
+        checkpoint=item.checkpoint.note,
+        rotations=item.rotations,
+    )

@@ -1,0 +1,75 @@
+"""`choir explain ENTRY`: in words, what an entry did, why, and what stands behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from choir.foundation.clock import format_time
+from choir.ledger import reading
+from choir.ledger.model import Entry, account_name, entry_id
+from choir.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Sentences for people and facts for machines."""
+
+    sentences: list[str]
+    facts: dict[str, Any]
+
+
+def explain_entry(tx: Tx, id_: UUID) -> Explanation:
+    """What this entry did to each account, by which rule, and how it is proven."""
+    entry = reading.entry(tx, id_)
+    sentences = [
+        f"Entry {entry.seq} ({entry_id(id_)}) was posted at {format_time(entry.at_us)} by {entry.content['source']}"
+        f" as {entry.content['kind']}: {entry.content['reason']}."
+    ]
+    balances = []
+    for leg in entry.content["legs"]:
+        sentences.append(_leg_sentence(leg))
+        for name in (leg["from"], leg["to"]):
+            before = reading.balance_at_seq(tx, name, entry.seq - 1)
+            after = reading.balance_at_seq(tx, name, entry.seq)
+            balances.append({"account": name, "before": str(before), "after": str(after)})
+    sentences += _rules(entry)
+    sentences += _proof(tx, entry)
+    facts = {"entry": entry.content, "seq": entry.seq, "hash": entry.hash.hex(), "balances": balances}
+    return Explanation(sentences, facts)
+
+
+def _leg_sentence(leg: dict[str, Any]) -> str:
+    asset = account_name(leg["from"]).asset
+    amount = f"{asset.format(int(leg['amount']))} {asset.name}"
+    back = " (what remained, back to its payer)" if leg.get("rest") else ""
+    return f"It moved {amount} from {leg['from']} to {leg['to']}{back}."
+
+
+def _rules(entry: Entry) -> list[str]:
+    """The rules that let it pass, as far as its content names them."""
+    content = entry.content
+    told = ["Every account but issuance and external ones had to stay at or above zero, and did."]
+    hold = content.get("hold")
+    if hold and "captures" in hold:
+        told.append(
+            f"It placed a hold that allows {hold['captures']} capture(s) until {format_time(hold['expires_us'])}."
+        )
+    elif hold:
+        told.append(f"It used the hold {hold['id']}.")
+    if "corrects" in content:
+        told.append(f"It corrects the entry {content['corrects']}.")
+    if "policy" in content:
+        told.append(f"The policy in force was {content['policy']}.")
+    if "receipt" in content:
+        told.append(f"Its receipt is {content['receipt']}.")
+    told.append(f"Sent again by {content['source']} with the key '{content['key']}', it has no second effect.")
+    return told
+
+
+def _proof(tx: Tx, entry: Entry) -> list[str]:
+    size = tx.value("select size from checkpoints where size >= %s order by size limit 1", entry.seq)
+    if size is None:
+        return ["No signed checkpoint covers it yet; `choir ledger checkpoint` signs one."]
+    return [f"A signed checkpoint of {size} entries covers it; `choir ledger prove {entry_id(entry.id)}` proves it."]

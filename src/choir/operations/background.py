@@ -1,0 +1,68 @@
+"""What a node does by itself: expire holds, sign checkpoints, forget old events."""
+
+from __future__ import annotations
+
+from choir.foundation.clock import MICROSECONDS
+from choir.ledger import holds, reading
+from choir.node import Node
+from choir.operations.preparing import publish_checkpoint
+from choir.storage.database import Tx
+from choir.storage.tasks import Handlers, Scheduler, Task, schedule
+
+_HOLDS_AT_ONCE = 200
+_EVENTS_AT_ONCE = 1000
+_EXPIRE_EVERY_S = 1
+_FORGET_EVERY_S = 3600
+
+
+def make_scheduler(node: Node) -> Scheduler:
+    """The scheduler with all handlers; repeating tasks are on the list once, whoever comes first."""
+    work = _Work(node)
+    handlers = Handlers(
+        quick={"ledger.expire_holds": work.expire_holds, "outbox.forget": work.forget_events},
+        slow={"ledger.checkpoint": work.checkpoint},
+    )
+    return Scheduler(node.database, handlers, node.clock, node.policy.node)
+
+
+def schedule_repeating(node: Node) -> None:
+    """Put the node's repeating tasks on the list."""
+    now_us = node.clock.now_us()
+    every = {
+        "ledger.expire_holds": _EXPIRE_EVERY_S,
+        "ledger.checkpoint": node.policy.ledger.checkpoint_s,
+        "outbox.forget": _FORGET_EVERY_S,
+    }
+    with node.unit_of_work() as tx:
+        for name, seconds in every.items():
+            schedule(tx, name, "", now_us, every_us=seconds * MICROSECONDS)
+            tx.run("update tasks set every_us = %s where name = %s and key = ''", seconds * MICROSECONDS, name)
+
+
+class _Work:
+    """The handlers."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def expire_holds(self, tx: Tx, _: Task) -> None:
+        """Give back what is left in holds whose time is over."""
+        due = reading.expired_holds(tx, self._node.clock.now_us(), _HOLDS_AT_ONCE)
+        if due:
+            self._node.ledger.post_batch(tx, [[holds.expire(id_)] for id_ in due])
+
+    def checkpoint(self, _: Task) -> None:
+        """Keep tiles in bounded transactions, then sign what is new and publish it."""
+        node = self._node
+        more = True
+        while more:
+            with node.unit_of_work() as tx:
+                more = node.checkpoints.keep_tiles(tx)
+        with node.unit_of_work() as tx:
+            checkpoint = node.checkpoints.sign(tx)
+        publish_checkpoint(node.settings.home, checkpoint.note)
+
+    def forget_events(self, tx: Tx, _: Task) -> None:
+        """Drop events that are older than anyone may ask for."""
+        before_us = self._node.clock.now_us() - self._node.policy.node.outbox_keep_s * MICROSECONDS
+        self._node.outbox.forget(tx, before_us, _EVENTS_AT_ONCE)
