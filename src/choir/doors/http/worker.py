@@ -18,11 +18,11 @@ from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
 from choir.node import Node, build_node
 from choir.operations.background import make_scheduler, schedule_repeating
+from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.storage.database import Database
 
 _CONNECTIONS = 16
 _STOP_S_MAX = 10
-DATABASE_VARIABLE = "CHOIR_WORKER_DATABASE"
 
 
 def main() -> None:
