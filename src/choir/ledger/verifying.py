@@ -78,11 +78,11 @@ def verify_export(
     return _report(check, current, pinned=trusted is not None)
 
 
-def verify_database(tx: Tx, keys: NodeKeys, *, on_progress: Progress = silent) -> Report:
-    """Check everything in the database against the journal; wants one snapshot."""
+def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_progress: Progress = silent) -> Report:
+    """Check everything in the database against the journal, in one snapshot. The transaction must be new."""
     tx.run("set transaction isolation level repeatable read")
     head = reading.head(tx)
-    check = JournalCheck(roots=_database_roots(tx, keys))
+    check = JournalCheck(roots=_database_roots(tx, keys, held))
     _check_keys(tx, keys, check)
     for row in tx.stream(_ACTS):
         check.act(Act(*row), f"account act {row[0]}")
@@ -158,17 +158,22 @@ def _check_trailer(check: JournalCheck, keys: ExportKeys, line: Line) -> None:
 
 
 def _export_roots(keys: ExportKeys, held: Sequence[str]) -> dict[int, list[tuple[bytes, str]]]:
-    roots: dict[int, list[tuple[bytes, str]]] = {}
+    roots = _held_roots(held, keys.keys)
     for rotation in keys.rotations:
         roots.setdefault(rotation.size, []).append((rotation.root, "a key rotation"))
+    return roots
+
+
+def _held_roots(held: Sequence[str], keys: Sequence[VerifierKey]) -> dict[int, list[tuple[bytes, str]]]:
+    roots: dict[int, list[tuple[bytes, str]]] = {}
     for note in held:
-        checkpoint = Checkpoint.parse(open_note(note, keys.keys).text)
+        checkpoint = Checkpoint.parse(open_note(note, keys).text)
         roots.setdefault(checkpoint.size, []).append((checkpoint.root, "the checkpoint you hold"))
     return roots
 
 
-def _database_roots(tx: Tx, keys: NodeKeys) -> dict[int, list[tuple[bytes, str]]]:
-    roots: dict[int, list[tuple[bytes, str]]] = {}
+def _database_roots(tx: Tx, keys: NodeKeys, held: Sequence[str]) -> dict[int, list[tuple[bytes, str]]]:
+    roots = _held_roots(held, [key.vkey for key in keys.history(tx)])
     for n, size, root in tx.stream("select n, size, root from checkpoints order by n"):
         roots.setdefault(size, []).append((root, f"checkpoint {n}"))
     for key in keys.history(tx):

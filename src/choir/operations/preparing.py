@@ -16,8 +16,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.errors import Broken, ChoirError
-from choir.foundation.node_key import load_node_secret
+from choir.foundation.node_key import load_node_secret, sync_folder
 from choir.foundation.settings import Settings
+from choir.foundation.signing import NodeSecret
 from choir.ledger import reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.keys import NodeKeys
@@ -87,10 +88,36 @@ def prepare_database(settings: Settings, dsns: Dsns, *, new_ledger: bool = True)
 def _make_node(db: Connection, settings: Settings, clock: Clock, entropy: Entropy, *, new_ledger: bool) -> NodeIdentity:
     identity = make_identity(db, settings.mode, clock, entropy)
     if new_ledger:
+        _finish_rotation(Tx(db), settings)
         keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
         keys.record_first(Tx(db))
         keys.signer(Tx(db))  # a node that cannot sign must not start
     return identity
+
+
+def coming_key_file(path: Path) -> Path:
+    """Where a new key waits until the hand-over to it is recorded."""
+    return path.with_name(path.name + ".next")
+
+
+def put_key_in_place(path: Path, coming: Path, old: VerifierKey) -> None:
+    """Keep the old key under its short name; it can no longer sign anything that is believed."""
+    kept = path.with_name(f"{path.name}.retired-{old.hash.hex()}")
+    if not kept.exists():
+        kept.hardlink_to(path)
+    coming.replace(path)
+    sync_folder(path.parent)
+
+
+def _finish_rotation(tx: Tx, settings: Settings) -> None:
+    """Complete a rotation that was recorded before a kill kept the key from being put in place."""
+    coming = coming_key_file(settings.node_key_file)
+    if settings.node_key or settings.node_key_command or not coming.exists():
+        return
+    rows = tx.rows("select vkey from node_keys order by n desc limit 2")
+    new = NodeSecret.parse(coming.read_text()).signer()
+    if len(rows) == 2 and VerifierKey.parse(rows[0][0]).public == new.public:
+        put_key_in_place(settings.node_key_file, coming, VerifierKey.parse(rows[1][0]))
 
 
 def publish_checkpoint(home: Path, note: str) -> None:

@@ -80,7 +80,7 @@ class Client:
 
     def open_account(self, name: str, *, reason: str = "opened by an operator") -> wire.AccountOut:
         """Open an account; again is harmless."""
-        body = wire.AccountIn(name=name, reason=reason)
+        body = {"name": name, "reason": reason}
         return wire.AccountOut.model_validate(self._post("/v1/accounts", body, key=new_key()))
 
     def accounts(self, prefix: str = "", *, limit: int = 1000) -> Iterator[wire.AccountOut]:
@@ -157,7 +157,7 @@ class Client:
 
     def fund(self, account: str, amount: int, *, key: str | None = None) -> wire.PostedOut:
         """Development nodes only: money out of nothing."""
-        body = wire.FundIn(account=account, amount=str(amount))
+        body = {"account": account, "amount": str(amount)}
         return wire.PostedOut.model_validate(self._post("/v1/fund", body, key=key or new_key()))
 
     # Holds
@@ -174,9 +174,14 @@ class Client:
         key: str | None = None,
     ) -> wire.HoldPlacedOut:
         """Set money aside."""
-        body = wire.HoldIn(
-            payer=payer, amount=str(amount), expires_at=expires_at, captures=captures, reason=reason, refs=list(refs)
-        )
+        body = {
+            "payer": payer,
+            "amount": str(amount),
+            "expires_at": expires_at,
+            "captures": captures,
+            "reason": reason,
+            "refs": list(refs),
+        }
         return wire.HoldPlacedOut.model_validate(self._post("/v1/holds", body, key=key or new_key()))
 
     def get_hold(self, hold: str) -> wire.HoldOut:
@@ -186,13 +191,13 @@ class Client:
         self, hold: str, legs: Sequence[tuple[str, int]], *, reason: str, final: bool = True, key: str | None = None
     ) -> wire.PostedOut:
         """Pay out of a hold; each leg is (to, amount)."""
-        shown = [wire.CaptureLegIn(to=payee, amount=str(amount)) for payee, amount in legs]
-        body = wire.CaptureIn(legs=shown, final=final, reason=reason)
+        shown = [{"to": payee, "amount": str(amount)} for payee, amount in legs]
+        body = {"legs": shown, "final": final, "reason": reason}
         return wire.PostedOut.model_validate(self._post(f"/v1/holds/{hold}/capture", body, key=key or new_key()))
 
     def release(self, hold: str, *, reason: str, key: str | None = None) -> wire.PostedOut:
         """Give back what remains in a hold."""
-        body = wire.ReleaseIn(reason=reason)
+        body = {"reason": reason}
         return wire.PostedOut.model_validate(self._post(f"/v1/holds/{hold}/release", body, key=key or new_key()))
 
     # Proofs
@@ -211,15 +216,11 @@ class Client:
         return wire.ConsistencyOut.model_validate(self._get("/v1/consistency", params))
 
     def _act(self, act: str, name: str, reason: str) -> wire.AccountOut:
-        body = wire.AccountActIn(name=name, reason=reason)
-        return wire.AccountOut.model_validate(self._transport.request("POST", f"/v1/accounts/{act}", json=_plain(body)))
+        body = {"name": name, "reason": reason}
+        return wire.AccountOut.model_validate(self._transport.request("POST", f"/v1/accounts/{act}", json=body))
 
     def _get(self, path: str, params: dict[str, Any] | None = None) -> Any:
         return self._transport.request("GET", path, params=params)
 
-    def _post(self, path: str, body: wire.Wire | dict[str, Any], *, key: str) -> Any:
-        return self._transport.request("POST", path, json=_plain(body), key=key)
-
-
-def _plain(body: wire.Wire | dict[str, Any]) -> Any:
-    return body.model_dump(by_alias=True) if isinstance(body, wire.Wire) else body
+    def _post(self, path: str, body: dict[str, Any], *, key: str) -> Any:
+        return self._transport.request("POST", path, json=body, key=key)

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 
+import choir.ledger.model  # noqa: F401 - makes the ledger's refusals known, so that they can be raised here
 from choir.foundation.errors import ChoirError, Unavailable, error_class
 
 _PAUSE_S = 0.1

@@ -1,0 +1,289 @@
+"""`choir up|down|status|doctor|config|backup|restore|key|clock`: running a node."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.output import AsJson, HomeOption, NodeOption
+from choir.doors.sdk.client import Client, credential
+from choir.foundation.errors import Unavailable
+from choir.foundation.logs import set_up_logs
+from choir.foundation.settings import Settings
+from choir.operations.home import running_node
+
+config_app = typer.Typer(help="Show the settings and where each came from.", no_args_is_help=True)
+key_app = typer.Typer(help="The node's signing key.", no_args_is_help=True)
+
+_START_S_MAX = 120.0
+_STOP_S_MAX = 60.0
+
+
+class StartFailed(Unavailable):
+    """The node in the background ended before it was ready."""
+
+    code = "node.start_failed"
+    sentence = "The node did not start."
+    hint = "Its log is {log}; `choir doctor` checks all parts."
+
+
+class StopFailed(Unavailable):
+    """The node does not end."""
+
+    code = "node.stop_failed"
+    sentence = "The node (process {pid}) did not stop within {limit_s:.0f} seconds."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the main application."""
+    app.command("up", epilog="Example: choir up --background")(up)
+    app.command("down", epilog="Example: choir down")(down)
+    app.command("status", epilog="Example: choir status --json")(status)
+    app.command("doctor", epilog="Example: choir doctor")(doctor)
+    app.command("backup", epilog="Example: choir backup monday.tar")(backup)
+    app.command("restore", epilog="Example: choir restore monday.tar --home /srv/choir")(restore)
+    app.add_typer(config_app, name="config")
+    app.add_typer(key_app, name="key")
+
+
+def up(
+    home: HomeOption = None,
+    bind: Annotated[str | None, typer.Option(help="Address and port (CHOIR_BIND).", metavar="HOST:PORT")] = None,
+    processes: Annotated[int | None, typer.Option(help="Server processes (CHOIR_PROCESSES).", min=1, max=64)] = None,
+    background: Annotated[bool, typer.Option("--background", help="Return when the node is ready.")] = False,
+) -> None:
+    """Start a node with everything it needs; Ctrl-C stops it."""
+    settings = output.settings_of(home, bind=bind, processes=None if processes is None else str(processes))
+    if background:
+        _up_in_background(settings)
+        return
+    from choir.operations.supervisor import Supervisor
+
+    set_up_logs(settings.log_format)
+    first = not (settings.home / "operator.token").exists()
+    Supervisor(settings, output.say).run(lambda: _greet(settings, first=first))
+    output.say("Stopped.")
+
+
+def _greet(settings: Settings, *, first: bool) -> None:
+    lines = [
+        f"Choir {version('choir')} is running at {settings.public_url} ({settings.mode} node).",
+        f"  data      {settings.home}",
+        f"  database  {'embedded PostgreSQL' if settings.embedded else 'your own PostgreSQL'}",
+        f"  API       {settings.node}/docs",
+    ]
+    if first:
+        lines += [
+            "",
+            "Try, in another terminal:",
+            "  choir fund person:ada/available/CREDIT 100",
+            "  choir ledger open person:bob/available/CREDIT",
+            "  choir ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50 --reason thanks",
+            "  choir ledger verify",
+        ]
+    lines += ["", "Stop it with Ctrl-C or `choir down`."]
+    output.print_line("\n".join(lines))
+    sys.stdout.flush()
+
+
+def _up_in_background(settings: Settings) -> None:
+    """The same node, detached from the terminal; its output goes to a log file."""
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    log = settings.home / "node.log"
+    environment = os.environ | {
+        "CHOIR_HOME": str(settings.home),
+        "CHOIR_BIND": f"{settings.host}:{settings.port}",
+        "CHOIR_PROCESSES": str(settings.processes),
+        "CHOIR_LOG_FORMAT": "json" if settings.log_format == "auto" else settings.log_format,
+    }
+    with log.open("ab") as file:
+        os.fchmod(file.fileno(), 0o600)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "choir.doors.cli.main", "up"],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env=environment,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + _START_S_MAX
+    while time.monotonic() < deadline:
+        running = running_node(settings.home)
+        if running is not None and running.pid == child.pid and _ready(settings):
+            output.print_line(f"Choir is running at {running.url} (process {running.pid}); its log is {log}.")
+            return
+        if child.poll() is not None:
+            _quote(log)
+            raise StartFailed(log=log)
+        time.sleep(0.1)
+    raise StartFailed(log=log)
+
+
+def _ready(settings: Settings) -> bool:
+    import httpx
+
+    try:
+        return httpx.get(f"{settings.node}/readyz", timeout=5, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _quote(log: Path) -> None:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 2000))
+        for line in file.read().decode("utf-8", "replace").splitlines()[-5:]:
+            output.say(f"  {line}")
+
+
+def down(home: HomeOption = None, as_json: AsJson = False) -> None:
+    """Stop the node of this home and wait until nothing of it runs."""
+    output.want_json(as_json)
+    settings = output.settings_of(home)
+    running = running_node(settings.home) if settings.home.exists() else None
+    if running is None or running.pid == 0:
+        _tell(as_json, {"stopped": False}, f"No node is running on {settings.home}.")
+        return
+    os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_S_MAX
+    while running_node(settings.home) is not None:
+        if time.monotonic() > deadline:
+            raise StopFailed(pid=running.pid, limit_s=_STOP_S_MAX)
+        time.sleep(0.05)
+    _tell(as_json, {"stopped": True, "pid": running.pid}, f"Stopped the node (process {running.pid}).")
+
+
+def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Say whether the node runs and what it has."""
+    output.want_json(as_json)
+    settings = output.settings_of(home, node)
+    running = running_node(settings.home) if settings.home.exists() else None
+    url = running.url if running is not None and node is None and running.pid else settings.node
+    with Client(url, credential(settings), patience_s=1.0) as client:
+        found = client.node()
+    if as_json:
+        output.print_json({"running": True, "pid": running.pid if running else None, **found.model_dump()})
+        return
+    output.print_line(f"{found.id} runs at {url} ({found.mode} node, version {found.version}).")
+    output.print_line(f"  entries  {found.entries}")
+    output.print_line(f"  key      {found.key}")
+    output.print_line(f"  policy   {found.policy}")
+
+
+def doctor(home: HomeOption = None, as_json: AsJson = False) -> None:
+    """Check every part of the node and say what to do about what is not right."""
+    from choir.operations.doctor import examine
+
+    output.want_json(as_json)
+    findings = list(examine(output.settings_of(home)))
+    if as_json:
+        output.print_json(
+            [{"part": item.part, "state": item.state, "told": item.told, "advice": item.advice} for item in findings]
+        )
+    else:
+        for item in findings:
+            output.print_line(f"{item.state:5}  {item.part}: {item.told}")
+            if item.advice:
+                output.print_line(f"       {item.advice}")
+    if any(item.state == "wrong" for item in findings):
+        raise typer.Exit(output.EXIT_REFUSED)
+
+
+@config_app.command("show", epilog="Example: choir config show --json")
+def config_show(home: HomeOption = None, as_json: AsJson = False) -> None:
+    """Show every setting, its value and where it came from. Secrets are not shown."""
+    output.want_json(as_json)
+    settings = output.settings_of(home)
+    if as_json:
+        output.print_json(
+            [
+                {"name": item.name, "value": item.shown, "origin": item.origin, "doc": item.doc}
+                for item in settings.sources
+            ]
+        )
+        return
+    output.print_table(
+        ["setting", "value", "from", "what it is"],
+        [(item.name, item.shown, item.origin, item.doc) for item in settings.sources],
+    )
+
+
+@key_app.command("show", epilog="Example: choir key show")
+def key_show(home: HomeOption = None, as_json: AsJson = False) -> None:
+    """Show the public keys that this ledger was signed with, first to current."""
+    from choir.foundation.clock import format_time
+    from choir.operations.preparing import opened_node
+
+    output.want_json(as_json)
+    with opened_node(output.settings_of(home), output.say) as node, node.unit_of_work() as tx:
+        history = node.keys.history(tx)
+    if as_json:
+        output.print_json([{"n": key.n, "key": str(key.vkey), "since": format_time(key.at_us)} for key in history])
+    else:
+        output.print_table(
+            ["n", "since", "key"], [(str(key.n), format_time(key.at_us), str(key.vkey)) for key in history]
+        )
+
+
+@key_app.command("rotate", epilog="Example: choir key rotate")
+def key_rotate(home: HomeOption = None, as_json: AsJson = False) -> None:
+    """Replace the node's key. The old key signs the hand-over, so whoever trusts it can follow."""
+    from choir.operations.rotation import rotate_key
+
+    output.want_json(as_json)
+    old, new = rotate_key(output.settings_of(home), output.say)
+    _tell(as_json, {"old": str(old), "new": str(new)}, f"The key is now {new}\n(before: {old})")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to write the backup.")],
+    home: HomeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a backup of the database; the node may run meanwhile. The node's key is not in it."""
+    from choir.operations.backup import back_up
+
+    output.want_json(as_json)
+    settings = output.settings_of(home)
+    manifest = back_up(settings, file, output.say)
+    told = f"{manifest.entries} entries backed up to {file}. Keep {settings.node_key_file} apart, and safe."
+    _tell(as_json, {"file": str(file), "entries": manifest.entries, "made_at": manifest.made_at}, told)
+
+
+def restore(
+    file: Annotated[Path | None, typer.Argument(help="The backup to restore.")] = None,
+    accept_rollback: Annotated[
+        bool, typer.Option("--accept-rollback", help="Go on although a published checkpoint has more entries.")
+    ] = False,
+    home: HomeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Restore a backup into an empty database and compare it with the last published checkpoint."""
+    from choir.operations import backup as backups
+
+    output.want_json(as_json)
+    settings = output.settings_of(home)
+    if file is None:
+        if not accept_rollback:
+            raise typer.BadParameter("give a backup file")
+        size = backups.accept_rollback(settings, output.say)
+        _tell(as_json, {"entries": size}, f"Accepted: the ledger goes on from {size} entries.")
+        return
+    manifest = backups.restore(settings, file, output.say, accept_rollback=accept_rollback)
+    told = f"Restored {manifest.entries} entries from {manifest.made_at}. Start the node with `choir up`."
+    _tell(as_json, {"entries": manifest.entries, "made_at": manifest.made_at}, told)
+
+
+def _tell(as_json: bool, value: object, text: str) -> None:
+    if as_json:
+        output.print_json(value)
+    else:
+        output.print_line(text)

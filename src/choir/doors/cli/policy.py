@@ -1,0 +1,65 @@
+"""`choir policy`: every number of the system and where it comes from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.output import AsJson, HomeOption
+from choir.foundation.policy import Policy, PolicyValue, UnknownPolicy, describe, effective_hash, load
+
+app = typer.Typer(help="Show and explain the policy: every price, window, cap and weight.", no_args_is_help=True)
+
+
+@app.command("show", epilog="Example: choir policy show --json")
+def show(home: HomeOption = None, as_json: AsJson = False) -> None:
+    """List every policy value that is in force here."""
+    output.want_json(as_json)
+    policy = _policy(home)
+    values = list(describe(policy))
+    if as_json:
+        output.print_json({"hash": effective_hash(policy), "values": [_as_json(item) for item in values]})
+        return
+    rows = [(item.name, str(item.value), item.unit, "" if item.value == item.default else "changed") for item in values]
+    output.print_table(["name", "value", "unit", ""], rows, right=[1])
+    output.print_line(f"\nhash {effective_hash(policy)}")
+
+
+@app.command("explain", epilog="Example: choir policy explain ledger.checkpoint_s")
+def explain(
+    name: Annotated[str, typer.Argument(help="A dotted name, such as ledger.checkpoint_s.")],
+    home: HomeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what one value means, its bounds, where it comes from and how to change it."""
+    output.want_json(as_json)
+    found = next((item for item in describe(_policy(home)) if item.name == name), None)
+    if found is None:
+        raise UnknownPolicy(name=name)
+    if as_json:
+        output.print_json(_as_json(found))
+        return
+    variable = "CHOIR_POLICY__" + name.upper().replace(".", "__")
+    output.print_line(f"{found.name} = {found.value} {found.unit}")
+    output.print_line(found.doc)
+    output.print_line(f"Default {found.default}, from {found.low} to {found.high}. Source: {found.source}.")
+    output.print_line(f"Change it with {variable}, or in choir.toml under [policy.{name.rpartition('.')[0]}].")
+
+
+def _policy(home: str | None) -> Policy:
+    return load(Policy(), output.settings_of(home).policy_overrides)
+
+
+def _as_json(item: PolicyValue) -> dict[str, str | int]:
+    return {
+        "name": item.name,
+        "value": item.value,
+        "default": item.default,
+        "unit": item.unit,
+        "min": item.low,
+        "max": item.high,
+        "source": item.source,
+        "doc": item.doc,
+    }

@@ -1,0 +1,116 @@
+"""`choir doctor`: look at every part of a node and say what to do about what is not right."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from choir.foundation.errors import ChoirError, Unavailable
+from choir.foundation.node_key import load_node_secret
+from choir.foundation.policy import Policy, load
+from choir.foundation.settings import Settings
+from choir.operations.home import check_disk, free_bytes, running_node
+from choir.operations.preparing import PUBLISHED, Dsns, compare_published, database_of
+from choir.storage.database import Tx, connect
+from choir.storage.migrations import check_migrated
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: fine, worth knowing, or wrong."""
+
+    part: str
+    state: str  # ok, note, wrong
+    told: str
+    advice: str = ""
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Every check, one after the other."""
+    yield from _checked("python", lambda: f"{sys.version.split()[0]} on {sys.platform}")
+    yield from _checked("settings", lambda: f"home {settings.home}, mode {settings.mode}")
+    yield from _checked("policy", lambda: f"{len(settings.policy_overrides)} overrides" if _policy(settings) else "")
+    yield from _checked("home", lambda: _home(settings))
+    yield from _checked("disk", lambda: _disk(settings))
+    yield from _checked("node key", lambda: _node_key(settings))
+    yield from _checked("address", lambda: _address(settings))
+    if not settings.home.exists():
+        yield Finding("database", "note", "there is none yet", "`choir up` makes it.")
+        return
+    try:
+        with database_of(settings) as dsns:
+            yield from _checked("database", lambda: _database(dsns))
+            yield from _checked("migrations", lambda: _migrations(dsns))
+            yield from _checked("published checkpoint", lambda: _published(settings, dsns))
+    except ChoirError as error:
+        yield Finding("database", "wrong", str(error), error.advice)
+
+
+def _checked(part: str, check: Callable[[], str]) -> Iterator[Finding]:
+    try:
+        yield Finding(part, "ok", check())
+    except ChoirError as error:
+        yield Finding(part, "wrong", str(error), error.advice)
+
+
+def _policy(settings: Settings) -> Policy:
+    return load(Policy(), settings.policy_overrides)
+
+
+def _home(settings: Settings) -> str:
+    if not settings.home.exists():
+        return f"{settings.home} will be made at the first start"
+    if not os.access(settings.home, os.W_OK | os.X_OK):
+        raise Unavailable(what=f"The folder {settings.home}", why="you may not write in it")
+    mode = settings.home.stat().st_mode & 0o777
+    return f"{settings.home} ({mode:o})"
+
+
+def _disk(settings: Settings) -> str:
+    check_disk(settings.home, _policy(settings).node.disk_free_bytes_min)
+    return f"{free_bytes(settings.home) // 1_000_000} MB free"
+
+
+def _node_key(settings: Settings) -> str:
+    from_file = not settings.node_key and not settings.node_key_command
+    if from_file and not settings.node_key_file.exists():
+        return "will be made at the first start"
+    load_node_secret(settings)
+    return f"from {settings.node_key_file}" if from_file else "from the environment or a command"
+
+
+def _address(settings: Settings) -> str:
+    running = running_node(settings.home) if settings.home.exists() else None
+    if running is not None:
+        return f"a node is running at {running.url} (process {running.pid})"
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            what = f"The address {settings.host}:{settings.port}"
+            raise Unavailable(what=what, why=f"{(error.strerror or '').lower()}; choose another CHOIR_BIND") from None
+    return f"{settings.host}:{settings.port} is free"
+
+
+def _database(dsns: Dsns) -> str:
+    with connect(dsns.app) as app:
+        row = app.execute("select current_setting('server_version'), current_setting('fsync')").fetchone()
+    assert row is not None
+    return f"PostgreSQL {row[0]}, fsync {row[1]}"
+
+
+def _migrations(dsns: Dsns) -> str:
+    with connect(dsns.app) as app:
+        check_migrated(app)
+    return "up to date"
+
+
+def _published(settings: Settings, dsns: Dsns) -> str:
+    with connect(dsns.app) as app:
+        compare_published(Tx(app), settings.home / PUBLISHED)
+    return "agrees with the database" if (settings.home / PUBLISHED).exists() else "none yet"

@@ -1,0 +1,43 @@
+"""Replacing the node's key.
+
+Guarantees: the hand-over is recorded, signed by both keys, before the new key is put in place; a kill
+at any moment leaves a state that the next call or the next start completes.
+"""
+
+from __future__ import annotations
+
+from choir.foundation.clock import SystemEntropy
+from choir.foundation.errors import Refusal
+from choir.foundation.node_key import make_key_file
+from choir.foundation.settings import Settings
+from choir.foundation.signing import NodeSecret
+from choir.ledger import reading
+from choir.ledger.checkpoints import Tree
+from choir.ledger.notes import VerifierKey
+from choir.operations.preparing import Progress, coming_key_file, opened_node, publish_checkpoint, put_key_in_place
+
+
+class KeyNotInFile(Refusal):
+    """The key comes from somewhere that we cannot write to."""
+
+    code = "key.not_in_file"
+    sentence = "The node's key does not come from a file, so it cannot be replaced here."
+    hint = "Put the key into a file and set CHOIR_NODE_KEY_FILE to rotate it."
+
+
+def rotate_key(settings: Settings, say: Progress) -> tuple[VerifierKey, VerifierKey]:
+    """Make a new key, hand over to it and put it in place; returns the old and the new one."""
+    if settings.node_key or settings.node_key_command:
+        raise KeyNotInFile
+    coming = coming_key_file(settings.node_key_file)
+    with opened_node(settings, say) as node:
+        make_key_file(coming, SystemEntropy())
+        new = NodeSecret.parse(coming.read_text()).signer()
+        with node.unit_of_work() as tx:
+            size = reading.head(tx).seq
+            rotation = node.keys.rotate(tx, new, size, Tree(tx).root(size))
+        put_key_in_place(settings.node_key_file, coming, rotation.old)
+        with node.unit_of_work() as tx:
+            checkpoint = node.checkpoints.sign(tx)
+        publish_checkpoint(settings.home, checkpoint.note)
+    return rotation.old, rotation.new
