@@ -84,8 +84,16 @@ class Asset(Enum):
 def checked_amount(units: int) -> int:
     """A positive amount that fits 64 bits, or a refusal."""
     if isinstance(units, bool) or not isinstance(units, int) or not 0 < units <= AMOUNT_MAX:
-        raise AmountOutOfRange(amount=str(units)[:40])
+        raise AmountOutOfRange(amount=_shown(units))
     return units
+
+
+def _shown(units: object) -> str:
+    """What was given, cut; Python itself refuses to write out absurdly long numbers."""
+    try:
+        return str(units)[:40]
+    except ValueError:
+        return "of thousands of digits"
 
 
 def parse_units(text: str) -> int:

@@ -155,6 +155,8 @@ class JournalCheck:
                     self.differ(where, f"the account {name} was never opened")
                 delta = sign * leg.amount
                 balances[name] = balance = balances.get(name, 0) + delta
+                if abs(balance) > AMOUNT_MAX:
+                    self.differ(where, f"the balance of {name} does not fit 64 bits")
                 postings.append((name, place * 2 + side, delta, balance))
         self._check_balances(draft, where)
         for leg in draft.legs:
@@ -168,8 +170,6 @@ class JournalCheck:
                 balance = self.balances[name]
                 if balance < 0 and not account_name(name).may_overdraw:
                     self.differ(where, f"the balance of {name} falls to {balance}")
-                elif abs(balance) > AMOUNT_MAX:
-                    self.differ(where, f"the balance of {name} does not fit 64 bits")
 
     def _apply_hold(self, draft: Draft, where: str) -> None:
         if draft.kind == HOLD_PLACE:

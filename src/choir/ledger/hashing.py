@@ -71,7 +71,7 @@ def parse_content(text: str) -> tuple[Draft, str | None]:
         draft = _draft(content)
         exact = memo is None or bool(parse_object_hash(memo))
         exact = exact and content_text(draft, draft.legs, memo) == text
-    except (ValueError, TypeError, KeyError, AttributeError, Invalid):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, Invalid):
         exact = False
     if not exact:
         raise BadEntry(why="its content is not canonical or has other fields than an entry has")

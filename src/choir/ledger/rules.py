@@ -56,8 +56,10 @@ from choir.ledger.model import (
 )
 
 Outcome = Posted | Refusal
-_COUNTER = struct.Struct(">H")
+_ID_TAIL = struct.Struct(">Q")
 _HOLD_CAPTURES_MAX = 2**31 - 1  # the column's width
+MEMO_SALT_BYTES = 16
+ID_RANDOM_BYTES = 4  # beside the time, an id has 32 bits of its entry's number and 30 of chance
 
 
 class Prepared(NamedTuple):
@@ -157,6 +159,11 @@ def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: i
     return round_.decision
 
 
+def refusals(group: Sequence[Prepared | Refusal]) -> list[Outcome]:
+    """The outcomes of a group in which nothing is valid: the first refusal stands for all."""
+    return [item if index == 0 and isinstance(item, Refusal) else LinkedRefused() for index, item in enumerate(group)]
+
+
 class _Round:
     """One pass over a batch. Every change is noted, so that a refused group leaves no trace."""
 
@@ -232,11 +239,12 @@ class _Round:
         return self._append(item)
 
     def _move(self, draft: Draft) -> None:
-        """Apply the legs; the balances must be right when the whole entry is applied."""
+        """Apply the legs; when all are applied nobody may be overdrawn, and every balance on the way must fit."""
         accounts = self.view.accounts
         postings = self.decision.postings
         seq = self.seq + 1
         side = 0
+        beyond: AccountState | None = None  # a running balance that does not fit its column
         for leg in draft.legs:
             payer, payee = accounts.get(leg.from_), accounts.get(leg.to)
             if payer is None or payee is None:
@@ -250,18 +258,21 @@ class _Round:
             postings.append((payee.id, seq, side + 1, amount, payee.balance))
             self.touched += (payer, payee)
             side += 2
+            if payee.balance > AMOUNT_MAX or payer.balance < -AMOUNT_MAX:
+                beyond = payee if payee.balance > AMOUNT_MAX else payer
         for leg in draft.legs:
-            payer, payee = accounts[leg.from_], accounts[leg.to]
+            payer = accounts[leg.from_]
             if payer.balance < 0:
                 _check_overdraft(payer, draft)
-            if payee.balance > AMOUNT_MAX or payer.balance < -AMOUNT_MAX:
-                raise BalanceOutOfRange(account=payee.name.text if payee.balance > AMOUNT_MAX else payer.name.text)
+        if beyond is not None:
+            raise BalanceOutOfRange(account=beyond.name.text)
 
     def _append(self, item: Prepared) -> Posted:
         draft = item.draft
         self.seq = seq = self.seq + 1
-        offset = (seq - self.view.head.seq - 1) * 6
-        id_bytes = self.id_prefix + _COUNTER.pack(0x8000 | (seq & 0x3FFF)) + self.random[offset : offset + 6]
+        offset = (seq - self.view.head.seq - 1) * ID_RANDOM_BYTES
+        chance = int.from_bytes(self.random[offset : offset + 4]) & 0x3FFF_FFFF
+        id_bytes = self.id_prefix + _ID_TAIL.pack(1 << 63 | (seq & 0xFFFF_FFFF) << 30 | chance)
         at_us = self.at_us
         preimage = hashing.entry_preimage(self.prev, seq, at_us, id_bytes, item.digest)
         self.prev = hash_ = hashlib.sha256(preimage).digest()
@@ -421,6 +432,8 @@ def _check_texts(draft: Draft, policy: LedgerPolicy) -> None:
         parse_object_hash(draft.policy)
     if draft.memo is not None:
         check_text("memo", draft.memo, policy.memo_chars_max)
+        if len(draft.memo_salt) < MEMO_SALT_BYTES:
+            raise BadEntry(why=f"the salt of its memo must have at least {MEMO_SALT_BYTES} bytes")
 
 
 def check_text(name: str, text: str, limit: int) -> None:

@@ -9,6 +9,7 @@ is waiting, and repeat themselves when the database went away in between.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
@@ -56,6 +57,8 @@ class Ledger:
         try:
             if isinstance(draft.hold, HoldTerms):
                 rules.check_hold_length(draft.hold, self.clock.now_us(), self.policy)
+            if draft.memo is not None and not draft.memo_salt:
+                draft = replace(draft, memo_salt=self.entropy.bytes(rules.MEMO_SALT_BYTES))
             return rules.prepare(draft, self.policy)
         except Refusal as refusal:
             return refusal
@@ -68,9 +71,9 @@ class Ledger:
         """
         prepared = [item for group in groups for item in group if isinstance(item, Prepared)]
         if not prepared:
-            return [item for group in groups for item in group if isinstance(item, Refusal)]
+            return [outcome for group in groups for outcome in rules.refusals(group)]
         view = store.read_view(db, self._needs(db, prepared, committed=committed))
-        random = self.entropy.bytes(6 * len(prepared))
+        random = self.entropy.bytes(rules.ID_RANDOM_BYTES * len(prepared))
         decision = rules.decide(groups, view, self.clock.now_us(), random)
         return decision.outcomes if store.append(db, decision, view.head) else None
 

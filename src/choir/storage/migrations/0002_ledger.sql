@@ -27,6 +27,7 @@ create table accounts (
 );
 create index accounts_not_open on accounts (id) where state <> 'open';
 grant select, insert, update (state) on accounts to {app};
+grant usage on sequence accounts_id_seq to {app};  -- the ids of hold accounts are reserved before they are written
 
 create table account_acts (
     n bigint primary key,
