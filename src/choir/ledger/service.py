@@ -72,12 +72,13 @@ class Ledger:
         prepared = [item for group in groups for item in group if isinstance(item, Prepared)]
         if not prepared:
             return [outcome for group in groups for outcome in rules.refusals(group)]
-        view = store.read_view(db, self._needs(db, prepared, committed=committed))
+        view = store.read_view(db, self.needs(db, prepared, committed=committed))
         random = self.entropy.bytes(rules.ID_RANDOM_BYTES * len(prepared))
         decision = rules.decide(groups, view, self.clock.now_us(), random)
         return decision.outcomes if store.append(db, decision, view.head) else None
 
-    def _needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool) -> store.Needs:
+    def needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool) -> store.Needs:
+        """What has to be looked up to decide on these."""
         names: set[str] = set()
         holds: set[UUID] = set()
         corrected: set[UUID] = set()

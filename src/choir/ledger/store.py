@@ -106,21 +106,21 @@ def _append_many(db: Connection, decision: Decision, head: Head) -> bool:
     )
     if moved.rowcount != 1:
         return False
-    row = _posting_row
     with db.cursor() as cursor:
         with cursor.copy("copy entries from stdin (format binary)") as copy:
-            copy.write(copying.binary_copy([_entry_bytes(*entry) for entry in decision.entries]))
+            copy.write(copying.binary_copy([entry_bytes(*entry) for entry in decision.entries]))
         with cursor.copy("copy postings from stdin (format binary)") as copy:
-            copy.write(
-                copying.binary_copy(
-                    [row(5, 8, account, 8, seq, 2, leg, 8, delta, 8, balance)
-                     for account, seq, leg, delta, balance in decision.postings]
-                )
-            )  # fmt: skip
+            copy.write(copying.binary_copy([posting_bytes(*posting) for posting in decision.postings]))
     return True
 
 
-def _entry_bytes(seq: int, id_: bytes, at_us: int, source: str, key: str, content: str, hash_: bytes) -> bytes:
+def posting_bytes(account: int, seq: int, leg: int, delta: int, balance: int) -> bytes:
+    """A row of `postings` for a binary COPY."""
+    return _posting_row(5, 8, account, 8, seq, 2, leg, 8, delta, 8, balance)
+
+
+def entry_bytes(seq: int, id_: bytes, at_us: int, source: str, key: str, content: str, hash_: bytes) -> bytes:
+    """A row of `entries` for a binary COPY."""
     return b"".join(
         (
             _entry_head(7, 8, seq, 16, id_, 8, at_us),

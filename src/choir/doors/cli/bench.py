@@ -2,6 +2,57 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
 
+from choir.doors.cli import output
+from choir.doors.cli.output import AsJson
+
 app = typer.Typer(help="Measure, as ratios within one run.", no_args_is_help=True)
+
+_PROMISES = {
+    "batch_of_copy": ("batches of 1000, of a bare COPY of the same rows", ">=", 0.5),
+    "batch_of_hot_transactions": ("batches with a hot account, of one transaction each", ">=", 25),
+    "callers_of_transactions": ("64 callers, of one transaction each", ">=", 4),
+    "hot_callers_of_hot_transactions": ("64 callers with a hot account, of one transaction each", ">=", 12),
+    "lone_of_insert": ("a lone caller's wait, of a bare durable insert's", "<=", 2.5),
+    "hot_of_spread": ("a hot account, of spread accounts", ">=", 0.9),
+    "refused_of_spread": ("one in ten refused, of none", ">=", 0.8),
+    "large_of_small": ("a large ledger, of a small one", ">=", 0.8),
+}
+
+
+@app.callback()
+def root() -> None:
+    """Measure, as ratios within one run."""
+
+
+@app.command("ledger", epilog="Example: choir bench ledger --quick")
+def ledger(
+    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the database; default: the temp folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the ledger against PostgreSQL itself (a few minutes; a database of its own, removed afterwards)."""
+    from choir.benchmarks.ledger import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [_row(name, result["ratios"][name]) for name in _PROMISES]
+    output.print_table(["ratio", "measured", "promised", ""], rows, right=[1, 2])
+    verify = result["verify"]
+    output.print_line(
+        f"\nVerified {verify['entries']} entries at {verify['per_second']}/s in {verify['peak_mb']} MB."
+        f" Batches of 1000: {result['batches_of_1000']['ledger']['per_second']} entries/s."
+    )
+
+
+def _row(name: str, found: Any) -> tuple[str, str, str, str]:
+    told, sign, promise = _PROMISES[name]
+    kept = found >= promise if sign == ">=" else found <= promise
+    return told, str(found), f"{sign} {promise}", "" if kept else "missed"

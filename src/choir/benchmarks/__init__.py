@@ -1,0 +1,1 @@
+"""What `choir bench` measures: ratios within one run, never seconds against a wish."""
