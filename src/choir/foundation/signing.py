@@ -17,6 +17,22 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from choir.foundation.errors import Invalid
 
 
+# The y coordinates of the points of small order, as RFC 8032 encodes them without the sign bit, also in
+# their non-canonical forms. Under such a "key" one signature can fit many messages.
+_SMALL_ORDER = frozenset(
+    bytes.fromhex(point)
+    for point in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ec" + "ff" * 30 + "7f",
+        "ed" + "ff" * 30 + "7f",
+        "ee" + "ff" * 30 + "7f",
+    )
+)
+
+
 class BadSignature(Invalid):
     """A signature that does not match its key and message."""
 
@@ -66,6 +82,8 @@ class Ed25519Signer:
 
 def verify_ed25519(public: bytes, message: bytes, signature: bytes) -> None:
     """Raise unless the signature is by this key over this message."""
+    if len(public) == 32 and bytes([*public[:31], public[31] & 0x7F]) in _SMALL_ORDER:
+        raise BadSignature(scheme="ed25519")
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
     except (InvalidSignature, ValueError):

@@ -143,11 +143,12 @@ def prepare(draft: Draft, policy: LedgerPolicy) -> Prepared:
         raise BadEntry(why="it has no legs")
     for leg in draft.legs:
         _check_leg(leg, draft.kind)
-    if draft.kind in HOLD_KINDS or draft.hold is not None:
+    if draft.hold is not None or draft.kind in HOLD_KINDS:
         _check_hold(draft)
-    if isinstance(draft.hold, HoldUse) and (draft.kind != HOLD_CAPTURE or draft.hold.final):
-        return Prepared(draft, "", b"")  # what remains is known only under the lock
-    return _complete(draft, draft.legs)
+        if isinstance(draft.hold, HoldUse) and (draft.kind != HOLD_CAPTURE or draft.hold.final):
+            return Prepared(draft, "", b"")  # what remains is known only under the lock
+    content = hashing.content_text(draft, draft.legs)
+    return Prepared(draft, content, hashing.content_digest(content))
 
 
 def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
@@ -414,13 +415,10 @@ def _same_request(known: KnownEntry, item: Prepared) -> bool:
 
 def _check_texts(draft: Draft, policy: LedgerPolicy) -> None:
     limit = policy.text_chars_max
-    for name, text in (
-        ("kind", draft.kind),
-        ("reason", draft.reason),
-        ("source", draft.source),
-        ("key", draft.key),
-    ):
-        check_text(name, text, limit)
+    check_text("kind", draft.kind, limit)
+    check_text("reason", draft.reason, limit)
+    check_text("source", draft.source, limit)
+    check_text("key", draft.key, limit)
     if draft.refs:
         if len(draft.refs) > policy.entry_refs_max:
             raise BadEntry(why=f"it has {len(draft.refs)} references; the limit is {policy.entry_refs_max}")
@@ -440,10 +438,7 @@ def check_text(name: str, text: str, limit: int) -> None:
     """A text that people wrote: present, of bounded length, valid Unicode without zero characters."""
     if not isinstance(text, str) or not 0 < len(text) <= limit:
         raise BadEntry(why=f"its {name} must be a text of 1 to {limit} characters")
-    if text.isascii():
-        if "\0" not in text:
-            return
-    else:
+    if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -453,17 +448,16 @@ def check_text(name: str, text: str, limit: int) -> None:
 
 
 def _check_leg(leg: Leg, kind: str) -> None:
-    payer, payee = account_name(leg.from_), account_name(leg.to)
-    checked_amount(leg.amount)
+    from_, to, amount, rest = leg
+    payer, payee = account_name(from_), account_name(to)
+    checked_amount(amount)
     if payer.asset is not payee.asset:
-        raise AssetMismatch(
-            from_account=leg.from_, from_asset=payer.asset.name, to_account=leg.to, to_asset=payee.asset.name
-        )
-    if leg.from_ == leg.to:
+        raise AssetMismatch(from_account=from_, from_asset=payer.asset.name, to_account=to, to_asset=payee.asset.name)
+    if from_ == to:
         raise BadEntry(why="a leg goes from an account to itself")
-    if kind not in HOLD_KINDS and (payer.owner_kind == "hold" or payee.owner_kind == "hold"):
+    if (payer.owner_kind == "hold" or payee.owner_kind == "hold") and kind not in HOLD_KINDS:
         raise BadEntry(why="money in a hold moves only by capture, release or expiry")
-    if leg.rest:
+    if rest:
         raise BadEntry(why="only the ledger itself adds what remains in a hold")
 
 

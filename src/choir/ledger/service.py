@@ -55,7 +55,7 @@ class Ledger:
     def prepare(self, draft: Draft) -> Prepared | Refusal:
         """Check and hash one draft."""
         try:
-            if isinstance(draft.hold, HoldTerms):
+            if draft.hold is not None and isinstance(draft.hold, HoldTerms):
                 rules.check_hold_length(draft.hold, self.clock.now_us(), self.policy)
             if draft.memo is not None and not draft.memo_salt:
                 draft = replace(draft, memo_salt=self.entropy.bytes(rules.MEMO_SALT_BYTES))

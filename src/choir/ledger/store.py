@@ -14,6 +14,7 @@ from uuid import UUID
 from choir.ledger.model import Head, Posted, account_name
 from choir.ledger.rules import AccountState, Decision, HoldState, KnownEntry, View
 from choir.storage import copying
+from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.database import Connection
 
 _COPY_FROM_ENTRIES = 100  # from here on COPY beats INSERT; measured, see docs/benchmarks.md
@@ -52,7 +53,8 @@ def account_ids(db: Connection, names: list[str]) -> dict[str, int]:
 def read_view(db: Connection, needs: Needs) -> View:
     """Everything the round needs, as of now."""
     names, ids = list(needs.accounts), list(needs.accounts.values())
-    row = db.execute(_READ, [ids, ids, needs.sources, needs.keys], binary=True).fetchone()
+    asked = {"ids": bigints(ids), "sources": texts(needs.sources), "keys": texts(needs.keys)}
+    row = db.execute(_READ, asked, binary=True).fetchone()
     assert row is not None
     head, balances, not_open, known = Head(*row[:5]), row[5], row[6], row[7]
     view = View(
@@ -88,14 +90,17 @@ def append(db: Connection, decision: Decision, head: Head) -> bool:
 
 
 def _append_few(db: Connection, decision: Decision, head: Head) -> bool:
-    seqs, ids, _, sources, keys, contents, hashes = (list(column) for column in zip(*decision.entries, strict=True))
-    postings = [list(column) for column in zip(*decision.postings, strict=True)]
-    uuids = [UUID(bytes=id_) for id_ in ids]
+    seqs, ids, _, sources, keys, contents, hashes = zip(*decision.entries, strict=True)
+    accounts, account_seqs, legs, deltas, balances = zip(*decision.postings, strict=True)
     row = db.execute(
         _APPEND,
-        [head.seq, head.acts, decision.at_us, seqs, uuids, sources, keys, contents, hashes, *postings],
+        [
+            head.seq, head.acts, decision.at_us,
+            bigints(seqs), uuids(ids), texts(sources), texts(keys), texts(contents), byteas(hashes),
+            bigints(accounts), bigints(account_seqs), smallints(legs), bigints(deltas), bigints(balances),
+        ],
         binary=True,
-    ).fetchone()
+    ).fetchone()  # fmt: skip
     return row is not None and bool(row[0])
 
 
@@ -198,12 +203,12 @@ _READ = """
         array(
             select (select p.balance from postings p where p.account = asked.id
                     order by p.seq desc, p.leg desc limit 1)
-            from unnest(%b::bigint[]) with ordinality as asked (id, n) order by asked.n),
-        array(select a.id from accounts a where a.id = any(%b::bigint[]) and a.state <> 'open'),
+            from unnest(%(ids)b::bigint[]) with ordinality as asked (id, n) order by asked.n),
+        array(select a.id from accounts a where a.id = any(%(ids)b::bigint[]) and a.state <> 'open'),
         (select jsonb_agg(jsonb_build_array(
             e.source, e.key, e.seq::text, e.id, e.at_us::text, encode(e.hash, 'hex'), e.content,
             encode(m.salt, 'hex')))
-         from unnest(%b::text[], %b::text[]) as asked (source, key)
+         from unnest(%(sources)b::text[], %(keys)b::text[]) as asked (source, key)
          join entries e on e.source = asked.source and e.key = asked.key
          left join entry_memos m on m.seq = e.seq)
     from ledger_head h
