@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from choir.foundation.clock import Clock
-from choir.foundation.errors import NotFound
+from choir.foundation.errors import Broken, NotFound
 from choir.foundation.signing import Ed25519Signer
 from choir.ledger import hashing, merkle, reading
 from choir.ledger.keys import NodeKeys
@@ -30,6 +30,14 @@ class NoCheckpoint(NotFound):
     code = "ledger.checkpoint.unknown"
     sentence = "There is no checkpoint that covers {what}."
     hint = "Sign one with `choir ledger checkpoint`."
+
+
+class JournalGap(Broken):
+    """Entries that must be there are not."""
+
+    code = "ledger.journal.gap"
+    sentence = "Between the entries {first} and {last} some are missing."
+    hint = "`choir ledger verify` says which."
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,8 @@ def leaf_hashes(tx: Tx, first: int, count: int) -> list[bytes]:
         if seq > first:
             leaves.append(hashing.leaf_hash(prev, seq, at_us, id_, hashing.content_digest(content)))
         prev = hash_
-    assert len(leaves) == count, "the journal has a gap"
+    if len(leaves) != count:
+        raise JournalGap(first=first + 1, last=first + count)
     return leaves
 
 
