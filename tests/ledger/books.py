@@ -64,9 +64,13 @@ class Books:
         self.accounts = Accounts(self.clock, self.policy)
         with self.tx() as tx:
             identity = make_identity(tx.connection, "dev", self.clock, entropy)
-        self.keys = NodeKeys(identity.origin, lambda: self.secret.signer(), self.clock)
+        self.keys = NodeKeys(identity.origin, self.load_signer, self.clock)
         self.checkpoints = Checkpoints(self.keys, self.clock)
         self.exporter = Exporter(self.keys, self.checkpoints)
+
+    def load_signer(self) -> Ed25519Signer:
+        """The key as it is configured now; a test may exchange `secret`."""
+        return self.secret.signer()
 
     @contextmanager
     def tx(self) -> Iterator[Tx]:

@@ -236,9 +236,8 @@ def test_entries_of_a_batch_are_judged_in_order_and_each_on_its_own(books: Books
             [moved("fund", ISSUANCE, ALICE, 6)],
         ]
     )
-    assert codes(outcomes) == [
-        "ledger.insufficient_funds", "posted", "posted", "ledger.insufficient_funds", "posted", "ledger.conflicting_key",
-    ]  # fmt: skip
+    broke, conflict = "ledger.insufficient_funds", "ledger.conflicting_key"
+    assert codes(outcomes) == [broke, "posted", "posted", broke, "posted", conflict]
     again = outcomes[4]
     assert isinstance(again, Posted)
     assert again.again

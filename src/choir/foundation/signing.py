@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from choir.foundation.errors import Invalid
 
-
 # The y coordinates of the points of small order, as RFC 8032 encodes them without the sign bit, also in
 # their non-canonical forms. Under such a "key" one signature can fit many messages.
 _SMALL_ORDER = frozenset(

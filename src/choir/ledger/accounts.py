@@ -30,8 +30,7 @@ class Accounts:
         """Open the accounts that are not open yet; returns those that are new."""
         self._check_words(reason, source)
         for name in names:
-            if account_name(name).is_hold:
-                raise BadAccountName(name=name, why="the account of a hold is opened by placing the hold")
+            _check_name(name)
         known = {row[0] for row in tx.rows("select name from accounts where name = any(%s)", list(names))}
         wanted = [name for name in dict.fromkeys(names) if name not in known]
         if not wanted:
@@ -42,7 +41,8 @@ class Accounts:
         )
         for name, id_ in inserted:
             n, prev = n + 1, self._act(tx, n + 1, prev, at_us, id_, name, "open", reason, source)
-        self._unlock(tx, n, prev, at_us)
+        if inserted:  # else somebody opened all of them while this waited for the lock
+            self._unlock(tx, n, prev, at_us)
         return [name for name, _ in inserted]
 
     def freeze(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
@@ -58,7 +58,7 @@ class Accounts:
 
     def _change(self, tx: Tx, name: str, act: str, reason: str, source: str) -> None:
         self._check_words(reason, source)
-        account_name(name)
+        _check_name(name)
         n, prev, at_us = self._lock(tx)
         found = tx.row("select id, state from accounts where name = %s", name)
         if found is None:
@@ -105,3 +105,8 @@ class Accounts:
     def _unlock(tx: Tx, n: int, hash_: bytes, at_us: int) -> None:
         """The head moves on; the lock itself ends with the caller's transaction."""
         tx.run("update ledger_head set acts = %s, acts_hash = %s, at_us = %s", n, hash_, at_us)
+
+
+def _check_name(name: str) -> None:
+    if account_name(name).is_hold:
+        raise BadAccountName(name=name, why="the account of a hold is opened and emptied by the hold's own entries")

@@ -7,7 +7,6 @@ length streams through. A difference is reported where it is, and the check goes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
@@ -59,6 +58,7 @@ class CheckedHold:
     expires_us: int
     captures_max: int
     captures: int
+    placed_seq: int
     closed_seq: int | None = None
 
 
@@ -66,12 +66,13 @@ class CheckedHold:
 class JournalCheck:
     """The state of a check. `roots` are the sizes at which somebody claims to know the root."""
 
-    roots: Mapping[int, list[tuple[bytes, str]]] = field(default_factory=dict)
+    roots: dict[int, list[tuple[bytes, str]]] = field(default_factory=dict)
     differences: list[Difference] = field(default_factory=list)
     balances: dict[str, int] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     holds: dict[UUID, CheckedHold] = field(default_factory=dict)
     closed: list[tuple[UUID, CheckedHold]] = field(default_factory=list)
+    placed: int = 0  # how many holds there ever were
     frontier: Frontier = field(default_factory=Frontier)
     seq: int = 0
     at_us: int = 0
@@ -84,6 +85,10 @@ class JournalCheck:
         if len(self.differences) < DIFFERENCES_MAX:
             self.differences.append(Difference(where, what))
 
+    def expect_root(self, size: int, root: bytes, who: str) -> None:
+        """Somebody claims to know the root at this size; to be said before that many entries."""
+        self.roots.setdefault(size, []).append((root, who))
+
     def start(self) -> None:
         self._check_root()
 
@@ -93,6 +98,9 @@ class JournalCheck:
             self.differ(where, f"act {act.n} follows act {self.acts}")
         if act.at_us < self.acts_at_us:
             self.differ(where, "its time is before the act before it")
+        if act.n < 0 or act.at_us < 0:
+            self.differ(where, "its number or time is below zero")
+            return
         content = {"account": act.account, "act": act.act, "reason": act.reason, "source": act.source}
         if hashing.act_hash(self.acts_hash, act.n, act.at_us, content) != act.hash:
             self.differ(where, "its hash does not follow from its content and the act before it")
@@ -105,6 +113,9 @@ class JournalCheck:
             self.differ(where, f"entry {seq} follows entry {self.seq}")
         if at_us < self.at_us:
             self.differ(where, "its time is before the entry before it")
+        if seq < 0 or at_us < 0:
+            self.differ(where, "its number or time is below zero")
+            return []
         if id_.version != 7:
             self.differ(where, "its id is not a UUIDv7")
         digest = hashing.content_digest(text)
@@ -134,6 +145,8 @@ class JournalCheck:
             draft, _ = hashing.parse_content(text)
             if draft.kind in HOLD_KINDS:
                 self._apply_hold(draft, where)
+            elif draft.hold is not None or any(leg.rest for leg in draft.legs):
+                self.differ(where, f"an entry of kind {draft.kind} cannot use a hold")
             return self._move(draft, where)
         except ChoirError as error:
             self.differ(where, str(error))
@@ -179,7 +192,7 @@ class JournalCheck:
         if hold is None or draft.hold is None:
             self.differ(where, "it uses a hold that is not open")
             return
-        remaining = self.balances[hold.account]
+        remaining = self.balances.get(hold.account, 0)
         taken = sum(leg.amount for leg in draft.legs)
         rest = sum(leg.amount for leg in draft.legs if leg.rest)
         for leg in draft.legs:
@@ -219,7 +232,8 @@ class JournalCheck:
         leg = draft.legs[0]
         if leg.to != hold_account(terms.id, account_name(leg.from_).asset):
             self.differ(where, "the hold's money does not go to the hold's account")
-        self.holds[terms.id] = CheckedHold(leg.to, leg.from_, terms.expires_us, terms.captures, 0)
+        self.placed += 1
+        self.holds[terms.id] = CheckedHold(leg.to, leg.from_, terms.expires_us, terms.captures, 0, self.seq)
 
     def _check_root(self) -> None:
         for root, who in self.roots.get(self.seq, ()):

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from choir.foundation.clock import Clock
-from choir.foundation.errors import NotFound
+from choir.foundation.errors import Broken, NotFound
+from choir.foundation.signing import Ed25519Signer
 from choir.ledger import hashing, merkle, reading
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Entry
-from choir.ledger.notes import Checkpoint, sign_note
+from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note, sign_note
 from choir.storage.database import Tx
 
 _TILE_BITS = 8
@@ -29,6 +30,14 @@ class NoCheckpoint(NotFound):
     code = "ledger.checkpoint.unknown"
     sentence = "There is no checkpoint that covers {what}."
     hint = "Sign one with `choir ledger checkpoint`."
+
+
+class JournalGap(Broken):
+    """Entries that must be there are not."""
+
+    code = "ledger.journal.gap"
+    sentence = "Between the entries {first} and {last} some are missing."
+    hint = "`choir ledger verify` says which."
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +124,7 @@ class Checkpoints:
         size = reading.head(tx).seq
         signer = self._keys.signer(tx)
         last = self.latest(tx)
-        if last is not None and last.size == size and self._keys.current(tx).at_us <= last.at_us:
+        if last is not None and last.size == size and self._is_by(last, signer):
             return last
         root = Tree(tx).root(size)
         at_us = self._clock.now_us()
@@ -124,9 +133,17 @@ class Checkpoints:
         return SignedCheckpoint(size, root, at_us, note)
 
     def latest(self, tx: Tx) -> SignedCheckpoint | None:
+        """The one with most entries: of two that sign at once, the one that looked earlier may write later."""
         return tx.one_or_none(
-            SignedCheckpoint, "select size, root, at_us, note from checkpoints order by n desc limit 1"
+            SignedCheckpoint, "select size, root, at_us, note from checkpoints order by size desc, n desc limit 1"
         )
+
+    def _is_by(self, checkpoint: SignedCheckpoint, signer: Ed25519Signer) -> bool:
+        try:
+            open_note(checkpoint.note, [VerifierKey(self._keys.origin, signer.public)])
+        except NoteUnsigned:
+            return False
+        return True
 
     def at_least(self, tx: Tx, size: int, what: str) -> SignedCheckpoint:
         """The first checkpoint with at least this many entries."""
@@ -177,7 +194,8 @@ def leaf_hashes(tx: Tx, first: int, count: int) -> list[bytes]:
         if seq > first:
             leaves.append(hashing.leaf_hash(prev, seq, at_us, id_, hashing.content_digest(content)))
         prev = hash_
-    assert len(leaves) == count, "the journal has a gap"
+    if len(leaves) != count:
+        raise JournalGap(first=first + 1, last=first + count)
     return leaves
 
 

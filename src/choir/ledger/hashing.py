@@ -84,10 +84,21 @@ def parse_content(text: str) -> tuple[Draft, str | None]:
     return draft, memo
 
 
-def parse_key(text: str) -> tuple[str, str]:
-    """The idempotency key inside a content."""
-    content = json.loads(text)
-    return content.get("source"), content.get("key")
+def parse_memo(text: str) -> str | None:
+    """The commitment to a memo inside a content."""
+    try:
+        return parse_content(text)[1]
+    except BadEntry:
+        return None
+
+
+def parse_key(text: str) -> tuple[str, str] | None:
+    """The idempotency key inside a content; nothing where it cannot be read."""
+    try:
+        content = json.loads(text)
+        return content["source"], content["key"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
 
 
 def content_digest(text: str) -> bytes:

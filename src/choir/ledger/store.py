@@ -11,13 +11,15 @@ import struct
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from psycopg.pq import TransactionStatus
+
 from choir.ledger.model import Head, Posted, account_name
 from choir.ledger.rules import AccountState, Decision, HoldState, KnownEntry, View
 from choir.storage import copying
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.database import Connection
 
-_COPY_FROM_ENTRIES = 100  # from here on COPY beats INSERT; measured, see docs/benchmarks.md
+FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
 
 _posting_row = copying.fixed_row("qqhqq").pack
 _entry_head = struct.Struct(">hiqi16siq").pack
@@ -79,10 +81,8 @@ def append(db: Connection, decision: Decision, head: Head) -> bool:
     """Write what was decided and move the head, unless the head moved since it was read."""
     if not decision.entries:
         return True
-    if len(decision.entries) < _COPY_FROM_ENTRIES:
-        moved = _append_few(db, decision, head)
-    else:
-        moved = _append_many(db, decision, head)
+    write = _append_few if len(decision.entries) < FEW_ENTRIES else _append_many
+    moved = write(db, decision, head)
     if moved and (decision.memos or decision.new_holds or decision.changed_holds):
         _write_memos(db, decision)
         _write_holds(db, decision)
@@ -105,6 +105,7 @@ def _append_few(db: Connection, decision: Decision, head: Head) -> bool:
 
 
 def _append_many(db: Connection, decision: Decision, head: Head) -> bool:
+    assert db.info.transaction_status == TransactionStatus.INTRANS, "several statements must commit together"
     moved = db.execute(
         "update ledger_head set seq = %s, hash = %s, at_us = %s where seq = %s and acts = %s",
         [decision.entries[-1][0], decision.head_hash, decision.at_us, head.seq, head.acts],

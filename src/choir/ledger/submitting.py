@@ -28,7 +28,6 @@ from choir.storage.database import Connection, Database, DatabaseUnavailable, St
 
 _RETRY_S = 0.05
 _LOCKED_ROUNDS = 64  # after losing a race, how many rounds take the lock first
-_SMALL_ENTRIES = 100  # larger rounds take several statements anyway, so they take the lock
 
 
 class _Waiting:
@@ -165,7 +164,7 @@ class Submitter:
 
 def _is_small_and_plain(groups: Sequence[PreparedGroup]) -> bool:
     """Whether one statement can append all of it."""
-    if sum([len(group) for group in groups]) >= _SMALL_ENTRIES:
+    if sum([len(group) for group in groups]) >= store.FEW_ENTRIES:
         return False
     for group in groups:
         for item in group:

@@ -6,15 +6,15 @@ journal; nothing stored is believed; memory does not grow with the number of ent
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, BinaryIO
 
 from choir.foundation.errors import ChoirError
 from choir.ledger import hashing, reading
 from choir.ledger.checking import Act, CheckedHold, Difference, JournalCheck
-from choir.ledger.checkpoints import Tree
+from choir.ledger.checkpoints import JournalGap, Tree
 from choir.ledger.export_file import (
     BadExport,
     ExportKeys,
@@ -82,8 +82,10 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
     """Check everything in the database against the journal, in one snapshot. The transaction must be new."""
     tx.run("set transaction isolation level repeatable read")
     head = reading.head(tx)
-    check = JournalCheck(roots=_database_roots(tx, keys, held))
-    _check_keys(tx, keys, check)
+    check = JournalCheck()
+    known = _check_keys(tx, keys.origin, check)
+    _check_checkpoints(tx, keys.origin, known, check)
+    _expect_held(check, known, held)
     for row in tx.stream(_ACTS):
         check.act(Act(*row), f"account act {row[0]}")
     check.start()
@@ -93,10 +95,14 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
         check.differ("ledger_head", f"it says entry {head.seq}; the journal ends with {check.seq}")
     if (check.acts, check.acts_hash) != (head.acts, head.acts_hash):
         check.differ("ledger_head", f"it says account act {head.acts}; the acts end with {check.acts}")
+    if head.at_us != max(check.at_us, check.acts_at_us):
+        check.differ("ledger_head", f"its time is {head.at_us}, not that of the last entry or act")
     _check_accounts(tx, check)
+    _check_hold_accounts(tx, check)
     _check_open_holds(tx, check)
+    _check_memos(tx, check)
     _check_tiles(tx, check)
-    return _report(check, str(keys.current(tx).vkey), pinned=False)
+    return _report(check, str(known[-1]) if known else "", pinned=False)
 
 
 def _report(check: JournalCheck, key: str, *, pinned: bool) -> Report:
@@ -117,7 +123,7 @@ def _read_export(reader: ExportReader, check: JournalCheck, held: Sequence[str],
             _feed_act(check, line)
         else:
             if not started:
-                check.roots = _export_roots(keys, held)
+                _expect_roots(check, keys, held)
                 check.start()
                 started = True
             if line.type == "entry":
@@ -157,52 +163,64 @@ def _check_trailer(check: JournalCheck, keys: ExportKeys, line: Line) -> None:
         check.differ(where, f"it speaks of {value['accounts']} account acts; there are {check.acts}")
 
 
-def _export_roots(keys: ExportKeys, held: Sequence[str]) -> dict[int, list[tuple[bytes, str]]]:
-    roots = _held_roots(held, keys.keys)
+def _expect_roots(check: JournalCheck, keys: ExportKeys, held: Sequence[str]) -> None:
     for rotation in keys.rotations:
-        roots.setdefault(rotation.size, []).append((rotation.root, "a key rotation"))
-    return roots
+        check.expect_root(rotation.size, rotation.root, "a key rotation")
+    _expect_held(check, keys.keys, held)
 
 
-def _held_roots(held: Sequence[str], keys: Sequence[VerifierKey]) -> dict[int, list[tuple[bytes, str]]]:
-    roots: dict[int, list[tuple[bytes, str]]] = {}
+def _expect_held(check: JournalCheck, keys: Sequence[VerifierKey], held: Sequence[str]) -> None:
+    """Checkpoints that the caller kept must be part of this history."""
     for note in held:
-        checkpoint = Checkpoint.parse(open_note(note, keys).text)
-        roots.setdefault(checkpoint.size, []).append((checkpoint.root, "the checkpoint you hold"))
-    return roots
-
-
-def _database_roots(tx: Tx, keys: NodeKeys, held: Sequence[str]) -> dict[int, list[tuple[bytes, str]]]:
-    roots = _held_roots(held, [key.vkey for key in keys.history(tx)])
-    for n, size, root in tx.stream("select n, size, root from checkpoints order by n"):
-        roots.setdefault(size, []).append((root, f"checkpoint {n}"))
-    for key in keys.history(tx):
-        if key.rotation is not None:
-            rotation = KeyRotation.parse(key.rotation.partition("\n\n")[0] + "\n")
-            roots.setdefault(rotation.size, []).append((rotation.root, f"the rotation to key {key.n}"))
-    return roots
-
-
-def _check_keys(tx: Tx, keys: NodeKeys, check: JournalCheck) -> None:
-    """Every rotation is signed by both keys, every checkpoint by a key on record."""
-    history = keys.history(tx)
-    for before, after in pairwise(history):
         try:
-            assert after.rotation is not None
-            rotation = KeyRotation.parse(open_note(after.rotation, [before.vkey]).text)
-            open_note(after.rotation, [after.vkey])
-            if (rotation.old, rotation.new) != (before.vkey, after.vkey):
-                check.differ(f"key {after.n}", "its rotation is between other keys")
-        except (ChoirError, AssertionError) as error:
-            check.differ(f"key {after.n}", f"its rotation does not verify: {error}")
-    known = [key.vkey for key in history]
+            checkpoint = Checkpoint.parse(open_note(note, keys).text)
+        except ChoirError as error:
+            check.differ("the checkpoint you hold", str(error))
+        else:
+            check.expect_root(checkpoint.size, checkpoint.root, "the checkpoint you hold")
+
+
+def _check_keys(tx: Tx, origin: str, check: JournalCheck) -> list[VerifierKey]:
+    """Every rotation is signed by both keys and over the journal as it was; returns the keys."""
+    known: list[VerifierKey] = []
+    for place, (n, vkey, note) in enumerate(tx.rows("select n, vkey, rotation from node_keys order by n"), start=1):
+        where = f"key {n}"
+        if n != place or (note is None) != (place == 1):
+            check.differ(where, "its number or its rotation does not follow from the key before it")
+        try:
+            known.append(VerifierKey.parse(vkey))
+            if known[-1].name != origin:
+                check.differ(where, f"it is a key of {known[-1].name}, not of this ledger")
+            if len(known) > 1 and note is not None:
+                _check_rotation(note, origin, known[-2], known[-1], check, where)
+        except ChoirError as error:
+            check.differ(where, str(error))
+    if not known:
+        check.differ("node_keys", "there is no key on record")
+    return known
+
+
+def _check_rotation(
+    note: str, origin: str, old: VerifierKey, new: VerifierKey, check: JournalCheck, where: str
+) -> None:
+    rotation = KeyRotation.parse(open_note(note, [old]).text)
+    open_note(note, [new])
+    if (rotation.origin, rotation.old, rotation.new) != (origin, old, new):
+        check.differ(where, "its rotation is between other keys")
+    check.expect_root(rotation.size, rotation.root, f"the rotation to {where}")
+
+
+def _check_checkpoints(tx: Tx, origin: str, known: Sequence[VerifierKey], check: JournalCheck) -> None:
+    """Every checkpoint is signed by a key on record and says what its row says."""
     for n, size, root, note in tx.stream("select n, size, root, note from checkpoints order by n"):
+        where = f"checkpoint {n}"
+        check.expect_root(size, root, where)
         try:
             checkpoint = Checkpoint.parse(open_note(note, known).text)
-            if (checkpoint.origin, checkpoint.size, checkpoint.root) != (keys.origin, size, root):
-                check.differ(f"checkpoint {n}", "its note says something else than its row")
+            if (checkpoint.origin, checkpoint.size, checkpoint.root) != (origin, size, root):
+                check.differ(where, "its note says something else than its row")
         except ChoirError as error:
-            check.differ(f"checkpoint {n}", str(error))
+            check.differ(where, str(error))
 
 
 def _check_entries(tx: Tx, check: JournalCheck, total: int, on_progress: Progress) -> None:
@@ -264,10 +282,14 @@ def _check_open_holds(tx: Tx, check: JournalCheck) -> None:
             _compare_hold(check, str(id_), hold, tuple(row))
     for id_ in check.holds:
         check.differ(f"hold {id_}", "it is open in the journal and not in the table")
+    rows = tx.value("select count(*) from holds")
+    if rows != check.placed:
+        check.differ("holds", f"the table has {rows}, the journal placed {check.placed}")
 
 
 def _compare_hold(check: JournalCheck, id_: str, hold: CheckedHold, row: tuple[Any, ...] | None) -> None:
-    expected = (hold.account, hold.payer, hold.expires_us, hold.captures_max, hold.captures, hold.closed_seq)
+    terms = (hold.account, hold.payer, hold.expires_us, hold.captures_max)
+    expected = (*terms, hold.captures, hold.placed_seq, hold.closed_seq)
     if row != expected:
         check.differ(f"hold {id_}", f"its row is {row}, it should be {expected}"[:500])
 
@@ -283,11 +305,36 @@ def _check_accounts(tx: Tx, check: JournalCheck) -> None:
         check.differ(f"account {name}", "it was opened and is not in the table")
 
 
+def _check_hold_accounts(tx: Tx, check: JournalCheck) -> None:
+    """The account of a hold has no acts: it is there with its hold, and always open."""
+    for name, state, hold in tx.stream(_HOLD_ACCOUNTS):
+        what = "no hold has it" if hold is None else f"it is {state}; no act can change the account of a hold"
+        check.differ(f"account {name}", what)
+
+
+def _check_memos(tx: Tx, check: JournalCheck) -> None:
+    """Each memo that was not erased is the one that its entry commits to."""
+    for seq, salt, memo, content in tx.stream(_MEMOS):
+        if content is None or hashing.parse_memo(content) != hashing.memo_commitment(salt, memo):
+            check.differ(f"entry {seq}", "its memo is not the one that it commits to")
+
+
 def _check_tiles(tx: Tx, check: JournalCheck) -> None:
     """Each stored tile is what the journal gives; the highest ones cover the rest."""
+    following: dict[int, int] = {}
     for level, n, hashes in tx.stream("select level, n, hashes from merkle_tiles order by level, n"):
-        if b"".join(Tree(tx, stored=level).row(level, n << 8, 256)) != hashes:
-            check.differ(f"Merkle tile {level}/{n}", "its hashes are not those of the journal")
+        where = f"Merkle tile {level}/{n}"
+        if n != following.get(level, 0):
+            check.differ(where, "it does not follow the tile before it")
+        following[level] = n + 1
+        if level < 0 or n < 0 or (n + 1) << 8 * (level + 1) > check.seq:
+            check.differ(where, "it covers entries that do not exist")
+            continue
+        try:
+            if b"".join(Tree(tx, stored=level).row(level, n << 8, 256)) != hashes:
+                check.differ(where, "its hashes are not those of the journal")
+        except (JournalGap, struct.error) as error:  # the latter: a time that no hash can hold
+            check.differ(where, str(error))
 
 
 _ACTS = (
@@ -299,7 +346,14 @@ _POSTINGS = (
     "select p.seq, a.name, p.leg, p.delta, p.balance"
     " from postings p left join accounts a on a.id = p.account order by p.seq, p.leg"
 )
-_HOLD_COLUMNS = "h.id, a.name, p.name, h.expires_us, h.captures_max, h.captures, h.closed_seq"
+_HOLD_COLUMNS = "h.id, a.name, p.name, h.expires_us, h.captures_max, h.captures, h.placed_seq, h.closed_seq"
 _HOLDS_FROM = "from holds h join accounts a on a.id = h.account join accounts p on p.id = h.payer"
 _HOLDS = f"select {_HOLD_COLUMNS} {_HOLDS_FROM} where h.id = any(%s)"
+_HOLD_ACCOUNTS = (
+    "select a.name, a.state, h.id from accounts a left join holds h on h.account = a.id"
+    " where a.name ~ '^hold:' and (h.id is null or a.state <> 'open')"
+)
+_MEMOS = (
+    "select m.seq, m.salt, m.memo, e.content from entry_memos m left join entries e on e.seq = m.seq order by m.seq"
+)
 _OPEN_HOLDS = f"select {_HOLD_COLUMNS} {_HOLDS_FROM} where h.closed_seq is null"

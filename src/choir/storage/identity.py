@@ -6,13 +6,14 @@ be moved, and all processes on the database see the same time within a second.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
-from choir.foundation.errors import Refusal, Unavailable
+from choir.foundation.errors import ChoirError, Refusal, Unavailable
 from choir.foundation.ids import show_id, uuid7
 from choir.storage.database import Connection, Database, Tx
 
@@ -88,13 +89,22 @@ def clock_offset(identity: NodeIdentity, database: Database) -> Callable[[], int
         return lambda: 0
     read_at = -_OFFSET_FRESH_S
     offset_us = 0
+    reading = threading.Lock()
 
     def current() -> int:
         nonlocal read_at, offset_us
-        if time.monotonic() - read_at >= _OFFSET_FRESH_S:
-            read_at = time.monotonic()
-            with database.unit_of_work() as tx:
-                offset_us = tx.value("select clock_offset_us from node") or 0
+        stale = time.monotonic() - read_at >= _OFFSET_FRESH_S
+        # One caller looks, the others go on with what is known: a caller that holds a connection must
+        # never wait for another one here.
+        if stale and reading.acquire(blocking=False):
+            try:
+                read_at = time.monotonic()
+                with database.unit_of_work() as tx:
+                    offset_us = tx.value("select clock_offset_us from node") or 0
+            except ChoirError:
+                pass  # the database is away; whoever asked will notice by itself
+            finally:
+                reading.release()
         return offset_us
 
     return current
