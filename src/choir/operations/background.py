@@ -1,4 +1,4 @@
-"""What a node does by itself: expire holds, sign checkpoints, forget old events."""
+"""What a node does by itself: expire holds, sign checkpoints, collect objects, forget old events."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _HOLDS_AT_ONCE = 200
 _EVENTS_AT_ONCE = 1000
 _EXPIRE_EVERY_S = 1
 _FORGET_EVERY_S = 3600
+_COLLECT_EVERY_S = 300
 
 
 def make_scheduler(node: Node) -> Scheduler:
@@ -20,7 +21,7 @@ def make_scheduler(node: Node) -> Scheduler:
     work = _Work(node)
     handlers = Handlers(
         quick={"ledger.expire_holds": work.expire_holds, "outbox.forget": work.forget_events},
-        slow={"ledger.checkpoint": work.checkpoint},
+        slow={"ledger.checkpoint": work.checkpoint, "objects.collect": work.collect_objects},
     )
     return Scheduler(node.database, handlers, node.clock, node.policy.node)
 
@@ -31,6 +32,7 @@ def schedule_repeating(node: Node) -> None:
     every = {
         "ledger.expire_holds": _EXPIRE_EVERY_S,
         "ledger.checkpoint": node.policy.ledger.checkpoint_s,
+        "objects.collect": _COLLECT_EVERY_S,
         "outbox.forget": _FORGET_EVERY_S,
     }
     with node.unit_of_work() as tx:
@@ -61,6 +63,13 @@ class _Work:
         with node.unit_of_work() as tx:
             checkpoint = node.checkpoints.sign(tx)
         publish_checkpoint(node.settings.home, checkpoint.note)
+
+    def collect_objects(self, _: Task) -> None:
+        """Remove objects that nothing points to, in bounded transactions."""
+        more = True
+        while more:
+            with self._node.unit_of_work() as tx:
+                more = self._node.objects.collect(tx, self._node.clock.now_us()).more
 
     def forget_events(self, tx: Tx, _: Task) -> None:
         """Drop events that are older than anyone may ask for."""
