@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from choir.foundation.clock import MICROSECONDS
+from choir.foundation.policy import tree
 from choir.ledger import holds, reading
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
@@ -39,6 +40,13 @@ def schedule_repeating(node: Node) -> None:
         for name, seconds in every.items():
             schedule(tx, name, "", now_us, every_us=seconds * MICROSECONDS)
             tx.run("update tasks set every_us = %s where name = %s and key = ''", seconds * MICROSECONDS, name)
+
+
+def keep_policy(node: Node) -> None:
+    """Keep the effective policy as an object, so that its hash on entries and receipts can be looked up."""
+    with node.unit_of_work() as tx:
+        stored = node.objects.put_atom(tx, tree(node.policy), None)
+        node.objects.refer(tx, "node:policy", stored.hash)
 
 
 class _Work:
