@@ -96,6 +96,8 @@ async def on_validation_error(request: Request, error: Exception) -> JSONRespons
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     """What the framework itself refuses: unknown path, wrong method."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, ChoirError):  # raised while it read the body
+        return await on_choir_error(request, error.__cause__)
     status = HTTPStatus(error.status_code)
     problem = Problem(
         type="about:blank",

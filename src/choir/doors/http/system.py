@@ -11,15 +11,16 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
 
 from choir.doors import wire
-from choir.doors.http.access import NodeDep, OperatorDep
+from choir.doors.http.access import NodeDep, OperatorDep, OperatorRoute
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
 from choir.foundation.ids import show_id
 from choir.foundation.policy import describe, effective_hash
 from choir.ledger import explaining, reading
 from choir.ledger.model import parse_entry_id
+from choir.node import Node
 
-router = APIRouter(tags=["node"])
+router = APIRouter(tags=["node"], route_class=OperatorRoute)
 health = APIRouter(tags=["health"])
 
 
@@ -69,8 +70,8 @@ def explain(subject: str, _: OperatorDep, node: NodeDep) -> wire.ExplainOut:
 
 
 @health.get("/healthz")
-def healthz() -> dict[str, str]:
-    """The process lives."""
+async def healthz() -> dict[str, str]:
+    """The process lives; answered even while every thread waits for the database."""
     return {"status": "ok"}
 
 
@@ -92,16 +93,20 @@ def readyz(request: Request) -> JSONResponse:
 
 @health.get("/metrics", response_class=Response)
 def metrics(node: NodeDep) -> Response:
-    """Prometheus metrics of all server processes together."""
+    """Prometheus metrics of all server processes together; those of the ledger while the database answers."""
     registry = REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    body = generate_latest(registry)
-    with node.unit_of_work() as tx:
-        head = reading.head(tx)
-    body += (
-        "# HELP choir_ledger_entries Entries in the journal.\n# TYPE choir_ledger_entries gauge\n"
-        f"choir_ledger_entries {head.seq}\n"
-    ).encode()
+    body = generate_latest(registry) + _ledger_metrics(node)
     return Response(body, media_type=CONTENT_TYPE_LATEST)
+
+
+def _ledger_metrics(node: Node) -> bytes:
+    try:
+        with node.unit_of_work() as tx:
+            entries = reading.head(tx).seq
+    except ChoirError:
+        return b""
+    about = "# HELP choir_ledger_entries Entries in the journal.\n# TYPE choir_ledger_entries gauge\n"
+    return f"{about}choir_ledger_entries {entries}\n".encode()
