@@ -16,10 +16,11 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption, NodeOption
 from choir.doors.sdk.client import Client, credential
+from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.logs import set_up_logs
 from choir.foundation.settings import Settings
-from choir.operations.home import running_node
+from choir.operations.home import NodeRunning, prepare_home, running_node
 
 config_app = typer.Typer(help="Show the settings and where each came from.", no_args_is_help=True)
 key_app = typer.Typer(help="The node's signing key.", no_args_is_help=True)
@@ -76,10 +77,10 @@ def up(
 
 def _greet(settings: Settings, *, first: bool) -> None:
     lines = [
-        f"Choir {version('choir')} is running at {settings.public_url} ({settings.mode} node).",
+        f"Choir {version('choir')} is running at {settings.own_url} ({settings.mode} node).",
         f"  data      {settings.home}",
         f"  database  {'embedded PostgreSQL' if settings.embedded else 'your own PostgreSQL'}",
-        f"  API       {settings.node}/docs",
+        f"  API       {settings.own_url}/docs",
     ]
     if first:
         lines += [
@@ -97,7 +98,10 @@ def _greet(settings: Settings, *, first: bool) -> None:
 
 def _up_in_background(settings: Settings) -> None:
     """The same node, detached from the terminal; its output goes to a log file."""
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare_home(settings, SystemEntropy())
+    running = running_node(settings.home)
+    if running is not None and running.pid:
+        raise NodeRunning(home=settings.home, pid=running.pid, url=running.url)
     log = settings.home / "node.log"
     environment = os.environ | {
         "CHOIR_HOME": str(settings.home),
@@ -132,7 +136,7 @@ def _ready(settings: Settings) -> bool:
     import httpx
 
     try:
-        return httpx.get(f"{settings.node}/readyz", timeout=5, trust_env=False).status_code == 200
+        return httpx.get(f"{settings.own_url}/readyz", timeout=5, trust_env=False).status_code == 200
     except httpx.TransportError:
         return False
 
