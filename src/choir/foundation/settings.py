@@ -77,6 +77,12 @@ class Settings:
     sources: tuple[SettingSource, ...]
 
     @property
+    def own_url(self) -> str:
+        """Where a node that is started here answers, whichever node the SDK talks to."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
     def embedded(self) -> bool:
         """Whether the node brings its own PostgreSQL."""
         return not self.database_url
@@ -117,14 +123,16 @@ def _home(given: Mapping[str, str], env: Mapping[str, str]) -> Path:
 def _read_file(home: Path) -> tuple[dict[str, str], dict[str, Any], str]:
     path = home / _FILE_NAME
     try:
-        data = tomllib.loads(path.read_text())
-    except FileNotFoundError:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
         return {}, {}, ""
+    except OSError as error:
+        raise Invalid(what=str(path), why=(error.strerror or "it cannot be read").lower()) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Invalid(what=str(path), why=f"it is not TOML: {error}") from None
     policy = data.pop("policy", {})
     if not isinstance(policy, dict):
-        raise Invalid(what=str(path), why="'policy' must be a table")
+        raise Invalid(what=str(path), why="policy must be a table, such as [policy.ledger]")
     known = {item.name for item in fields(RawSettings)} - {"home"}  # the home is where this file is found
     for name in data:
         if name not in known:
