@@ -43,7 +43,7 @@ class StopFailed(Unavailable):
     """The node does not end."""
 
     code = "node.stop_failed"
-    sentence = "The node (process {pid}) did not stop within {limit_s:.0f} seconds."
+    sentence = "The node (process {pid}) did not stop within {limit_s} seconds."
 
 
 def register(app: typer.Typer) -> None:
@@ -171,7 +171,7 @@ def _end(home: Path, running: RunningNode) -> None:
             return
         signal.pidfd_send_signal(process, signal.SIGTERM)
         if not select.select([process], [], [], _STOP_S_MAX)[0]:
-            raise StopFailed(pid=running.pid, limit_s=_STOP_S_MAX)
+            raise StopFailed(pid=running.pid, limit_s=int(_STOP_S_MAX))
     finally:
         os.close(process)
 
