@@ -114,7 +114,8 @@ class Names:
 
     def _same(self, shown: str, found: str) -> bool:
         shown = shown.replace(ADDRESS, f"127.0.0.1:{self.port}")
-        pattern, new, at = "", [], 0
+        pattern, at = "", 0
+        new: list[str] = []
         for match in _SPECIAL.finditer(shown):
             pattern += re.escape(shown[at : match.start()])
             at = match.end()

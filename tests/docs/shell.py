@@ -19,6 +19,7 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         self.port = _free_port()
+        self._folder = folder
         (folder / "auditor").symlink_to(ROOT / "auditor")
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("CHOIR_", "PG", "PYTEST_"))}
         self._environment = keep | {
@@ -66,12 +67,13 @@ class Shell:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._bash.stdin is not None
-        try:
-            self.run("choir down")  # of whichever home the page ended with
-        finally:
-            self._bash.stdin.close()
-            self._bash.wait(timeout=30)
-            subprocess.run(["choir", "down"], env=self._environment, check=True, stdout=subprocess.DEVNULL)
+        self._bash.stdin.close()
+        self._bash.wait(timeout=60)
+        for running in self._folder.glob("*/node.json"):  # there while a node runs
+            self._down(running.parent)
+
+    def _down(self, home: Path) -> None:
+        subprocess.run(["choir", "down", "--home", home], env=self._environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def _free_port() -> int:
