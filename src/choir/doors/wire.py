@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from choir.foundation.errors import Unavailable
+
 Amount = Annotated[
     str,
     Field(
@@ -27,6 +29,14 @@ AccountNameText = Annotated[
     ),
 ]
 ShortText = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class RequestTimedOut(Unavailable):
+    """The time limit was reached; what a write did is unknown until it is asked for again with its key."""
+
+    code = "http.timed_out"
+    sentence = "The request took longer than {limit_s} seconds."
+    hint = "Send it again with the same Idempotency-Key: it has one effect."
 
 
 class Wire(BaseModel):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any, NewType
 
 import rfc8785
@@ -19,6 +18,7 @@ from choir.foundation.errors import Invalid
 ObjectHash = NewType("ObjectHash", str)  # "sha256:" and 64 hex digits
 
 _SAFE_INTEGER_MAX = 2**53 - 1  # RFC 8785, section 3.2.2.3: I-JSON numbers
+_EXPONENT_FROM = 1e21  # RFC 8785, section 3.2.2.3: from here on numbers are written with an exponent
 _DEPTH_MAX = 64
 _HASH_PREFIX = "sha256:"
 _HASH_LENGTH = len(_HASH_PREFIX) + 64
@@ -60,11 +60,12 @@ def bytes_hash(data: bytes) -> ObjectHash:
 
 
 def parse_json(data: bytes | str) -> Any:
-    """A JSON value from untrusted bytes: UTF-8, no duplicate keys, no NaN, bounded depth."""
+    """A JSON value from untrusted bytes: UTF-8, no duplicate keys, no NaN, whole characters, bounded depth."""
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-        _is_plain(value, 0)
+        if not _is_plain(value, 0) or "\\u" in text or not isinstance(data, bytes):
+            _encode(value).encode()  # numbers may overflow and escapes may be half a character
     except (ValueError, RecursionError) as error:
         raise NotCanonical(why=_shorten(error)) from None
     return value
@@ -101,16 +102,18 @@ def _is_plain(value: Any, depth: int) -> bool:
         if abs(value) > _SAFE_INTEGER_MAX:
             raise ValueError(f"the integer {value} is beyond 2^53; write it as a string")
         return True
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         plain = True
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ValueError("keys must be strings")  # noqa: TRY004 - one error type for all of it
             plain = _is_plain(item, depth + 1) and key.isascii() and plain
         return plain
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+    if isinstance(value, list | tuple):
         return all([_is_plain(item, depth + 1) for item in value])  # noqa: C419 - every item must be looked at
     if isinstance(value, float):
+        if value.is_integer() and _SAFE_INTEGER_MAX < abs(value) < _EXPONENT_FROM:
+            raise ValueError(f"the number {value} would be written as an integer beyond 2^53")
         return False
     raise ValueError(f"a {type(value).__name__} is not JSON")
 

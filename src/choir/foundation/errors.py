@@ -24,8 +24,9 @@ class ChoirError(Exception):
         super().__init_subclass__(**kwargs)
         if "code" in cls.__dict__:
             known = _by_code.setdefault(cls.code, cls)
-            if known.__qualname__ != cls.__qualname__:
-                raise TypeError(f"error code {cls.code!r} is used by {known.__qualname__} and {cls.__qualname__}")
+            names = [f"{each.__module__}.{each.__qualname__}" for each in (known, cls)]
+            if names[0] != names[1]:
+                raise TypeError(f"error code {cls.code!r} is used by {names[0]} and {names[1]}")
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields

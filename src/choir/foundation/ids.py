@@ -36,7 +36,7 @@ def show_id(prefix: str, value: UUID) -> str:
 def parse_id(prefix: str, text: str) -> UUID:
     """The UUID behind a shown id, or a refusal that says what was expected."""
     head, _, tail = text.partition("_")
-    letters = tail.lower()
+    letters = tail.lower() if tail.isascii() else ""
     if head != prefix or len(letters) != _LENGTH or any(letter not in _VALUE for letter in letters):
         raise Invalid(what=f"id '{text[:60]}'", why=f"it must look like {prefix}_ and {_LENGTH} letters and digits")
     number = 0

@@ -37,13 +37,23 @@ def load_node_secret(settings: Settings) -> NodeSecret:
         return NodeSecret.parse(settings.node_key_file.read_text())
     except OSError as error:
         raise NodeKeyMissing(origin=settings.node_key_file, why=error.strerror) from None
+    except UnicodeDecodeError:
+        raise NodeKeyMissing(origin=settings.node_key_file, why="it is not 64 hex digits") from None
 
 
 def make_key_file(path: Path, entropy: Entropy) -> bool:
     """Write a new key unless there is one; says whether it did."""
     if path.exists():
         return False
-    write_secret_file(path, entropy.bytes(32).hex() + "\n")
+    candidate = path.with_name(f".{path.name}.new.{entropy.bytes(8).hex()}")
+    write_secret_file(candidate, entropy.bytes(32).hex() + "\n")
+    try:
+        os.link(candidate, path)  # unlike a rename, this never replaces the key of somebody who was faster
+    except FileExistsError:
+        return False
+    finally:
+        candidate.unlink()
+    sync_folder(path.parent)
     return True
 
 
@@ -75,6 +85,6 @@ def _from_command(command: str) -> str:
         done = subprocess.run(shlex.split(command), capture_output=True, timeout=_COMMAND_S_MAX, check=True, text=True)
     except subprocess.CalledProcessError as error:
         raise NodeKeyMissing(origin="the key command", why=f"it ended with code {error.returncode}") from None
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError) as error:
         raise NodeKeyMissing(origin="the key command", why=type(error).__name__) from None
     return done.stdout

@@ -21,7 +21,7 @@ _FILE_NAME = "choir.toml"
 
 
 def _setting(default: str, doc: str, *, secret: bool = False) -> Any:
-    return field(default=default, metadata={"doc": doc, "secret": secret})
+    return field(default=default, repr=not secret, metadata={"doc": doc, "secret": secret})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class Settings:
     host: str
     port: int
     public_url: str
-    database_url: str
-    database_owner_url: str
+    database_url: str = field(repr=False)
+    database_owner_url: str = field(repr=False)
     node: str
-    token: str
-    node_key: str
+    token: str = field(repr=False)
+    node_key: str = field(repr=False)
     node_key_file: Path
     node_key_command: str
     processes: int
@@ -75,6 +75,12 @@ class Settings:
     log_format: str
     policy_overrides: Mapping[str, str]  # dotted policy names from CHOIR_POLICY__… and [policy]
     sources: tuple[SettingSource, ...]
+
+    @property
+    def own_url(self) -> str:
+        """Where a node that is started here answers, whichever node the SDK talks to."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
     def embedded(self) -> bool:
@@ -117,16 +123,20 @@ def _home(given: Mapping[str, str], env: Mapping[str, str]) -> Path:
 def _read_file(home: Path) -> tuple[dict[str, str], dict[str, Any], str]:
     path = home / _FILE_NAME
     try:
-        data = tomllib.loads(path.read_text())
-    except FileNotFoundError:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
         return {}, {}, ""
+    except OSError as error:
+        raise Invalid(what=str(path), why=(error.strerror or "it cannot be read").lower()) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Invalid(what=str(path), why=f"it is not TOML: {error}") from None
     policy = data.pop("policy", {})
-    known = {item.name for item in fields(RawSettings)}
+    if not isinstance(policy, dict):
+        raise Invalid(what=str(path), why="policy must be a table, such as [policy.ledger]")
+    known = {item.name for item in fields(RawSettings)} - {"home"}  # the home is where this file is found
     for name in data:
         if name not in known:
-            raise Invalid(what=str(path), why=f"there is no setting '{name}'")
+            raise Invalid(what=str(path), why=f"there is no setting '{name}' that a file can set")
     return {name: str(value) for name, value in data.items()}, policy, str(path)
 
 
@@ -185,7 +195,7 @@ def _checked(
         node=(raw.node or f"http://{'localhost' if host in ('0.0.0.0', '[::]') else host}:{port}").rstrip("/"),  # noqa: S104
         token=raw.token,
         node_key=raw.node_key,
-        node_key_file=Path(raw.node_key_file) if raw.node_key_file else home / "node.key",
+        node_key_file=Path(raw.node_key_file).expanduser() if raw.node_key_file else home / "node.key",
         node_key_command=raw.node_key_command,
         processes=int(raw.processes),
         mode=raw.mode,

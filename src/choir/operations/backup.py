@@ -17,9 +17,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
 from choir.foundation.clock import SystemClock, SystemEntropy, format_time
-from choir.foundation.errors import Broken, Invalid, Refusal, Unavailable
+from choir.foundation.errors import Broken, ChoirError, Invalid, Refusal, Unavailable
 from choir.foundation.settings import Settings
+from choir.ledger import reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.notes import Checkpoint
 from choir.operations.home import prepare_home, running_node
@@ -37,6 +40,19 @@ from choir.storage.embedded.binaries import installed_programs
 
 _FORMAT = "choir-backup/1"
 _MANIFEST_BYTES_MAX = 1_000_000
+_DROP_ALL = """
+    do $$ declare found record; begin
+        for found in select tablename from pg_tables where schemaname = 'public' loop
+            execute format('drop table public.%I cascade', found.tablename);
+        end loop;
+        for found in
+            select p.oid::regprocedure as name from pg_proc p
+            where p.pronamespace = 'public'::regnamespace and p.proowner = current_user::regrole
+        loop
+            execute format('drop routine %s cascade', found.name);
+        end loop;
+    end $$
+"""
 
 
 class BackupFailed(Unavailable):
@@ -91,7 +107,7 @@ def back_up(settings: Settings, target: Path, say: Progress) -> Manifest:
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".choir-backup-") as folder:
             dump = Path(folder) / "database.dump"
             say("Dumping the database.")
-            _run("pg_dump", ["--format=custom", "--schema=public", f"--file={dump}", dsns.owner or dsns.app])
+            _run("pg_dump", ["--format=custom", "--schema=public", f"--file={dump}"], dsns.owner or dsns.app)
             whole = Path(folder) / "backup.tar"
             _write_tar(whole, manifest, dump)
             whole.replace(target)
@@ -104,16 +120,22 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
     if settings.home.exists() and running_node(settings.home) is not None:
         raise NodeIsRunning(home=settings.home)
     prepare_home(settings, SystemEntropy())
-    with database_of(settings, say) as dsns:
-        _must_be_empty(settings, dsns)
-        with tempfile.TemporaryDirectory(dir=settings.home, prefix=".choir-restore-") as folder:
-            dump = _extract(source, Path(folder))
+    with tempfile.TemporaryDirectory(dir=settings.home, prefix=".choir-restore-") as folder:
+        dump = _extract(source, Path(folder))
+        wanted = _wanted(source, dump, Path(folder))
+        with database_of(settings, say) as dsns:
+            _must_be_empty(settings, dsns)
             say("Loading the database.")
-            _load(dump, Path(folder), dsns)
-        _compare(dsns, manifest)
-        if accept_rollback:
-            publish_checkpoint(settings.home, manifest.checkpoint)
-        prepare_database(settings, dsns)
+            _load(dump, wanted, dsns)
+            try:
+                _compare(dsns, manifest)
+            except BaseException:
+                _empty(dsns)
+                raise
+            if accept_rollback:
+                (settings.home / PUBLISHED).unlink(missing_ok=True)
+                publish_checkpoint(settings.home, manifest.checkpoint)
+            prepare_database(settings, dsns)
     return manifest
 
 
@@ -134,16 +156,20 @@ def read_manifest(source: Path) -> Manifest:
     try:
         with tarfile.open(source) as tar:
             member = tar.extractfile("manifest.json")
-            if member is None:
-                raise NotABackup(file=source, why="it has no manifest")
-            manifest = Manifest(**json.loads(member.read(_MANIFEST_BYTES_MAX)))
+            text = b"" if member is None else member.read(_MANIFEST_BYTES_MAX)  # None: a folder of that name
+            manifest = Manifest(**json.loads(text))
+            _checkpoint(manifest)
     except OSError as error:
         raise NotABackup(file=source, why=(error.strerror or str(error)).lower()) from None
-    except (tarfile.TarError, KeyError, ValueError, TypeError):
+    except (tarfile.TarError, EOFError, KeyError, ValueError, TypeError, AttributeError, ChoirError):
         raise NotABackup(file=source, why="it is damaged or something else") from None
     if manifest.format != _FORMAT:
-        raise NotABackup(file=source, why=f"its format is {manifest.format[:40]}")
+        raise NotABackup(file=source, why=f"its format is {str(manifest.format)[:40]}")
     return manifest
+
+
+def _checkpoint(manifest: Manifest) -> Checkpoint:
+    return Checkpoint.parse(manifest.checkpoint.partition("\n\n")[0] + "\n")
 
 
 def _write_tar(path: Path, manifest: Manifest, dump: Path) -> None:
@@ -174,14 +200,26 @@ def _extract(source: Path, folder: Path) -> Path:
     return folder / "database.dump"
 
 
-def _load(dump: Path, folder: Path, dsns: Dsns) -> None:
-    """Everything but the schema itself, which every database has."""
-    listing = _run("pg_restore", ["--list", str(dump)])
+def _wanted(source: Path, dump: Path, folder: Path) -> Path:
+    """A list of everything in the dump but the schema itself, which every database has."""
+    try:
+        listing = _run("pg_restore", ["--list", str(dump)])
+    except BackupFailed:
+        raise NotABackup(file=source, why="its database dump cannot be read") from None
     wanted = folder / "wanted"
     wanted.write_text("".join(line + "\n" for line in listing.splitlines() if " SCHEMA - public " not in line))
-    target = dsns.owner or dsns.app
-    options = ["--no-owner", "--exit-on-error", "--single-transaction", f"--use-list={wanted}", f"--dbname={target}"]
-    _run("pg_restore", [*options, str(dump)])
+    return wanted
+
+
+def _load(dump: Path, wanted: Path, dsns: Dsns) -> None:
+    options = ["--no-owner", "--exit-on-error", "--single-transaction", f"--use-list={wanted}"]
+    _run("pg_restore", [*options, str(dump)], dsns.owner or dsns.app)
+
+
+def _empty(dsns: Dsns) -> None:
+    """Take back what was loaded into the empty database."""
+    with connect(dsns.owner or dsns.app) as owner:
+        owner.execute(_DROP_ALL)
 
 
 def _must_be_empty(settings: Settings, dsns: Dsns) -> None:
@@ -193,20 +231,26 @@ def _must_be_empty(settings: Settings, dsns: Dsns) -> None:
 
 def _compare(dsns: Dsns, manifest: Manifest) -> None:
     """The restored journal must be the one the backup says it is."""
-    claimed = Checkpoint.parse(manifest.checkpoint.partition("\n\n")[0] + "\n")
-    with connect(dsns.app) as app:
-        tx = Tx(app)
-        if Tree(tx).root(claimed.size) != claimed.root:
+    claimed = _checkpoint(manifest)
+    with connect(dsns.owner or dsns.app) as owner:
+        tx = Tx(owner)
+        if reading.head(tx).seq < claimed.size or Tree(tx).root(claimed.size) != claimed.root:
             raise Broken(what="The backup", why="its journal is not the one of its checkpoint")
 
 
-def _run(program: str, arguments: list[str]) -> str:
+def _run(program: str, arguments: list[str], dsn: str = "") -> str:
+    """Run one of PostgreSQL's tools; a password goes through its environment, which others cannot see."""
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    if dsn:
+        target = conninfo_to_dict(dsn)
+        environment["PGPASSWORD"] = str(target.pop("password", ""))
+        arguments = [f"--dbname={make_conninfo('', **target)}", *arguments]
     done = subprocess.run(
         [installed_programs().path(program), *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+        env=environment,
     )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()

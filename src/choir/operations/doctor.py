@@ -8,13 +8,17 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from choir.foundation.errors import ChoirError, Unavailable
+from choir.foundation.clock import SystemClock
+from choir.foundation.errors import ChoirError
 from choir.foundation.node_key import load_node_secret
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
-from choir.operations.home import check_disk, free_bytes, running_node
+from choir.ledger.keys import NodeKeys
+from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
 from choir.operations.preparing import PUBLISHED, Dsns, compare_published, database_of
+from choir.operations.supervisor import AddressInUse
 from choir.storage.database import Tx, connect
+from choir.storage.identity import read_identity
 from choir.storage.migrations import check_migrated
 
 
@@ -37,16 +41,29 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _checked("disk", lambda: _disk(settings))
     yield from _checked("node key", lambda: _node_key(settings))
     yield from _checked("address", lambda: _address(settings))
-    if not settings.home.exists():
-        yield Finding("database", "note", "there is none yet", "`choir up` makes it.")
+    if settings.embedded and not (settings.home / "postgres" / "data").exists():
+        yield _no_database(settings)
         return
     try:
         with database_of(settings) as dsns:
             yield from _checked("database", lambda: _database(dsns))
             yield from _checked("migrations", lambda: _migrations(dsns))
+            yield from _checked("signing key", lambda: _signing_key(settings, dsns))
             yield from _checked("published checkpoint", lambda: _published(settings, dsns))
     except ChoirError as error:
         yield Finding("database", "wrong", str(error), error.advice)
+
+
+def _no_database(settings: Settings) -> Finding:
+    """A home that was never started has none; one that published a checkpoint had one."""
+    if not (settings.home / PUBLISHED).exists():
+        return Finding("database", "note", "there is none yet", "`choir up` makes it.")
+    return Finding(
+        "database",
+        "wrong",
+        f"{settings.home} published a checkpoint, but its database is gone",
+        f"Put {settings.home}/postgres back, or restore a backup with `choir restore`.",
+    )
 
 
 def _checked(part: str, check: Callable[[], str]) -> Iterator[Finding]:
@@ -54,6 +71,9 @@ def _checked(part: str, check: Callable[[], str]) -> Iterator[Finding]:
         yield Finding(part, "ok", check())
     except ChoirError as error:
         yield Finding(part, "wrong", str(error), error.advice)
+    except OSError as error:
+        told = f"{error.filename or part}: {(error.strerror or str(error)).lower()}"
+        yield Finding(part, "wrong", told, "Check who owns it and who may read it.")
 
 
 def _policy(settings: Settings) -> Policy:
@@ -64,7 +84,7 @@ def _home(settings: Settings) -> str:
     if not settings.home.exists():
         return f"{settings.home} will be made at the first start"
     if not os.access(settings.home, os.W_OK | os.X_OK):
-        raise Unavailable(what=f"The folder {settings.home}", why="you may not write in it")
+        raise HomeUnusable(home=settings.home, why="you may not write in it")
     mode = settings.home.stat().st_mode & 0o777
     return f"{settings.home} ({mode:o})"
 
@@ -92,8 +112,8 @@ def _address(settings: Settings) -> str:
         try:
             probe.bind((settings.host, settings.port))
         except OSError as error:
-            what = f"The address {settings.host}:{settings.port}"
-            raise Unavailable(what=what, why=f"{(error.strerror or '').lower()}; choose another CHOIR_BIND") from None
+            address = f"{settings.host}:{settings.port}"
+            raise AddressInUse(address=address, why=(error.strerror or str(error)).lower()) from None
     return f"{settings.host}:{settings.port} is free"
 
 
@@ -108,6 +128,14 @@ def _migrations(dsns: Dsns) -> str:
     with connect(dsns.app) as app:
         check_migrated(app)
     return "up to date"
+
+
+def _signing_key(settings: Settings, dsns: Dsns) -> str:
+    with connect(dsns.app) as app:
+        tx = Tx(app)
+        keys = NodeKeys(read_identity(tx).origin, lambda: load_node_secret(settings).signer(), SystemClock())
+        keys.signer(tx)
+        return str(keys.current(tx).vkey)
 
 
 def _published(settings: Settings, dsns: Dsns) -> str:

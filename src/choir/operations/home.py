@@ -10,14 +10,18 @@ import base64
 import json
 import os
 import shutil
+import tempfile
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from choir.foundation.clock import Entropy
 from choir.foundation.errors import Refusal, Unavailable
-from choir.foundation.node_key import make_key_file, write_secret_file
+from choir.foundation.node_key import make_key_file, sync_folder, write_secret_file
 from choir.foundation.settings import Settings
 from choir.storage.processes import FolderLock
+
+_ACQUIRE_S_MAX = 2.0
 
 
 class NodeRunning(Refusal):
@@ -53,6 +57,9 @@ class RunningNode:
     started_us: int
 
 
+_STARTING = RunningNode(0, "just starting", 0)
+
+
 class NodeLock:
     """Held by a node while it runs."""
 
@@ -62,9 +69,12 @@ class NodeLock:
         self._state = home / "node.json"
 
     def acquire(self, running: RunningNode) -> None:
-        if not self._lock.acquire():
-            found = running_node(self._home) or RunningNode(0, "just starting", 0)
-            raise NodeRunning(home=self._home, pid=found.pid, url=found.url)
+        deadline = time.monotonic() + _ACQUIRE_S_MAX
+        while not self._lock.acquire():
+            found = running_node(self._home)
+            if found is not None and (found.pid or time.monotonic() > deadline):
+                raise NodeRunning(home=self._home, pid=found.pid, url=found.url)
+            time.sleep(0.01)  # somebody is only looking, or about to say who it is
         write_secret_file(self._state, json.dumps(asdict(running)))
 
     def release(self) -> None:
@@ -81,9 +91,10 @@ def running_node(home: Path) -> RunningNode | None:
         lock.release()
         return None
     try:
-        return RunningNode(**json.loads((home / "node.json").read_text()))
+        found = RunningNode(**json.loads((home / "node.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        return RunningNode(0, "just starting", 0)
+        return _STARTING
+    return found if lock.holder() == f"process {found.pid}" else _STARTING  # a killed node's file is still there
 
 
 def prepare_home(settings: Settings, entropy: Entropy) -> None:
@@ -123,11 +134,17 @@ def check_disk(folder: Path, needed: int) -> None:
 
 
 def write_public_file(path: Path, data: bytes) -> None:
-    """Replace a file whole and durably."""
+    """Replace a file whole and durably; threads and processes may do so at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), 0o644)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)

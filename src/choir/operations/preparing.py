@@ -121,14 +121,30 @@ def _finish_rotation(tx: Tx, settings: Settings) -> None:
 
 
 def publish_checkpoint(home: Path, note: str) -> None:
-    """Put the checkpoint where a restored database is compared with it, and where it can be fetched."""
-    write_public_file(home / PUBLISHED, note.encode())
+    """Put the checkpoint where a restored database is compared with it, and where it can be fetched.
+
+    A larger one stays: of several processes that sign at once, the last to write may not be the latest.
+    """
+    path = home / PUBLISHED
+    if _size(note) >= _published_size(path):
+        write_public_file(path, note.encode())
+
+
+def _published_size(path: Path) -> int:
+    try:
+        return _size(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, ChoirError):
+        return 0
+
+
+def _size(note: str) -> int:
+    return Checkpoint.parse(note.partition("\n\n")[0] + "\n").size
 
 
 def compare_published(tx: Tx, path: Path) -> None:
     """Raise if the database lost or changed what a published checkpoint covers."""
     try:
-        note = path.read_text()
+        note = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return
     rows = tx.rows("select vkey from node_keys")

@@ -8,6 +8,7 @@ children along, because the kernel tells them.
 from __future__ import annotations
 
 import errno
+import hashlib
 import logging
 import os
 import shutil
@@ -26,6 +27,7 @@ from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
 from choir.operations.home import NodeLock, RunningNode, check_disk, prepare_home
 from choir.operations.preparing import Dsns, prepare_database
+from choir.storage.embedded.sockets import is_private
 from choir.storage.postgres import EmbeddedPostgres
 from choir.storage.processes import Child
 
@@ -89,12 +91,12 @@ class Supervisor:
         settings = self._settings
         policy = load(Policy(), settings.policy_overrides)
         prepare_home(settings, SystemEntropy())
-        self._lock.acquire(RunningNode(os.getpid(), settings.node, SystemClock().now_us()))
+        self._lock.acquire(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
         check_disk(settings.home, policy.node.disk_free_bytes_min)
         self._listener = _listen(settings.host, settings.port)
         dsns = self._start_database()
         prepare_database(settings, dsns)
-        self._metrics = Path(tempfile.mkdtemp(prefix="choir-metrics-"))
+        self._metrics = _metrics_folder(settings.home)
         environment = self._worker_environment(dsns)
         descriptor = self._listener.fileno()
         command = [sys.executable, "-m", WORKER, str(descriptor)]
@@ -206,6 +208,16 @@ class _Kept:
 
     def wait(self, limit_s: float) -> bool:
         return self._child.wait(limit_s)
+
+
+def _metrics_folder(home: Path) -> Path:
+    """A private folder for the counters, not on the home's disk, which may be full; clears those of killed nodes."""
+    token = hashlib.sha256(os.fsencode(home.resolve())).hexdigest()[:16]
+    prefix = f"choir-metrics-{token}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        if is_private(left, os.geteuid()):
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=prefix))
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -18,7 +18,7 @@ from psycopg import errors as pg
 from psycopg.rows import class_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from choir.foundation.errors import ChoirError, Unavailable
+from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -125,7 +125,11 @@ class Database:
         )
 
     def open(self) -> Database:
-        self._pool.open(wait=True, timeout=self.wait_s)
+        try:
+            self._pool.open(wait=True, timeout=self.wait_s)
+        except PoolTimeout:
+            self._pool.close()
+            raise self._unreachable() from None
         return self
 
     def close(self) -> None:
@@ -207,6 +211,8 @@ def connect(conninfo: str, *, autocommit: bool = False) -> Connection:
         return psycopg.connect(conninfo, autocommit=autocommit, connect_timeout=10)
     except psycopg.OperationalError as error:
         raise DatabaseUnavailable(why=_first_line(error)) from None
+    except psycopg.ProgrammingError:  # its text could repeat a password
+        raise Invalid(what="the database's address", why="write it like postgresql://role@host/database") from None
 
 
 def _configure(connection: Connection) -> None:

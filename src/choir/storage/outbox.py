@@ -19,6 +19,8 @@ from choir.foundation.errors import Invalid
 from choir.foundation.ids import uuid7
 from choir.storage.database import Tx
 
+_NUMBER_MAX = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
@@ -34,7 +36,7 @@ class Position:
     def parse(cls, text: str) -> Position:
         """From its text, as a client gives it back."""
         xid, _, n = text.partition("-")
-        if not (xid.isdecimal() and n.isdecimal() and len(text) < 48):
+        if not (xid.isdecimal() and n.isdecimal() and len(text) < 48 and max(int(xid), int(n)) <= _NUMBER_MAX):
             raise Invalid(what="event position", why="it must be one that an event came with")
         return cls(int(xid), int(n))
 

@@ -153,8 +153,8 @@ class Scheduler:
         if task.every_us is None:
             tx.run("delete from tasks where name = %s and key = %s and token = %s", task.name, task.key, task.token)
             return
-        now_us = self._clock.now_us()
-        next_us = max(task.due_us + task.every_us, now_us)  # after a long sleep once, not a hundred times
+        late_us = max(0, self._clock.now_us() - task.due_us)
+        next_us = task.due_us + (late_us // task.every_us + 1) * task.every_us  # after a long sleep once
         tx.run(
             "update tasks set due_us = %s, attempts = 0, last_error = null, leased_until_us = null"
             " where name = %s and key = %s and token = %s",
@@ -169,16 +169,22 @@ class Scheduler:
         with self._database.unit_of_work() as tx:
             tx.run(
                 "update tasks set attempts = %s, last_error = %s, due_us = %s, leased_until_us = null,"
-                " set_aside = %s where name = %s and key = %s and token in (%s, %s)",
+                " set_aside = %s where name = %s and key = %s and token in (%s, %s) and due_us = %s",
                 attempts,
-                f"{type(error).__name__}: {error}"[:_ERROR_CHARS_MAX],
+                _storable(f"{type(error).__name__}: {error}")[:_ERROR_CHARS_MAX],
                 self._clock.now_us() + pause_s * MICROSECONDS,
                 attempts >= policy.task_attempts_max and task.every_us is None,
                 task.name,
                 task.key,
                 task.token,
                 task.token - 1,  # a quick task's claim was rolled back with its effect
+                task.due_us,  # else another worker has dealt with it meanwhile
             )
+
+
+def _storable(text: str) -> str:
+    """Text as the database takes it: valid Unicode without zero characters."""
+    return text.encode(errors="replace").decode().replace("\0", "?")
 
 
 _DUE = """

@@ -10,9 +10,10 @@ import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import ValidationError
 
 from choir.doors import wire
 from choir.doors.cli import ledger_files, output
@@ -24,6 +25,7 @@ from choir.ledger.model import account_name
 
 app = typer.Typer(help="Accounts, entries, holds, statements and proofs.", no_args_is_help=True)
 ledger_files.register(app)
+T = TypeVar("T", bound=wire.Wire)
 
 AccountArgument = Annotated[str, typer.Argument(help="Such as person:ada/available/CREDIT.", metavar="ACCOUNT")]
 AmountArgument = Annotated[str, typer.Argument(help="With decimals, such as 12.50.", metavar="AMOUNT")]
@@ -136,19 +138,11 @@ def post(
     value = _read_json(file)
     with output.client_of(node) as client:
         if "entries" in value:
-            _show_batch(client.post_batch(value["entries"]), as_json=as_json)
+            batch = _shaped(wire.BatchIn, value, file)
+            _show_batch(client.post_batch(item.model_dump(by_alias=True) for item in batch.entries), as_json=as_json)
             return
-        legs = [(leg.get("from"), leg.get("to"), leg.get("amount")) for leg in value.get("legs", [])]
-        posted = client.post(
-            legs,
-            reason=value.get("reason", ""),
-            kind=value.get("kind", "transfer"),
-            refs=value.get("refs", []),
-            memo=value.get("memo"),
-            corrects=value.get("corrects"),
-            key=key,
-        )
-        _show_posted(posted, as_json=as_json)
+        entry = _shaped(wire.EntryIn, value, file)
+        _show_posted(client.post_entry(entry, key=key), as_json=as_json)
 
 
 @app.command("hold", epilog="Example: choir ledger hold person:ada/available/SAT 1000 --for 3600 --reason 'job 12'")
@@ -258,7 +252,7 @@ def checkpoint(node: NodeOption = None, as_json: AsJson = False) -> None:
     if as_json:
         output.print_json(found.model_dump())
     else:
-        sys.stdout.write(found.note)
+        output.print_bytes(found.note.encode())  # a note is UTF-8, whatever the terminal is
 
 
 @app.command("prove", epilog="Example: choir ledger prove entry_01h… > proof.json")
@@ -355,11 +349,20 @@ def _show_batch(batch: wire.BatchOut, *, as_json: bool) -> None:
         raise typer.Exit(output.EXIT_REFUSED)
 
 
+def _shaped(shape: type[T], value: dict[str, Any], file: str) -> T:
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Invalid(what=f"The input {file}", why=f"{place}: {first['msg']}") from None
+
+
 def _read_json(file: str) -> dict[str, Any]:
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text()
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         value = json.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Invalid(what=f"The input {file}", why=f"it cannot be read as JSON ({error})") from None
     if not isinstance(value, dict):
         raise Invalid(what=f"The input {file}", why="it must be a JSON object")

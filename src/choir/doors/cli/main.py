@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -9,7 +11,16 @@ from typing import Annotated
 import typer
 
 from choir.doors.cli import bench, ledger, node, output, policy
-from choir.foundation.errors import ChoirError
+from choir.foundation.errors import ChoirError, Unavailable
+
+
+class NotPossible(Unavailable):
+    """The system refused a file or a process."""
+
+    code = "cli.not_possible"
+    sentence = "{file}: {why}."
+    hint = "Check that it is there and that you may use it."
+
 
 app = typer.Typer(
     name="choir",
@@ -45,16 +56,35 @@ def root(
 
 
 def main() -> None:
-    """Run a command; our errors become a sentence and an exit code here, and only here."""
+    """Run a command; errors become a sentence and an exit code here, and only here."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no reason to fail
     try:
-        app(standalone_mode=True)
+        code = _run()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read us has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 141
+    sys.exit(code)
+
+
+def _run() -> int:
+    try:
+        app()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
     except ChoirError as error:
         output.show_error(error)
-        sys.exit(output.exit_code(error))
+        return output.exit_code(error)
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
     except BrokenPipeError:
-        sys.exit(141)
+        raise
+    except OSError as error:
+        output.show_error(NotPossible(file=error.filename or "a file", why=(error.strerror or str(error)).lower()))
+        return output.EXIT_REFUSED
+    return 0
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +18,11 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption, NodeOption
 from choir.doors.sdk.client import Client, credential
+from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.logs import set_up_logs
 from choir.foundation.settings import Settings
-from choir.operations.home import running_node
+from choir.operations.home import NodeRunning, RunningNode, prepare_home, running_node
 
 config_app = typer.Typer(help="Show the settings and where each came from.", no_args_is_help=True)
 key_app = typer.Typer(help="The node's signing key.", no_args_is_help=True)
@@ -76,10 +79,10 @@ def up(
 
 def _greet(settings: Settings, *, first: bool) -> None:
     lines = [
-        f"Choir {version('choir')} is running at {settings.public_url} ({settings.mode} node).",
+        f"Choir {version('choir')} is running at {settings.own_url} ({settings.mode} node).",
         f"  data      {settings.home}",
         f"  database  {'embedded PostgreSQL' if settings.embedded else 'your own PostgreSQL'}",
-        f"  API       {settings.node}/docs",
+        f"  API       {settings.own_url}/docs",
     ]
     if first:
         lines += [
@@ -97,7 +100,10 @@ def _greet(settings: Settings, *, first: bool) -> None:
 
 def _up_in_background(settings: Settings) -> None:
     """The same node, detached from the terminal; its output goes to a log file."""
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare_home(settings, SystemEntropy())
+    running = running_node(settings.home)
+    if running is not None and running.pid:
+        raise NodeRunning(home=settings.home, pid=running.pid, url=running.url)
     log = settings.home / "node.log"
     environment = os.environ | {
         "CHOIR_HOME": str(settings.home),
@@ -132,7 +138,7 @@ def _ready(settings: Settings) -> bool:
     import httpx
 
     try:
-        return httpx.get(f"{settings.node}/readyz", timeout=5, trust_env=False).status_code == 200
+        return httpx.get(f"{settings.own_url}/readyz", timeout=5, trust_env=False).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -152,13 +158,22 @@ def down(home: HomeOption = None, as_json: AsJson = False) -> None:
     if running is None or running.pid == 0:
         _tell(as_json, {"stopped": False}, f"No node is running on {settings.home}.")
         return
-    os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _STOP_S_MAX
-    while running_node(settings.home) is not None:
-        if time.monotonic() > deadline:
-            raise StopFailed(pid=running.pid, limit_s=_STOP_S_MAX)
-        time.sleep(0.05)
+    with suppress(ProcessLookupError):  # it ended by itself just now
+        _end(settings.home, running)
     _tell(as_json, {"stopped": True, "pid": running.pid}, f"Stopped the node (process {running.pid}).")
+
+
+def _end(home: Path, running: RunningNode) -> None:
+    """Ask the process to end and wait for it; a descriptor stands for that process and no later one of its number."""
+    process = os.pidfd_open(running.pid)
+    try:
+        if running_node(home) != running:
+            return
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        if not select.select([process], [], [], _STOP_S_MAX)[0]:
+            raise StopFailed(pid=running.pid, limit_s=_STOP_S_MAX)
+    finally:
+        os.close(process)
 
 
 def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:

@@ -70,6 +70,12 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+def print_bytes(data: bytes) -> None:
+    """Exactly these bytes."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+
+
 def print_line(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Request, Response
+from fastapi.routing import APIRoute
 
 from choir.foundation.errors import Invalid, Unauthenticated
 from choir.node import Node
@@ -47,6 +49,19 @@ def current_operator(request: Request, authorization: Annotated[str | None, Head
     if found is None:
         raise Unauthenticated
     return found
+
+
+class OperatorRoute(APIRoute):
+    """Asks who it is before the body is read: a stranger's body is never parsed."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def asked(request: Request) -> Response:
+            current_operator(request, request.headers.get("authorization"))
+            return await handle(request)
+
+        return asked
 
 
 def idempotency_key(

@@ -16,7 +16,8 @@ from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from choir.doors.http.problems import problem_of, respond
-from choir.foundation.errors import ChoirError, TooLarge, Unavailable
+from choir.doors.wire import RequestTimedOut
+from choir.foundation.errors import ChoirError, TooLarge
 from choir.foundation.policy import NodePolicy
 
 access = logging.getLogger("choir.access")
@@ -35,14 +36,6 @@ _HEADERS = [
 ]
 _DOCS_PATHS = frozenset({"/docs", "/redoc"})
 _DISK_FRESH_S = 1.0
-
-
-class RequestTimedOut(Unavailable):
-    """The time limit was reached; what a write did is unknown until it is asked for again with its key."""
-
-    code = "http.timed_out"
-    sentence = "The request took longer than {limit_s} seconds."
-    hint = "Send it again with the same Idempotency-Key: it has one effect."
 
 
 class Guards:
@@ -65,6 +58,9 @@ class Guards:
         try:
             self._check(scope)
             limited = _limited(receive, self._policy.body_bytes_max)
+            if scope["method"] == "HEAD":  # as GET; the server leaves the body away
+                scope = {**scope, "method": "GET"}
+            answer.scope = scope  # where the route is noted
             async with asyncio.timeout(self._policy.request_s_max):
                 await self._app(scope, limited, answer.send)
         except TimeoutError:
@@ -98,7 +94,8 @@ class _Answer:
     """Adds headers to the answer and remembers what it was."""
 
     def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
-        self._scope = scope
+        self.scope = scope
+        self._method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._send = send
         self._request_id = request_id
         self._began = time.perf_counter()
@@ -108,7 +105,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             extra = [(b"x-request-id", self._request_id.encode()), *_HEADERS]
-            if self._scope["path"] not in _DOCS_PATHS:
+            if self.scope["path"] not in _DOCS_PATHS:
                 extra.append((b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
             message = {**message, "headers": [*message.get("headers", []), *extra]}
         await self._send(message)
@@ -116,19 +113,18 @@ class _Answer:
     async def fail(self, error: ChoirError) -> None:
         """Answer with the error, unless an answer has begun."""
         if self._status == 0:
-            await respond(problem_of(error, self._request_id))(self._scope, _no_body, self.send)
+            await respond(problem_of(error, self._request_id))(self.scope, _no_body, self.send)
 
     def record(self) -> None:
-        route = self._scope.get("route")
+        route = self.scope.get("route")
         path = getattr(route, "path", "other")
-        method = self._scope["method"] if self._scope["method"] in _METHODS else "OTHER"
         elapsed = time.perf_counter() - self._began
-        REQUESTS.labels(method, path, str(self._status)).inc()
-        SECONDS.labels(method, path).observe(elapsed)
+        REQUESTS.labels(self._method, path, str(self._status)).inc()
+        SECONDS.labels(self._method, path).observe(elapsed)
         access.info(
             "request",
             extra={
-                "method": method,
+                "method": self._method,
                 "route": path,
                 "status": self._status,
                 "ms": round(elapsed * 1000, 1),

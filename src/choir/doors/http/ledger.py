@@ -6,11 +6,11 @@ import base64
 import itertools
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from choir.doors import wire
 from choir.doors.http import views
-from choir.doors.http.access import KeyDep, NodeDep, OperatorDep
+from choir.doors.http.access import KeyDep, NodeDep, OperatorDep, OperatorRoute
 from choir.doors.http.problems import problem_of
 from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import parse_time
@@ -31,11 +31,12 @@ from choir.ledger.model import (
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
 
-router = APIRouter(tags=["ledger"])
+router = APIRouter(tags=["ledger"], route_class=OperatorRoute)
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
-Cursor = Annotated[str, Query(max_length=400, description="`next` of the page before.")]
-Account = Annotated[str, Query(max_length=200, examples=["person:ada/available/CREDIT"])]
+_TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
+Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
+Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/CREDIT"])]
 
 
 @router.post("/accounts", status_code=201)
@@ -135,13 +136,22 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
     return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
 
 
-@router.get("/entries/{entry}")
-def get_entry(entry: str, _: OperatorDep, node: NodeDep, response: Response) -> wire.EntryOut:
-    """One entry. It never changes, so it has an ETag."""
+@router.get("/entries/{entry}", response_model=wire.EntryOut, responses={304: {"description": "Not changed."}})
+def get_entry(
+    entry: str,
+    _: OperatorDep,
+    node: NodeDep,
+    response: Response,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> wire.EntryOut | Response:
+    """One entry. It never changes, so it has an ETag; a memo beside it may be erased, so that is in the tag."""
     with node.unit_of_work() as tx:
         found = reading.entry(tx, parse_entry_id(entry))
         memo = reading.memo(tx, found.seq)
-    response.headers["ETag"] = f'"{found.hash.hex()}"'
+    tag = f'"{found.hash.hex()}{"" if memo is None else "-memo"}"'
+    if if_none_match is not None and _has_tag(if_none_match, tag):
+        return Response(status_code=304, headers={"ETag": tag})
+    response.headers["ETag"] = tag
     return views.entry(found, memo)
 
 
@@ -260,12 +270,15 @@ def prove_consistency(
 
 
 @router.post("/fund", status_code=201)
-def fund(body: wire.FundIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> wire.PostedOut:
+def fund(body: wire.FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> wire.PostedOut:
     """Give an account money out of nothing: development nodes only."""
     draft = node.funding.draft(body.account, parse_units(body.amount), source=who.source, key=key)
     with node.unit_of_work() as tx:
         node.funding.open_accounts(tx, body.account)
-        return views.posted(node.ledger.post(tx, draft)[0])
+        [posted] = node.ledger.post(tx, draft)
+    if posted.again:
+        response.status_code = 200
+    return views.posted(posted)
 
 
 def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
@@ -286,6 +299,12 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
         memo=body.memo,
         memo_salt=node.entropy.bytes(16) if body.memo is not None else b"",
     )
+
+
+def _has_tag(given: str, tag: str) -> bool:
+    """Whether an If-None-Match header names this tag (RFC 9110: weak comparison)."""
+    tags = [item.strip().removeprefix("W/") for item in given.split(",")]
+    return "*" in tags or tag in tags
 
 
 def _statement_cursor(cursor: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from choir.doors.wire import Problem
+from choir.doors.wire import Problem, RequestTimedOut
 from choir.foundation.errors import (
     ChoirError,
     Invalid,
@@ -37,6 +37,7 @@ _STATUS: list[tuple[type[ChoirError], int]] = [  # the first that fits
     (Unavailable, 503),
 ]
 _ERRORS_SHOWN_MAX = 5
+_BODY_UNREAD = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE})
 
 
 def status_of(error: ChoirError) -> int:
@@ -65,6 +66,8 @@ def respond(problem: Problem) -> JSONResponse:
         headers["Retry-After"] = "1"
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
+    if problem.status in _BODY_UNREAD or problem.code == RequestTimedOut.code:
+        headers["Connection"] = "close"  # so that the rest of the body is not waited for
     return JSONResponse(
         problem.model_dump(), status_code=problem.status, headers=headers, media_type="application/problem+json"
     )
@@ -96,6 +99,8 @@ async def on_validation_error(request: Request, error: Exception) -> JSONRespons
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     """What the framework itself refuses: unknown path, wrong method."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, ChoirError):  # raised while it read the body
+        return await on_choir_error(request, error.__cause__)
     status = HTTPStatus(error.status_code)
     problem = Problem(
         type="about:blank",

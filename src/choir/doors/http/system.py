@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, fail_after, to_thread
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
 
 from choir.doors import wire
-from choir.doors.http.access import NodeDep, OperatorDep
+from choir.doors.http.access import NodeDep, OperatorDep, OperatorRoute
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
 from choir.foundation.ids import show_id
 from choir.foundation.policy import describe, effective_hash
 from choir.ledger import explaining, reading
 from choir.ledger.model import parse_entry_id
+from choir.node import Node
 
-router = APIRouter(tags=["node"])
+T = TypeVar("T")
+_SOON_S = 5.0
+_threads = CapacityLimiter(4)
+
+router = APIRouter(tags=["node"], route_class=OperatorRoute)
 health = APIRouter(tags=["health"])
 
 
@@ -69,39 +78,51 @@ def explain(subject: str, _: OperatorDep, node: NodeDep) -> wire.ExplainOut:
 
 
 @health.get("/healthz")
-def healthz() -> dict[str, str]:
-    """The process lives."""
+async def healthz() -> dict[str, str]:
+    """The process lives; answered even while every thread waits for the database."""
     return {"status": "ok"}
 
 
 @health.get("/readyz", responses={503: {"model": wire.Problem}})
-def readyz(request: Request) -> JSONResponse:
+async def readyz(request: Request) -> JSONResponse:
     """The process can serve: the database answers and the disk is not nearly full."""
     checks: dict[str, Any] = {}
     ready = True
     for name, check in request.app.state.readiness.items():
         try:
-            check()
+            await _soon(check)
             checks[name] = "ok"
         except ChoirError as error:
             ready = False
             checks[name] = str(error)
+        except TimeoutError:
+            ready = False
+            checks[name] = f"no answer within {_SOON_S:.0f} seconds"
     status = "ready" if ready else "not ready"
     return JSONResponse({"status": status, "checks": checks}, status_code=200 if ready else 503)
 
 
 @health.get("/metrics", response_class=Response)
-def metrics(node: NodeDep) -> Response:
-    """Prometheus metrics of all server processes together."""
+async def metrics(node: NodeDep) -> Response:
+    """Prometheus metrics of all server processes together; those of the ledger while the database answers."""
     registry = REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     body = generate_latest(registry)
-    with node.unit_of_work() as tx:
-        head = reading.head(tx)
-    body += (
-        "# HELP choir_ledger_entries Entries in the journal.\n# TYPE choir_ledger_entries gauge\n"
-        f"choir_ledger_entries {head.seq}\n"
-    ).encode()
+    with suppress(ChoirError, TimeoutError):
+        body += await _soon(partial(_ledger_metrics, node))
     return Response(body, media_type=CONTENT_TYPE_LATEST)
+
+
+def _ledger_metrics(node: Node) -> bytes:
+    with node.unit_of_work() as tx:
+        entries = reading.head(tx).seq
+    about = "# HELP choir_ledger_entries Entries in the journal.\n# TYPE choir_ledger_entries gauge\n"
+    return f"{about}choir_ledger_entries {entries}\n".encode()
+
+
+async def _soon(work: Callable[[], T]) -> T:
+    """Do it in one of a few threads kept for this, whatever the others wait for; a hanging one is left behind."""
+    with fail_after(_SOON_S):
+        return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=_threads)

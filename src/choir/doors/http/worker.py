@@ -7,6 +7,7 @@ The parent gives it settings and the database through the environment; nothing s
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 
@@ -26,6 +27,8 @@ _STOP_S_MAX = 10
 
 
 def main() -> None:
+    # The server sends itself the signal again after it has stopped; what follows it here must still happen.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     settings = load_settings()
     set_up_logs(settings.log_format)
     listener = socket.socket(fileno=int(sys.argv[1]))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from choir.doors import wire
-from choir.doors.sdk.transport import NoNode, Transport
+from choir.doors.sdk.transport import NodeError, NoNode, Transport
 from choir.foundation.settings import Settings, load_settings
 from choir.operations.home import operator_token
 
 __all__ = ["Client", "NoNode"]
 
+T = TypeVar("T", bound=wire.Wire)
 _TIMEOUT_S = 60.0
 _PATIENCE_S = 15.0
 
@@ -26,6 +29,14 @@ def new_key() -> str:
 def credential(settings: Settings) -> str:
     """The token to use: what the settings say, else the operator's token on the node's own machine."""
     return settings.token or operator_token(settings.home)
+
+
+def _read(shape: type[T], value: Any) -> T:
+    """An answer in its shape; another program at that address would not have it."""
+    try:
+        return shape.model_validate(value)
+    except ValidationError:
+        raise NodeError(detail=f"The node's answer is not a {shape.__name__}; is it another version?") from None
 
 
 class Client:
@@ -66,29 +77,29 @@ class Client:
 
     def node(self) -> wire.NodeOut:
         """Who the node is."""
-        return wire.NodeOut.model_validate(self._get("/v1/node"))
+        return _read(wire.NodeOut, self._get("/v1/node"))
 
     def policy(self) -> wire.PolicyOut:
         """Every policy value."""
-        return wire.PolicyOut.model_validate(self._get("/v1/policy"))
+        return _read(wire.PolicyOut, self._get("/v1/policy"))
 
     def explain(self, subject: str) -> wire.ExplainOut:
         """Which rule and which inputs produced something."""
-        return wire.ExplainOut.model_validate(self._get(f"/v1/explain/{subject}"))
+        return _read(wire.ExplainOut, self._get(f"/v1/explain/{subject}"))
 
     # Accounts
 
     def open_account(self, name: str, *, reason: str = "opened by an operator") -> wire.AccountOut:
         """Open an account; again is harmless."""
         body = {"name": name, "reason": reason}
-        return wire.AccountOut.model_validate(self._post("/v1/accounts", body, key=new_key()))
+        return _read(wire.AccountOut, self._post("/v1/accounts", body, key=new_key()))
 
     def accounts(self, prefix: str = "", *, limit: int = 1000) -> Iterator[wire.AccountOut]:
         """All accounts whose name begins with the prefix."""
         cursor: str | None = None
         while True:
             params = {"prefix": prefix or None, "cursor": cursor, "limit": limit}
-            page = wire.AccountPage.model_validate(self._get("/v1/accounts", params))
+            page = _read(wire.AccountPage, self._get("/v1/accounts", params))
             yield from page.items
             if page.next is None:
                 return
@@ -108,16 +119,16 @@ class Client:
     def balance(self, account: str, *, at_seq: int | None = None, at_time: str | None = None) -> wire.AccountOut:
         """A balance, now or at any past point."""
         params = {"account": account, "at_seq": at_seq, "at_time": at_time}
-        return wire.AccountOut.model_validate(self._get("/v1/balance", params))
+        return _read(wire.AccountOut, self._get("/v1/balance", params))
 
     def statement(self, account: str, *, cursor: str | None = None, limit: int = 100) -> wire.StatementPage:
         """A page of an account's movements, oldest first."""
         params = {"account": account, "cursor": cursor, "limit": limit}
-        return wire.StatementPage.model_validate(self._get("/v1/statement", params))
+        return _read(wire.StatementPage, self._get("/v1/statement", params))
 
     def trial_balance(self) -> wire.TrialBalanceOut:
         """Every asset and role; each asset sums to zero."""
-        return wire.TrialBalanceOut.model_validate(self._get("/v1/trial-balance"))
+        return _read(wire.TrialBalanceOut, self._get("/v1/trial-balance"))
 
     # Entries
 
@@ -141,7 +152,12 @@ class Client:
             "memo": memo,
             "corrects": corrects,
         }
-        return wire.PostedOut.model_validate(self._post("/v1/entries", body, key=key or new_key()))
+        return _read(wire.PostedOut, self._post("/v1/entries", body, key=key or new_key()))
+
+    def post_entry(self, entry: wire.EntryIn, *, key: str | None = None) -> wire.PostedOut:
+        """Post an entry in its whole shape."""
+        body = entry.model_dump(by_alias=True)
+        return _read(wire.PostedOut, self._post("/v1/entries", body, key=key or new_key()))
 
     def transfer(self, payer: str, payee: str, amount: int, *, reason: str, key: str | None = None) -> wire.PostedOut:
         """Move an amount from one account to another."""
@@ -150,15 +166,15 @@ class Client:
     def post_batch(self, entries: Iterable[dict[str, Any]]) -> wire.BatchOut:
         """Post many entries; each has its own `key`, so the whole call can be repeated."""
         body = {"entries": list(entries)}
-        return wire.BatchOut.model_validate(self._post("/v1/entries/batch", body, key=new_key()))
+        return _read(wire.BatchOut, self._post("/v1/entries/batch", body, key=new_key()))
 
     def entry(self, id_: str) -> wire.EntryOut:
-        return wire.EntryOut.model_validate(self._get(f"/v1/entries/{id_}"))
+        return _read(wire.EntryOut, self._get(f"/v1/entries/{id_}"))
 
     def fund(self, account: str, amount: int, *, key: str | None = None) -> wire.PostedOut:
         """Development nodes only: money out of nothing."""
         body = {"account": account, "amount": str(amount)}
-        return wire.PostedOut.model_validate(self._post("/v1/fund", body, key=key or new_key()))
+        return _read(wire.PostedOut, self._post("/v1/fund", body, key=key or new_key()))
 
     # Holds
 
@@ -182,10 +198,10 @@ class Client:
             "reason": reason,
             "refs": list(refs),
         }
-        return wire.HoldPlacedOut.model_validate(self._post("/v1/holds", body, key=key or new_key()))
+        return _read(wire.HoldPlacedOut, self._post("/v1/holds", body, key=key or new_key()))
 
     def get_hold(self, hold: str) -> wire.HoldOut:
-        return wire.HoldOut.model_validate(self._get(f"/v1/holds/{hold}"))
+        return _read(wire.HoldOut, self._get(f"/v1/holds/{hold}"))
 
     def capture(
         self, hold: str, legs: Sequence[tuple[str, int]], *, reason: str, final: bool = True, key: str | None = None
@@ -193,31 +209,31 @@ class Client:
         """Pay out of a hold; each leg is (to, amount)."""
         shown = [{"to": payee, "amount": str(amount)} for payee, amount in legs]
         body = {"legs": shown, "final": final, "reason": reason}
-        return wire.PostedOut.model_validate(self._post(f"/v1/holds/{hold}/capture", body, key=key or new_key()))
+        return _read(wire.PostedOut, self._post(f"/v1/holds/{hold}/capture", body, key=key or new_key()))
 
     def release(self, hold: str, *, reason: str, key: str | None = None) -> wire.PostedOut:
         """Give back what remains in a hold."""
         body = {"reason": reason}
-        return wire.PostedOut.model_validate(self._post(f"/v1/holds/{hold}/release", body, key=key or new_key()))
+        return _read(wire.PostedOut, self._post(f"/v1/holds/{hold}/release", body, key=key or new_key()))
 
     # Proofs
 
     def checkpoint(self) -> wire.CheckpointOut:
         """Sign a checkpoint over everything posted so far."""
-        return wire.CheckpointOut.model_validate(self._post("/v1/checkpoints", {}, key=new_key()))
+        return _read(wire.CheckpointOut, self._post("/v1/checkpoints", {}, key=new_key()))
 
     def prove(self, entry: str) -> wire.ProofOut:
         """A self-contained proof that an entry is in the journal."""
-        return wire.ProofOut.model_validate(self._get(f"/v1/entries/{entry}/proof"))
+        return _read(wire.ProofOut, self._get(f"/v1/entries/{entry}/proof"))
 
     def prove_consistency(self, size1: int, size2: int | None = None) -> wire.ConsistencyOut:
         """A self-contained proof that history between two checkpoints was only added to."""
         params = {"size1": size1, "size2": size2}
-        return wire.ConsistencyOut.model_validate(self._get("/v1/consistency", params))
+        return _read(wire.ConsistencyOut, self._get("/v1/consistency", params))
 
     def _act(self, act: str, name: str, reason: str) -> wire.AccountOut:
         body = {"name": name, "reason": reason}
-        return wire.AccountOut.model_validate(self._transport.request("POST", f"/v1/accounts/{act}", json=body))
+        return _read(wire.AccountOut, self._transport.request("POST", f"/v1/accounts/{act}", json=body))
 
     def _get(self, path: str, params: dict[str, Any] | None = None) -> Any:
         return self._transport.request("GET", path, params=params)

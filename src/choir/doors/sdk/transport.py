@@ -14,12 +14,17 @@ from typing import Any
 
 import httpx
 
-import choir.ledger.model  # noqa: F401 - makes the ledger's refusals known, so that they can be raised here
-from choir.foundation.errors import ChoirError, Unavailable, error_class
+import choir.doors.wire
+import choir.ledger.checkpoints
+import choir.ledger.model
+import choir.operations.home
+import choir.storage.database  # noqa: F401 - these make a node's refusals known, so that they can be raised here
+from choir.foundation.errors import ChoirError, Invalid, Unavailable, error_class
 
 _PAUSE_S = 0.1
 _PAUSE_S_MAX = 2.0
 _REPEATABLE_STATUS = frozenset({502, 503, 504})
+_NOT_SOON = frozenset({"node.disk_low", "storage.write_disk_full"})  # nothing changes before somebody acts
 
 
 class NoNode(Unavailable):
@@ -43,8 +48,14 @@ class Transport:
     def __init__(self, url: str, token: str, *, timeout_s: float, patience_s: float) -> None:
         self.url = url
         self._patience_s = patience_s
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout_s, trust_env=False)
+        headers = {"Authorization": f"Bearer {_header(token, 'the token')}"} if token else {}
+        try:
+            scheme = httpx.URL(url).scheme
+            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout_s, trust_env=False)
+        except httpx.InvalidURL:
+            scheme = ""
+        if scheme not in ("http", "https"):
+            raise Invalid(what=f"the node's address '{url}'", why="write it like http://localhost:8420")
 
     def close(self) -> None:
         self._http.close()
@@ -59,7 +70,7 @@ class Transport:
         key: str | None = None,
     ) -> Any:
         """The parsed answer, or the node's refusal as an exception."""
-        headers = {"Idempotency-Key": key} if key is not None else {}
+        headers = {"Idempotency-Key": _header(key, "the key")} if key is not None else {}
         repeatable = method == "GET" or key is not None
         give_up_at = time.monotonic() + self._patience_s
         pause_s = _PAUSE_S
@@ -67,7 +78,7 @@ class Transport:
             final = not repeatable or time.monotonic() + pause_s > give_up_at
             try:
                 answer = self._http.request(method, path, json=json, params=_given(params), headers=headers)
-                if answer.status_code not in _REPEATABLE_STATUS or final:
+                if answer.status_code not in _REPEATABLE_STATUS or final or _code(answer) in _NOT_SOON:
                     return _result(answer)
             except httpx.TransportError as error:
                 if final:
@@ -85,9 +96,25 @@ def _given(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if params is None else {name: value for name, value in params.items() if value is not None}
 
 
+def _header(value: str, what: str) -> str:
+    if not value.isascii() or not value.isprintable() or value != value.strip():
+        raise Invalid(what=what, why="it must be printable ASCII")
+    return value
+
+
+def _code(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["code"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
 def _result(answer: httpx.Response) -> Any:
     if answer.is_success:
-        return answer.json()
+        try:
+            return answer.json()
+        except ValueError:
+            raise NodeError(detail=f"What answers at {answer.url} is not a node.") from None
     try:
         problem = answer.json()
         code, detail = str(problem["code"]), str(problem["detail"])

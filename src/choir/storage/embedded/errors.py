@@ -68,7 +68,7 @@ class NamelessAccount(Unavailable):
 class DiskFull(Unavailable):
     """No room for the database."""
 
-    code = "storage.disk_full"
+    code = "storage.folder_full"
     sentence = "The disk with {folder} is full ({free_mb} MB free): {why}."
     hint = "Free some space, or move the folder to a larger disk and set CHOIR_HOME. Nothing stored was lost."
 

@@ -1,0 +1,122 @@
+"""Settings: a flag wins over the environment, that over the file, that over the default."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from choir.foundation.errors import Invalid
+from choir.foundation.settings import RawSettings, Settings, load_settings
+
+SECRET = "postgresql://me:hunter2@host/db"
+
+
+def load(home: Path, file: str = "", environment: dict[str, str] | None = None, **flags: str | None) -> Settings:
+    if file:
+        (home / "choir.toml").write_text(file)
+    return load_settings(flags, {"CHOIR_HOME": str(home)} | (environment or {}))
+
+
+def origin(settings: Settings, name: str) -> str:
+    return next(source.origin for source in settings.sources if source.name == name)
+
+
+def test_each_place_wins_over_the_one_below_it(tmp_path: Path) -> None:
+    assert (load(tmp_path).port, origin(load(tmp_path), "bind")) == (8420, "default")
+    file = 'bind = "127.0.0.1:1"'
+    found = load(tmp_path, file)
+    assert (found.port, origin(found, "bind")) == (1, str(tmp_path / "choir.toml"))
+    found = load(tmp_path, file, {"CHOIR_BIND": "127.0.0.1:2"})
+    assert (found.port, origin(found, "bind")) == (2, "environment CHOIR_BIND")
+    found = load(tmp_path, file, {"CHOIR_BIND": "127.0.0.1:2"}, bind="127.0.0.1:3")
+    assert (found.port, origin(found, "bind")) == (3, "flag")
+    assert load(tmp_path, file, bind=None).port == 1, "a flag that was not given is no flag"
+
+
+def test_every_setting_is_shown_with_its_origin_and_documentation(tmp_path: Path) -> None:
+    sources = load(tmp_path).sources
+    assert [source.name for source in sources] == [item.name for item in fields(RawSettings)]
+    assert all(source.doc and source.origin for source in sources)
+
+
+def test_secrets_are_never_shown(tmp_path: Path) -> None:
+    secrets = {"CHOIR_DATABASE_URL": SECRET, "CHOIR_DATABASE_OWNER_URL": SECRET, "CHOIR_TOKEN": SECRET,
+               "CHOIR_NODE_KEY": SECRET}  # fmt: skip
+    found = load(tmp_path, environment=secrets)
+    assert found.database_url == found.token == found.node_key == SECRET
+    shown = {source.name: source.shown for source in found.sources}
+    assert shown["database_url"] == shown["token"] == shown["node_key"] == shown["database_owner_url"] == "(set)"
+    assert "hunter2" not in repr(found.sources)
+    assert "hunter2" not in repr(found)
+    assert {source.shown for source in load(tmp_path).sources if source.name == "token"} == {"(not set)"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bind", "8420"), ("bind", ":8420"), ("bind", "host:"), ("bind", "host:http"), ("bind", "host:65536"),
+        ("bind", ""), ("processes", "0"), ("processes", "65"), ("processes", "-1"), ("processes", "two"),
+        ("processes", ""), ("mode", "prod"), ("mode", ""), ("log_format", "xml"),
+    ],
+)  # fmt: skip
+def test_bad_values_are_refused_by_name(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(Invalid, match=name):
+        load(tmp_path, environment={f"CHOIR_{name.upper()}": value})
+
+
+@pytest.mark.parametrize(
+    "text", ["bind = ", "surprise = 1", "[section]\nx = 1", "policy = 5", 'home = "/elsewhere"', "bind = {a = 1}"]
+)
+def test_a_bad_file_is_refused_with_its_path(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Invalid) as found:
+        load(tmp_path, text)
+    assert "choir.toml" in str(found.value) or "bind" in str(found.value)
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "choir.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(Invalid):
+        load(tmp_path)
+
+
+def test_a_file_may_hold_numbers_and_policy(tmp_path: Path) -> None:
+    found = load(
+        tmp_path,
+        "processes = 4\n[policy.ledger]\nbatch_entries_max = 7\ntext_chars_max = 50",
+        {"CHOIR_POLICY__LEDGER__BATCH_ENTRIES_MAX": "9", "CHOIR_POLICY__NODE__TASK_LEASE_S": "5"},
+    )
+    assert found.processes == 4
+    assert found.policy_overrides == {
+        "ledger.batch_entries_max": "9", "ledger.text_chars_max": "50", "node.task_lease_s": "5",
+    }  # fmt: skip
+
+
+def test_the_home_is_where_it_is_said_to_be(tmp_path: Path) -> None:
+    assert load(tmp_path).home == tmp_path
+    assert load_settings({"home": str(tmp_path / "flag")}, {}).home == tmp_path / "flag"
+    assert load_settings({}, {"CHOIR_HOME": "~/somewhere"}).home == Path("~/somewhere").expanduser()
+    assert load_settings({}, {"CHOIR_HOME": "relative"}).home.is_absolute()
+    assert load(tmp_path).node_key_file == tmp_path / "node.key"
+    assert load(tmp_path, node_key_file="~/k").node_key_file == Path("~/k").expanduser()
+
+
+@pytest.mark.parametrize(
+    ("bind", "host", "node"),
+    [
+        ("127.0.0.1:8420", "127.0.0.1", "http://127.0.0.1:8420"),
+        ("0.0.0.0:80", "0.0.0.0", "http://localhost:80"),  # noqa: S104 - only read
+        ("[::]:80", "::", "http://localhost:80"),
+        ("[::1]:80", "::1", "http://[::1]:80"),
+    ],
+)
+def test_the_address_of_the_node_follows_from_where_it_listens(tmp_path: Path, bind: str, host: str, node: str) -> None:
+    found = load(tmp_path, bind=bind)
+    assert (found.host, found.node) == (host, node)
+    assert load(tmp_path, bind=bind, node="https://far/").node == "https://far"
+
+
+def test_a_database_of_ones_own_replaces_the_embedded_one(tmp_path: Path) -> None:
+    assert load(tmp_path).embedded
+    assert not load(tmp_path, database_url=SECRET).embedded
