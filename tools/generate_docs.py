@@ -183,7 +183,7 @@ def settings_page() -> str:
             " `choir.toml` in the home folder, the file over the default. `choir config show` prints every value and"
             " where it came from. Limits and windows are not settings: they are [policy](policy.md).",
             _table(["name in choir.toml", "environment", "default", "what it is"], rows),
-            "`home` has no effect in `choir.toml`, because the file is looked for there. Where `XDG_DATA_HOME` is set,"
+            "`home` cannot stand in `choir.toml`, because the file is looked for there. Where `XDG_DATA_HOME` is set,"
             " the default home is `choir` below it. A name in the file that is not in this table is refused.",
             "Policy values stand in the same file under `[policy.<feature>]`, or in the environment as"
             " `CHOIR_POLICY__<FEATURE>__<NAME>`.",
