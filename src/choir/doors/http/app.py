@@ -42,6 +42,15 @@ async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
 
 def create_app(node: Node) -> ASGIApp:
     """The whole HTTP door of a node."""
+    app = make_api()
+    app.state.node = node
+    app.state.operators = Operators(operator_token(node.settings.home))
+    app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
+    return Guards(app, node.policy.node, disk_check(node))
+
+
+def make_api() -> FastAPI:
+    """Routes, shapes and error handlers by themselves; the reference page is made from this, without a node."""
     app = FastAPI(
         title="Choir",
         version=version("choir"),
@@ -50,9 +59,6 @@ def create_app(node: Node) -> ASGIApp:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.node = node
-    app.state.operators = Operators(operator_token(node.settings.home))
-    app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
     app.include_router(system.health)
     app.include_router(system.router, prefix="/v1", responses=_PROBLEMS)
     app.include_router(ledger.router, prefix="/v1", responses=_PROBLEMS)
@@ -60,7 +66,7 @@ def create_app(node: Node) -> ASGIApp:
     app.add_exception_handler(RequestValidationError, problems.on_validation_error)
     app.add_exception_handler(HTTPException, problems.on_http_error)
     app.add_exception_handler(Exception, problems.on_bug)
-    return Guards(app, node.policy.node, disk_check(node))
+    return app
 
 
 def disk_check(node: Node) -> Callable[[], None]:
