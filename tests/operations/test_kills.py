@@ -140,7 +140,7 @@ def _kill_one_of(home: Path, server_of: EmbeddedPostgres, writers: Writers, vict
     elif victim == "backend":  # the server ends all its connections and recovers by itself
         places = Places.of(home)
         backends = [pid for pid in processes_of(places.data, places.token) if pid != server.pid]
-        os.kill(sorted(backends)[-1], signal.SIGKILL)
+        os.kill(max(backends), signal.SIGKILL)
     else:
         os.kill(server.pid, signal.SIGKILL)
         until(lambda: not exists(server.pid))
