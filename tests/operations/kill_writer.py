@@ -16,6 +16,7 @@ from choir.foundation.settings import load_settings
 from choir.ledger.model import Draft, Leg
 from choir.node import Node, build_node
 from choir.storage.database import Database
+from choir.storage.postgres import Server
 
 PAYER = "person:ada/available/CREDIT"
 PAYEE = "person:bob/available/CREDIT"
@@ -41,13 +42,10 @@ def last_noted(notes: Path) -> int:
 def opened(home: Path) -> Node:
     """A node on the home's database, however long that takes to come back."""
     settings = load_settings({"home": str(home)}, {})
-    socket = home / "postgres" / "socket"
+    dsn = Server(home / "postgres" / "socket", 0).dsn("choir_app")
     while True:
         try:
-            database = Database(
-                f"host={socket} user=choir_app dbname=choir sslmode=disable gssencmode=disable", wait_s=5
-            ).open()
-            return build_node(settings, database)
+            return build_node(settings, Database(dsn, wait_s=5).open())
         except Unavailable:
             time.sleep(0.05)
 

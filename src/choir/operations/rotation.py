@@ -6,6 +6,9 @@ at any moment leaves a state that the next call or the next start completes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Refusal
 from choir.foundation.node_key import make_key_file
@@ -15,6 +18,7 @@ from choir.ledger import reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.notes import VerifierKey
 from choir.operations.preparing import Progress, coming_key_file, opened_node, publish_checkpoint, put_key_in_place
+from choir.storage.processes import FolderLock
 
 
 class KeyNotInFile(Refusal):
@@ -25,12 +29,30 @@ class KeyNotInFile(Refusal):
     hint = "Put the key into a file and set CHOIR_NODE_KEY_FILE to rotate it."
 
 
+class RotationUnderWay(Refusal):
+    """Two hand-overs at once would each be from the same key."""
+
+    code = "key.rotation_under_way"
+    sentence = "The key is being replaced by another process just now."
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    lock = FolderLock(settings.home / "rotation.lock")
+    if not lock.acquire():
+        raise RotationUnderWay
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def rotate_key(settings: Settings, say: Progress) -> tuple[VerifierKey, VerifierKey]:
     """Make a new key, hand over to it and put it in place; returns the old and the new one."""
     if settings.node_key or settings.node_key_command:
         raise KeyNotInFile
     coming = coming_key_file(settings.node_key_file)
-    with opened_node(settings, say) as node:
+    with opened_node(settings, say) as node, _alone(settings):
         make_key_file(coming, SystemEntropy())
         new = NodeSecret.parse(coming.read_text()).signer()
         with node.unit_of_work() as tx:
