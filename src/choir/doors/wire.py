@@ -15,7 +15,7 @@ from choir.foundation.errors import Unavailable
 Amount = Annotated[
     str,
     Field(
-        pattern=r"^[1-9][0-9]{0,18}$",
+        max_length=100,  # what is no amount is refused by the ledger, in its own words
         description="A positive number of smallest units as a decimal string.",
         examples=["1250"],
     ),

@@ -77,7 +77,7 @@ class Accounts:
     def _must_be_unused(tx: Tx, id_: int, name: str) -> None:
         balance = tx.value("select balance from postings where account = %s order by seq desc, leg desc limit 1", id_)
         if balance:
-            raise AccountInUse(account=name, why=f"its balance is {balance} units, not zero")
+            raise AccountInUse(account=name, why=f"its balance is {account_name(name).asset.format(balance)}, not zero")
         if tx.value("select 1 from holds where payer = %s and closed_seq is null limit 1", id_):
             raise AccountInUse(account=name, why="an open hold would return money to it")
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from choir.foundation.clock import format_time
 from choir.ledger import reading
-from choir.ledger.model import Entry, account_name, entry_id
+from choir.ledger.model import Entry, account_name, entry_id, hold_id
 from choir.storage.database import Tx
 
 
@@ -25,7 +25,7 @@ def explain_entry(tx: Tx, id_: UUID) -> Explanation:
     entry = reading.entry(tx, id_)
     sentences = [
         f"Entry {entry.seq} ({entry_id(id_)}) was posted at {format_time(entry.at_us)} by {entry.content['source']}"
-        f" as {entry.content['kind']}: {entry.content['reason']}."
+        f" as {entry.content['kind']}{_because(entry.content)}."
     ]
     balances = []
     for leg in entry.content["legs"]:
@@ -38,6 +38,10 @@ def explain_entry(tx: Tx, id_: UUID) -> Explanation:
     sentences += _proof(tx, entry)
     facts = {"entry": entry.content, "seq": entry.seq, "hash": entry.hash.hex(), "balances": balances}
     return Explanation(sentences, facts)
+
+
+def _because(content: dict[str, Any]) -> str:
+    return "" if content["reason"] == content["kind"] else f", because: {content['reason']}"
 
 
 def _leg_sentence(leg: dict[str, Any]) -> str:
@@ -57,9 +61,9 @@ def _rules(entry: Entry) -> list[str]:
             f"It placed a hold that allows {hold['captures']} capture(s) until {format_time(hold['expires_us'])}."
         )
     elif hold:
-        told.append(f"It used the hold {hold['id']}.")
+        told.append(f"It used the hold {hold_id(UUID(hold['id']))}.")
     if "corrects" in content:
-        told.append(f"It corrects the entry {content['corrects']}.")
+        told.append(f"It corrects the entry {entry_id(UUID(content['corrects']))}.")
     if "policy" in content:
         told.append(f"The policy in force was {content['policy']}.")
     if "receipt" in content:

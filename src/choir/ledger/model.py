@@ -59,7 +59,7 @@ def account_name(text: str) -> AccountName:
     """Read an account name, or refuse it with what is wrong."""
     match = _NAME.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise BadAccountName(name=str(text)[:120], why="write <owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>")
+        raise BadAccountName(name=str(text)[:120], why="it does not have that form")
     kind, owner, role, purpose, asset = match.groups()
     if kind not in OWNER_KINDS:
         raise BadAccountName(name=text, why=f"'{kind}' is not one of {', '.join(sorted(OWNER_KINDS))}")
@@ -239,6 +239,7 @@ def hold_account(hold: UUID, asset: Asset) -> str:
 class BadAccountName(Invalid):
     code = "ledger.account.bad_name"
     sentence = "'{name}' is not an account name: {why}."
+    hint = "Write <owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>, such as person:ada/available/CREDIT."
 
 
 class BadEntry(Invalid):
@@ -255,11 +256,13 @@ class UnknownAccount(NotFound):
 class AccountFrozen(Refusal):
     code = "ledger.account.frozen"
     sentence = "The account {account} is frozen."
+    hint = "An operator can let it move again with `choir ledger unfreeze`."
 
 
 class AccountClosed(Refusal):
     code = "ledger.account.closed"
     sentence = "The account {account} is closed."
+    hint = "A closed account stays closed; open another one."
 
 
 class AccountInUse(Refusal):
@@ -279,7 +282,19 @@ class AssetMismatch(Invalid):
 
 class InsufficientFunds(Refusal):
     code = "ledger.insufficient_funds"
-    sentence = "{account} has {available} units of {asset} and {asked} were asked for."
+    sentence = "{account} has {available_shown} {asset} and {asked_shown} {asset} were asked for."
+    hint = "See what it has with `choir ledger balance {account}`."
+
+    def __init__(self, *, account: str, asset: str, asked: str, available: str, **_: str) -> None:
+        shown = Asset.of(asset).format
+        super().__init__(
+            account=account,
+            asset=asset,
+            asked=asked,
+            available=available,
+            asked_shown=shown(int(asked)),
+            available_shown=shown(int(available)),
+        )
 
 
 class BalanceOutOfRange(Refusal):
@@ -330,8 +345,8 @@ class BatchTooLarge(Invalid):
 
 class IssuanceNeedsTwo(Refusal):
     code = "ledger.issuance.needs_two"
-    sentence = "On a production node one operator cannot issue {asset}."
-    hint = "Issuing takes two operators; a development node may use `choir fund`."
+    sentence = "On a production node one operator alone cannot bring {asset} into being."
+    hint = "Issuing takes two operators, which this version cannot do yet; a development node may use `choir fund`."
 
 
 class DevelopmentOnly(Refusal):

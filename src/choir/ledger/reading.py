@@ -71,9 +71,15 @@ def seq_at(tx: Tx, at_us: int) -> int:
 
 
 def accounts(tx: Tx, *, prefix: str = "", after: str = "", limit: int = 100) -> list[Account]:
-    """A page of accounts by name."""
-    stop = prefix + "\U0010ffff"
-    return [Account(*row) for row in tx.rows(_ACCOUNTS_PAGE, max(after, prefix), after, prefix, stop, limit)]
+    """A page of accounts by name; those of holds only where they are asked for by their prefix."""
+    first, end = prefix, prefix + "\U0010ffff"
+    ranges = [(first, end)] if prefix.startswith("hold") else [(first, min(end, "hold:")), (max(first, "hold;"), end)]
+    found: list[Account] = []
+    for low, high in ranges:
+        if low < high and len(found) < limit:
+            rows = tx.rows(_ACCOUNTS_PAGE, low, after, high, limit - len(found))
+            found += [Account(*row) for row in rows]
+    return found
 
 
 def statement(tx: Tx, name: str, *, after_seq: int = 0, after_leg: int = -1, limit: int = 100) -> list[StatementLine]:
@@ -151,7 +157,7 @@ _BALANCE_AT_SEQ = """
 
 _ACCOUNTS_PAGE = f"""
     select a.name, a.state, coalesce({_LAST}, 0) from accounts a
-    where a.name >= %s and a.name > %s and a.name >= %s and a.name < %s order by a.name limit %s
+    where a.name >= %s and a.name > %s and a.name < %s order by a.name limit %s
 """  # noqa: S608 - no input
 
 _STATEMENT = """

@@ -20,7 +20,7 @@ from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, P
 from choir.ledger.rules import Outcome, Prepared
 from choir.storage.database import Connection, Tx
 
-Group = Sequence[Draft]  # drafts that stand or fall together
+Group = Sequence[Draft | Refusal]  # drafts that stand or fall together; a refusal is one that was malformed
 PreparedGroup = Sequence[Prepared | Refusal]
 
 
@@ -52,8 +52,10 @@ class Ledger:
             raise BatchTooLarge(entries=entries, limit=self.policy.batch_entries_max)
         return [[self.prepare(draft) for draft in group] for group in groups]
 
-    def prepare(self, draft: Draft) -> Prepared | Refusal:
+    def prepare(self, draft: Draft | Refusal) -> Prepared | Refusal:
         """Check and hash one draft."""
+        if isinstance(draft, Refusal):
+            return draft
         try:
             if draft.hold is not None and isinstance(draft.hold, HoldTerms):
                 rules.check_hold_length(draft.hold, self.clock.now_us(), self.policy)

@@ -21,10 +21,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from choir.foundation.clock import SystemClock, SystemEntropy, format_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, Refusal, Unavailable
+from choir.foundation.node_key import NodeKeyMissing, load_node_secret
 from choir.foundation.settings import Settings
 from choir.ledger import reading
 from choir.ledger.checkpoints import Tree
-from choir.ledger.notes import Checkpoint
+from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
 from choir.operations.home import prepare_home, running_node
 from choir.operations.preparing import (
     PUBLISHED,
@@ -77,6 +78,22 @@ class RestoreNeedsEmpty(Refusal):
     hint = "Restore into a new CHOIR_HOME, or move {home}/postgres away first."
 
 
+class RestoreNeedsKey(Refusal):
+    """The backup belongs to a node whose key is not here."""
+
+    code = "backup.key_missing"
+    sentence = "The backup of {origin} needs the node key it is signed with, and it is not in {file}."
+    hint = "Copy the node.key of that node to {file} first; it is kept apart from backups."
+
+
+class BackupNeedsOwner(Refusal):
+    """The application role may not read everything that a dump needs."""
+
+    code = "backup.needs_owner"
+    sentence = "A backup of your own PostgreSQL is made by the owner role."
+    hint = "Set CHOIR_DATABASE_OWNER_URL."
+
+
 class NodeIsRunning(Refusal):
     """A restore under a running node is not possible."""
 
@@ -99,6 +116,8 @@ class Manifest:
 def back_up(settings: Settings, target: Path, say: Progress) -> Manifest:
     """Write a backup of the database; the node may run meanwhile."""
     with opened_node(settings, say) as node, database_of(settings, say) as dsns:
+        if dsns.owner is None:
+            raise BackupNeedsOwner
         with node.unit_of_work() as tx:
             checkpoint = node.checkpoints.sign(tx)
         publish_checkpoint(settings.home, checkpoint.note)
@@ -107,7 +126,7 @@ def back_up(settings: Settings, target: Path, say: Progress) -> Manifest:
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".choir-backup-") as folder:
             dump = Path(folder) / "database.dump"
             say("Dumping the database.")
-            _run("pg_dump", ["--format=custom", "--schema=public", f"--file={dump}"], dsns.owner or dsns.app)
+            _run("pg_dump", ["--format=custom", "--schema=public", f"--file={dump}"], dsns.owner)
             whole = Path(folder) / "backup.tar"
             _write_tar(whole, manifest, dump)
             whole.replace(target)
@@ -119,6 +138,7 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
     manifest = read_manifest(source)
     if settings.home.exists() and running_node(settings.home) is not None:
         raise NodeIsRunning(home=settings.home)
+    _must_have_key(settings, manifest)
     prepare_home(settings, SystemEntropy())
     with tempfile.TemporaryDirectory(dir=settings.home, prefix=".choir-restore-") as folder:
         dump = _extract(source, Path(folder))
@@ -170,6 +190,15 @@ def read_manifest(source: Path) -> Manifest:
 
 def _checkpoint(manifest: Manifest) -> Checkpoint:
     return Checkpoint.parse(manifest.checkpoint.partition("\n\n")[0] + "\n")
+
+
+def _must_have_key(settings: Settings, manifest: Manifest) -> None:
+    """A node without its key could not go on: that is said before anything is loaded."""
+    try:
+        key = VerifierKey(manifest.origin, load_node_secret(settings).signer().public)
+        open_note(manifest.checkpoint, [key])
+    except (NodeKeyMissing, NoteUnsigned):
+        raise RestoreNeedsKey(origin=manifest.origin, file=settings.node_key_file) from None
 
 
 def _write_tar(path: Path, manifest: Manifest, dump: Path) -> None:

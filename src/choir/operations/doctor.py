@@ -121,7 +121,11 @@ def _database(dsns: Dsns) -> str:
     with connect(dsns.app) as app:
         row = app.execute("select current_setting('server_version'), current_setting('fsync')").fetchone()
     assert row is not None
-    return f"PostgreSQL {row[0]}, fsync {row[1]}"
+    if row[1] != "on":
+        raise Unavailable(
+            what="Durability", why="fsync is off in PostgreSQL, so a power cut loses acknowledged entries"
+        )
+    return f"PostgreSQL {row[0]}, fsync on"
 
 
 def _migrations(dsns: Dsns) -> str:

@@ -95,7 +95,7 @@ class Supervisor:
         check_disk(settings.home, policy.node.disk_free_bytes_min)
         self._listener = _listen(settings.host, settings.port)
         dsns = self._start_database()
-        prepare_database(settings, dsns)
+        prepare_database(settings, dsns).must_be(settings.mode)
         self._metrics = _metrics_folder(settings.home)
         environment = self._worker_environment(dsns)
         descriptor = self._listener.fileno()

@@ -56,9 +56,14 @@ class NodeIdentity:
     def production(self) -> bool:
         return self.mode == "production"
 
+    def must_be(self, mode: str) -> None:
+        """Raise unless the database was made with this mode."""
+        if self.mode != mode:
+            raise ModeIsFixed(made=self.mode, asked=mode)
+
 
 def make_identity(db: Connection, mode: str, clock: Clock, entropy: Entropy) -> NodeIdentity:
-    """Make this database a node, once; the mode must be the one it was made with."""
+    """Make this database a node, once; a node that exists keeps its mode."""
     now_us = clock.now_us()
     random = entropy.bytes(8)
     id_ = uuid7(now_us, int.from_bytes(random[6:]), random[:6])
@@ -69,10 +74,7 @@ def make_identity(db: Connection, mode: str, clock: Clock, entropy: Entropy) -> 
     )
     row = db.execute("select id, mode, origin, created_us from node").fetchone()
     assert row is not None
-    found = NodeIdentity(*row)
-    if found.mode != mode:
-        raise ModeIsFixed(made=found.mode, asked=mode)
-    return found
+    return NodeIdentity(*row)
 
 
 def read_identity(tx: Tx) -> NodeIdentity:
@@ -100,7 +102,7 @@ def clock_offset(identity: NodeIdentity, database: Database) -> Callable[[], int
             try:
                 read_at = time.monotonic()
                 with database.unit_of_work() as tx:
-                    offset_us = tx.value("select clock_offset_us from node") or 0
+                    offset_us = offset_of(tx)
             except ChoirError:
                 pass  # the database is away; whoever asked will notice by itself
             finally:
@@ -108,6 +110,11 @@ def clock_offset(identity: NodeIdentity, database: Database) -> Callable[[], int
         return offset_us
 
     return current
+
+
+def offset_of(tx: Tx) -> int:
+    """How far this node's clock is moved."""
+    return int(tx.value("select clock_offset_us from node") or 0)
 
 
 def move_clock(tx: Tx, identity: NodeIdentity, offset_us: int) -> None:

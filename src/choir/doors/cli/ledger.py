@@ -150,6 +150,9 @@ def hold(
     payer: AccountArgument,
     amount: AmountArgument,
     seconds: Annotated[int, typer.Option("--for", help="Seconds until it expires.", min=1)] = 3600,
+    until: Annotated[
+        str | None, typer.Option(help="When it expires, ISO 8601; say it to be able to repeat the call with its --key.")
+    ] = None,
     captures: Annotated[int, typer.Option(help="How many captures are allowed.", min=1)] = 1,
     reason: ReasonOption = "hold",
     key: KeyOption = None,
@@ -159,7 +162,7 @@ def hold(
     """Set money aside until it is captured, released, or its time is over."""
     output.want_json(as_json)
     units = _units(payer, amount)
-    expires_at = format_time(from_datetime(datetime.now(UTC) + timedelta(seconds=seconds)))
+    expires_at = until or format_time(from_datetime(datetime.now(UTC) + timedelta(seconds=seconds)))
     with output.client_of(node) as client:
         placed = client.hold(payer, units, expires_at=expires_at, captures=captures, reason=reason, key=key)
     if as_json:
@@ -225,6 +228,50 @@ def statement(
     output.print_table(["time", "kind", "moved", "balance", "other side", "reason"], rows, right=[2, 3])
     if page.next:
         output.say(f"There is more: --cursor {page.next}")
+
+
+@app.command("entries", epilog="Example: choir ledger entries --limit 20 --cursor 100")
+def entries(
+    limit: Annotated[int, typer.Option(help="How many entries at most.", min=1, max=1000)] = 100,
+    cursor: Annotated[str | None, typer.Option(help="Go on behind this entry's number.")] = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the journal, oldest first."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        page = client.entries(cursor=cursor, limit=limit)
+    if as_json:
+        output.print_json(page.model_dump())
+        return
+    rows = [
+        (str(item.seq), item.at, item.content["kind"], item.content["reason"], item.content["source"], item.id)
+        for item in page.items
+    ]
+    output.print_table(["number", "time", "kind", "reason", "by", "entry"], rows, right=[0])
+    if page.next:
+        output.say(f"There is more: --cursor {page.next}")
+
+
+@app.command("show", epilog="Example: choir ledger show hold_01h…")
+def show(
+    subject: Annotated[str, typer.Argument(help="An entry or a hold.", metavar="ENTRY|HOLD")],
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one entry as the journal has it, or one hold and what remains in it."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        if not subject.startswith("hold_"):
+            output.print_json(client.entry(subject).model_dump())
+            return
+        hold = client.get_hold(subject)
+    if as_json:
+        output.print_json(hold.model_dump())
+        return
+    state = "closed" if hold.closed else f"open until {hold.expires_at}"
+    output.print_line(f"{hold.id}  {_shown(hold.asset, hold.remaining)} {hold.asset} remain of {hold.payer}'s, {state}")
+    output.print_line(f"  captures  {hold.captures} of {hold.captures_max}")
 
 
 @app.command("trial-balance", epilog="Example: choir ledger trial-balance")

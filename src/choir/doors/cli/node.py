@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption, NodeOption
 from choir.doors.sdk.client import Client, credential
-from choir.foundation.clock import SystemEntropy
+from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.logs import set_up_logs
 from choir.foundation.settings import Settings
@@ -54,6 +55,7 @@ def register(app: typer.Typer) -> None:
     app.command("doctor", epilog="Example: choir doctor")(doctor)
     app.command("backup", epilog="Example: choir backup monday.tar")(backup)
     app.command("restore", epilog="Example: choir restore monday.tar --home /srv/choir")(restore)
+    app.command("clock", epilog="Example: choir clock --advance 86400")(clock)
     app.add_typer(config_app, name="config")
     app.add_typer(key_app, name="key")
 
@@ -82,20 +84,28 @@ def _greet(settings: Settings, *, first: bool) -> None:
         f"Choir {version('choir')} is running at {settings.own_url} ({settings.mode} node).",
         f"  data      {settings.home}",
         f"  database  {'embedded PostgreSQL' if settings.embedded else 'your own PostgreSQL'}",
-        f"  API       {settings.own_url}/docs",
+        f"  API       {settings.own_url}/v1/openapi.json",
     ]
+    choir = _command()
     if first:
         lines += [
             "",
             "Try, in another terminal:",
-            "  choir fund person:ada/available/CREDIT 100",
-            "  choir ledger open person:bob/available/CREDIT",
-            "  choir ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50 --reason thanks",
-            "  choir ledger verify",
+            f"  {choir} fund person:ada/available/CREDIT 100",
+            f"  {choir} ledger open person:bob/available/CREDIT",
+            f"  {choir} ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50 --reason thanks",
+            f"  {choir} ledger verify",
         ]
-    lines += ["", "Stop it with Ctrl-C or `choir down`."]
+    lines += ["", f"Stop it with Ctrl-C or `{choir} down`."]
     output.print_line("\n".join(lines))
     sys.stdout.flush()
+
+
+def _command() -> str:
+    """How this reader can type the command: by name where it is on the path."""
+    if shutil.which("choir"):
+        return "choir"
+    return os.path.relpath(sys.argv[0]) if Path(sys.argv[0]).name == "choir" else "choir"
 
 
 def _up_in_background(settings: Settings) -> None:
@@ -295,6 +305,28 @@ def restore(
     manifest = backups.restore(settings, file, output.say, accept_rollback=accept_rollback)
     told = f"Restored {manifest.entries} entries from {manifest.made_at}. Start the node with `choir up`."
     _tell(as_json, {"entries": manifest.entries, "made_at": manifest.made_at}, told)
+
+
+def clock(
+    advance: Annotated[int | None, typer.Option(help="Move it forward by this many seconds.", min=1)] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Back to real time.")] = False,
+    home: HomeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or move a development node's clock, to see what happens when time passes."""
+    from choir.foundation.clock import MICROSECONDS, format_time
+    from choir.operations.preparing import opened_node
+    from choir.storage.identity import move_clock, offset_of
+
+    output.want_json(as_json)
+    with opened_node(output.settings_of(home), output.say) as node, node.unit_of_work() as tx:
+        offset_us = offset_of(tx)
+        if reset or advance is not None:
+            offset_us = 0 if reset else offset_us + (advance or 0) * MICROSECONDS
+            move_clock(tx, node.identity, offset_us)
+    now = format_time(SystemClock().now_us() + offset_us)
+    told = f"The node's time is {now}, {offset_us // MICROSECONDS} seconds ahead of real time."
+    _tell(as_json, {"now": now, "offset_s": offset_us // MICROSECONDS}, told)
 
 
 def _tell(as_json: bool, value: object, text: str) -> None:

@@ -40,6 +40,8 @@ KeyOption = Annotated[
     str | None, typer.Option("--key", help="Idempotency key; the same key and content have one effect.")
 ]
 
+_CONNECT_S = 2.0  # a person would rather hear at once that no node is there
+
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 _json_wanted = False
 
@@ -56,7 +58,7 @@ def settings_of(home: str | None = None, node: str | None = None, **flags: str |
 
 def client_of(node: str | None) -> Client:
     """A client of the node that a command talks to."""
-    return Client(node)
+    return Client(node, connect_s=_CONNECT_S)
 
 
 def want_json(wanted: bool) -> None:

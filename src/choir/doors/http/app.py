@@ -56,6 +56,7 @@ def make_api() -> FastAPI:
         version=version("choir"),
         summary="An open economy for AI agents and the people behind them.",
         openapi_url="/v1/openapi.json",
+        docs_url=None,  # the framework's pages load scripts from elsewhere; docs/reference/http.md has it all
         redoc_url=None,
         lifespan=_lifespan,
     )

@@ -34,7 +34,6 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 ]
-_DOCS_PATHS = frozenset({"/docs", "/redoc"})
 _DISK_FRESH_S = 1.0
 
 
@@ -105,8 +104,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             extra = [(b"x-request-id", self._request_id.encode()), *_HEADERS]
-            if self.scope["path"] not in _DOCS_PATHS:
-                extra.append((b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
+            extra.append((b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
             message = {**message, "headers": [*message.get("headers", []), *extra]}
         await self._send(message)
 
@@ -118,6 +116,8 @@ class _Answer:
     def record(self) -> None:
         route = self.scope.get("route")
         path = getattr(route, "path", "other")
+        if path != "other" and self.scope["path"].startswith("/v1/") and not path.startswith("/v1/"):
+            path = f"/v1{path}"  # the router's prefix is not part of its routes' paths
         elapsed = time.perf_counter() - self._began
         REQUESTS.labels(self._method, path, str(self._status)).inc()
         SECONDS.labels(self._method, path).observe(elapsed)

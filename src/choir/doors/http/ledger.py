@@ -14,14 +14,14 @@ from choir.doors.http.access import KeyDep, NodeDep, OperatorDep, OperatorRoute
 from choir.doors.http.problems import problem_of
 from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import parse_time
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
 from choir.ledger import holds, reading
 from choir.ledger.checkpoints import NoCheckpoint
+from choir.ledger.issuing import refuse_issuing_alone
 from choir.ledger.model import (
     Draft,
-    IssuanceNeedsTwo,
     Leg,
     Posted,
     account_name,
@@ -53,8 +53,8 @@ def list_accounts(
 ) -> wire.AccountPage:
     """Accounts by name."""
     with node.unit_of_work() as tx:
-        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=limit)
-    following = found[-1].name if len(found) == limit else None
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=_rows(node, limit))
+    following = found[-1].name if len(found) == _rows(node, limit) else None
     return wire.AccountPage(items=[views.account(item) for item in found], next=following)
 
 
@@ -92,8 +92,8 @@ def get_statement(
     """The movements of an account, oldest first."""
     after_seq, after_leg = _statement_cursor(cursor)
     with node.unit_of_work() as tx:
-        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=limit)
-    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == limit else None
+        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=_rows(node, limit))
+    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == _rows(node, limit) else None
     return views.statement(account, lines, following)
 
 
@@ -110,9 +110,9 @@ def post_entry(body: wire.EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep,
 @router.post("/entries/batch")
 def post_batch(body: wire.BatchIn, who: OperatorDep, node: NodeDep) -> wire.BatchOut:
     """Post many entries, each accepted or refused on its own, in order."""
-    groups: list[list[Draft]] = []
+    groups: list[list[Draft | Refusal]] = []
     for link, run in itertools.groupby(body.entries, key=lambda item: item.link):
-        drafts = [_draft(node, item, who.source, item.key) for item in run]
+        drafts = [_draft_or_refusal(node, item, who.source) for item in run]
         groups += [drafts] if link is not None else [[draft] for draft in drafts]
     outcomes = node.submitter.submit_batch(groups)
     return wire.BatchOut(
@@ -131,8 +131,8 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
     if not cursor.isdecimal() or len(cursor) > 18:
         raise Invalid(what="cursor", why="it must be the `next` of a page")
     with node.unit_of_work() as tx:
-        found = reading.entries(tx, after_seq=int(cursor), limit=limit)
-    following = str(found[-1].seq) if len(found) == limit else None
+        found = reading.entries(tx, after_seq=int(cursor), limit=_rows(node, limit))
+    following = str(found[-1].seq) if len(found) == _rows(node, limit) else None
     return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
 
 
@@ -171,6 +171,7 @@ def place_hold(
     body: wire.HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
 ) -> wire.HoldPlacedOut:
     """Set money aside until it is captured, released, or its time is over."""
+    refuse_issuing_alone([body.payer], production=node.identity.production)
     draft = holds.place(
         body.payer,
         parse_units(body.amount),
@@ -283,10 +284,7 @@ def fund(body: wire.FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, respon
 
 def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
     legs = tuple(Leg(leg.from_, leg.to, parse_units(leg.amount)) for leg in body.legs)
-    if node.identity.production:
-        for leg in legs:
-            if account_name(leg.from_).role == "issuance":
-                raise IssuanceNeedsTwo(asset=account_name(leg.from_).asset.name)
+    refuse_issuing_alone([leg.from_ for leg in legs], production=node.identity.production)
     return Draft(
         kind=body.kind,
         reason=body.reason,
@@ -299,6 +297,19 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
         memo=body.memo,
         memo_salt=node.entropy.bytes(16) if body.memo is not None else b"",
     )
+
+
+def _rows(node: Node, asked: int) -> int:
+    """How many rows a page has: what was asked for, within the policy."""
+    return min(asked, node.policy.ledger.page_rows_max)
+
+
+def _draft_or_refusal(node: Node, item: wire.BatchEntryIn, source: str) -> Draft | Refusal:
+    """An entry of a batch is judged on its own, also where it is malformed."""
+    try:
+        return _draft(node, item, source, item.key)
+    except Refusal as refusal:
+        return refusal
 
 
 def _has_tag(given: str, tag: str) -> bool:

@@ -108,7 +108,7 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
         status=status,
         detail=str(error.detail),
         code=f"http.{status.name.lower()}",
-        hint="The API is described at /docs." if status == HTTPStatus.NOT_FOUND else "",
+        hint="The API is described at /v1/openapi.json." if status == HTTPStatus.NOT_FOUND else "",
         request=request_id(request),
     )
     response = respond(problem)

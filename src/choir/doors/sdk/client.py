@@ -43,7 +43,8 @@ class Client:
     """Everything a node offers, as methods. Amounts are whole numbers of the smallest unit.
 
     Every method that changes something takes a `key`: the same key and content have one effect,
-    however often they are sent. Without one, a fresh key is made for the call.
+    however often they are sent. Without one, a fresh key is made for the call. A request that is safe to
+    repeat is repeated for `patience_s`; for `connect_s` only while nothing answers at all.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Client:
         *,
         timeout_s: float = _TIMEOUT_S,
         patience_s: float = _PATIENCE_S,
+        connect_s: float | None = None,
     ) -> None:
         settings = load_settings()
         self._transport = Transport(
@@ -60,6 +62,7 @@ class Client:
             credential(settings) if token is None else token,
             timeout_s=timeout_s,
             patience_s=patience_s,
+            connect_s=patience_s if connect_s is None else connect_s,
         )
 
     def __enter__(self) -> Client:
@@ -168,7 +171,12 @@ class Client:
         body = {"entries": list(entries)}
         return _read(wire.BatchOut, self._post("/v1/entries/batch", body, key=new_key()))
 
+    def entries(self, *, cursor: str | None = None, limit: int = 100) -> wire.EntryPage:
+        """A page of the journal, oldest first."""
+        return wire.EntryPage.model_validate(self._get("/v1/entries", {"cursor": cursor, "limit": limit}))
+
     def entry(self, id_: str) -> wire.EntryOut:
+        """One entry, with its memo if it has one that was not erased."""
         return _read(wire.EntryOut, self._get(f"/v1/entries/{id_}"))
 
     def fund(self, account: str, amount: int, *, key: str | None = None) -> wire.PostedOut:

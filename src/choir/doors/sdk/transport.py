@@ -45,9 +45,10 @@ class NodeError(ChoirError):
 class Transport:
     """One connection pool to one node."""
 
-    def __init__(self, url: str, token: str, *, timeout_s: float, patience_s: float) -> None:
+    def __init__(self, url: str, token: str, *, timeout_s: float, patience_s: float, connect_s: float) -> None:
         self.url = url
         self._patience_s = patience_s
+        self._connect_s = connect_s
         headers = {"Authorization": f"Bearer {_header(token, 'the token')}"} if token else {}
         try:
             scheme = httpx.URL(url).scheme
@@ -72,7 +73,8 @@ class Transport:
         """The parsed answer, or the node's refusal as an exception."""
         headers = {"Idempotency-Key": _header(key, "the key")} if key is not None else {}
         repeatable = method == "GET" or key is not None
-        give_up_at = time.monotonic() + self._patience_s
+        began = time.monotonic()
+        give_up_at = began + self._patience_s
         pause_s = _PAUSE_S
         while True:
             final = not repeatable or time.monotonic() + pause_s > give_up_at
@@ -81,7 +83,8 @@ class Transport:
                 if answer.status_code not in _REPEATABLE_STATUS or final or _code(answer) in _NOT_SOON:
                     return _result(answer)
             except httpx.TransportError as error:
-                if final:
+                alone = isinstance(error, httpx.ConnectError) and time.monotonic() > began + self._connect_s
+                if final or alone:
                     raise self._unreachable(error) from None
             time.sleep(pause_s * (0.5 + random.random()))  # noqa: S311 - only spreads retries
             pause_s = min(pause_s * 2, _PAUSE_S_MAX)
