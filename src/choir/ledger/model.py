@@ -285,15 +285,17 @@ class InsufficientFunds(Refusal):
     sentence = "{account} has {available_shown} {asset} and {asked_shown} {asset} were asked for."
     hint = "See what it has with `choir ledger balance {account}`."
 
-    def __init__(self, *, account: str, asset: str, asked: str, available: str, **_: str) -> None:
-        shown = Asset.of(asset).format
-        super().__init__(
-            account=account,
-            asset=asset,
-            asked=asked,
-            available=available,
-            asked_shown=shown(int(asked)),
-            available_shown=shown(int(available)),
+    @classmethod
+    def of(cls, name: AccountName, asked: int, available: int) -> InsufficientFunds:
+        """With units for machines and decimals for people."""
+        asset = name.asset
+        return cls(
+            account=name.text,
+            asset=asset.name,
+            asked=str(asked),
+            available=str(available),
+            asked_shown=asset.format(asked),
+            available_shown=asset.format(available),
         )
 
 

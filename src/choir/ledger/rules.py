@@ -19,7 +19,7 @@ from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import MICROSECONDS, format_time
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
-from choir.foundation.money import AMOUNT_MAX, Asset, checked_amount
+from choir.foundation.money import AMOUNT_MAX, checked_amount
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import hashing
 from choir.ledger.model import (
@@ -495,8 +495,7 @@ def _check_capture(draft: Draft, hold: HoldState, remaining: int) -> None:
             raise BadEntry(why="a capture cannot go to a hold")
     taken = _taken(draft.legs)
     if taken > remaining:
-        asset: Asset = account_name(hold.account).asset
-        raise InsufficientFunds(account=hold.account, asset=asset.name, asked=str(taken), available=str(remaining))
+        raise InsufficientFunds.of(account_name(hold.account), taken, remaining)
 
 
 def _taken(legs: tuple[Leg, ...]) -> int:
@@ -518,4 +517,4 @@ def _check_overdraft(payer: AccountState, draft: Draft) -> None:
     asked = sum(leg.amount for leg in draft.legs if leg.from_ == name)
     received = sum(leg.amount for leg in draft.legs if leg.to == name)
     available = payer.balance + asked - received
-    raise InsufficientFunds(account=name, asset=payer.name.asset.name, asked=str(asked), available=str(available))
+    raise InsufficientFunds.of(payer.name, asked, available)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from choir.foundation.clock import SystemClock
-from choir.foundation.errors import ChoirError
+from choir.foundation.errors import Broken, ChoirError
 from choir.foundation.node_key import load_node_secret
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
@@ -122,9 +122,7 @@ def _database(dsns: Dsns) -> str:
         row = app.execute("select current_setting('server_version'), current_setting('fsync')").fetchone()
     assert row is not None
     if row[1] != "on":
-        raise Unavailable(
-            what="Durability", why="fsync is off in PostgreSQL, so a power cut loses acknowledged entries"
-        )
+        raise Broken(what="PostgreSQL's durability", why="fsync is off, so a power cut loses acknowledged entries")
     return f"PostgreSQL {row[0]}, fsync on"
 
 

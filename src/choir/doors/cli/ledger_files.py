@@ -82,8 +82,8 @@ def export(
     if as_json:
         output.print_json({"entries": done.size, "checkpoint": done.note, "file": file})
     else:
-        told = f"{done.size} entries written to {file}. Verify with: python3 auditor/choir_verify.py export {file}"
-        (output.say if file == "-" else output.print_line)(told)
+        result = f"{done.size} entries written to {file}. Verify with: python3 auditor/choir_verify.py export {file}"
+        (output.say if file == "-" else output.print_line)(result)
 
 
 def import_(
