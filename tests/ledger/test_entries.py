@@ -263,6 +263,17 @@ def test_linked_entries_stand_or_fall_together(books: Books) -> None:
     books.check()
 
 
+def test_an_entry_that_fell_with_its_group_can_be_sent_again_in_the_same_batch(books: Books) -> None:
+    one = moved("one", ISSUANCE, ALICE, 4)
+    outcomes = books.batch([[one, moved("two", BOB, ALICE, 1)], [one]])
+    assert codes(outcomes) == ["ledger.linked_refused", "ledger.insufficient_funds", "posted"]
+    accepted = outcomes[2]
+    assert isinstance(accepted, Posted)
+    assert not accepted.again
+    assert books.balance(ALICE) == 4
+    books.check()
+
+
 def test_linked_entries_sent_again_get_their_acceptances(books: Books) -> None:
     group = [moved("a", ISSUANCE, ALICE, 4), moved("b", ALICE, BOB, 4)]
     first = books.batch([group])

@@ -269,6 +269,15 @@ class LedgerAndModel(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.books.clock.advance(seconds)
 
+    @precondition(lambda self: self.model.escrows)
+    @rule(data=st.data(), microseconds=st.sampled_from([-1, 0, 1]), shared=st.booleans())
+    def a_hold_is_used_about_when_it_expires(self, data: st.DataObject, microseconds: int, *, shared: bool) -> None:
+        escrows = [one for one in self.model.escrows.values() if one.expires_us > self.model.at_us + 1]
+        if escrows:
+            expires_us = data.draw(st.sampled_from(escrows), label="expires").expires_us
+            self.books.clock.at_us = expires_us + microseconds
+        self.send([[self.hold_use(data)] for _ in range(2)], shared=shared)
+
     @rule()
     def open_the_late_account(self) -> None:
         self.open([self.names[-1], self.names[1]])
@@ -289,10 +298,13 @@ class LedgerAndModel(RuleBasedStateMachine):
 
     @rule(data=st.data(), shared=st.booleans())
     def post(self, data: st.DataObject, *, shared: bool) -> None:
-        groups = [
-            [self.some_draft(data) for _ in range(data.draw(st.sampled_from([1, 1, 1, 2, 3]), label="linked"))]
-            for _ in range(data.draw(st.integers(1, 4), label="groups"))
-        ]
+        self.making: list[Draft] = []
+        groups: list[list[Draft]] = []
+        for _ in range(data.draw(st.integers(1, 4), label="groups")):
+            groups.append([])
+            for _ in range(data.draw(st.sampled_from([1, 1, 1, 2, 3]), label="linked")):
+                groups[-1].append(self.some_draft(data))
+                self.making.append(groups[-1][-1])
         self.send(groups, shared=shared)
 
     @precondition(lambda self: self.model.escrows)
@@ -301,7 +313,9 @@ class LedgerAndModel(RuleBasedStateMachine):
         self.send([[self.hold_use(data)] for _ in range(data.draw(st.integers(1, 3)))], shared=shared)
 
     def some_draft(self, data: st.DataObject) -> Draft:
-        choice = data.draw(st.sampled_from(["move", "move", "move", "place", "use", "again", "changed"]), label="what")
+        choice = data.draw(
+            st.sampled_from(["move", "move", "move", "place", "use", "again", "changed", "twice"]), label="what"
+        )
         if choice == "place":
             return self.hold_placed(data)
         if choice == "use":
@@ -309,6 +323,8 @@ class LedgerAndModel(RuleBasedStateMachine):
         if choice in ("again", "changed"):
             old = data.draw(st.sampled_from(self.sent), label="old")
             return old if choice == "again" else replace(old, reason="another reason")
+        if choice == "twice" and self.making:
+            return data.draw(st.sampled_from(self.making), label="of this batch")
         count = data.draw(st.sampled_from([1, 1, 2, 3]), label="legs")
         refs = data.draw(st.sampled_from([(), ("job_1", "é\x01")]), label="refs")
         return replace(self.draft(*[self.leg(data) for _ in range(count)]), refs=refs)
