@@ -20,7 +20,7 @@ from pathlib import Path
 from choir.foundation.clock import SystemClock, SystemEntropy, format_time
 from choir.foundation.errors import Broken, Invalid, Refusal, Unavailable
 from choir.foundation.settings import Settings
-from choir.ledger.checkpoints import Tree
+from choir.ledger.checkpoints import what_differs
 from choir.ledger.notes import Checkpoint
 from choir.operations.home import prepare_home, running_node
 from choir.operations.preparing import (
@@ -195,8 +195,7 @@ def _compare(dsns: Dsns, manifest: Manifest) -> None:
     """The restored journal must be the one the backup says it is."""
     claimed = Checkpoint.parse(manifest.checkpoint.partition("\n\n")[0] + "\n")
     with connect(dsns.app) as app:
-        tx = Tx(app)
-        if Tree(tx).root(claimed.size) != claimed.root:
+        if what_differs(Tx(app), claimed) is not None:
             raise Broken(what="The backup", why="its journal is not the one of its checkpoint")
 
 
