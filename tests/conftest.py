@@ -38,10 +38,10 @@ class DatabaseFactory:
         with connect(server.dsn("choir_owner", TEMPLATE), autocommit=True) as owner:
             migrate(owner, "choir_app")
 
-    def make(self) -> str:
-        """The name of a new migrated database."""
+    def make(self, template: str = TEMPLATE) -> str:
+        """The name of a new migrated database, or of a copy of one that nobody is connected to."""
         name = f"test_{uuid.uuid4().hex[:12]}"
-        self._create(name, template=TEMPLATE)
+        self._create(name, template=template)
         return name
 
     def drop(self, name: str) -> None:

@@ -19,6 +19,7 @@ from choir.ledger.funding import Funding
 from choir.ledger.keys import NodeKeys
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
+from choir.objects.service import Objects
 from choir.storage.database import Database, Tx
 from choir.storage.identity import NodeIdentity, clock_offset, read_identity
 from choir.storage.outbox import Outbox
@@ -41,6 +42,7 @@ class Node:
     checkpoints: Checkpoints
     exporter: Exporter
     funding: Funding
+    objects: Objects
     outbox: Outbox
 
     def unit_of_work(self) -> AbstractContextManager[Tx]:
@@ -77,5 +79,6 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
         funding=Funding(accounts, production=identity.production),
+        objects=Objects(clock, policy.objects),
         outbox=Outbox(clock, entropy),
     )

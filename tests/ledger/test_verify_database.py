@@ -13,14 +13,22 @@ from choir.foundation.signing import NodeSecret
 from choir.ledger import holds
 from choir.ledger.checkpoints import Tree
 from choir.ledger.model import Leg
-from tests.ledger.books import ALICE, BOB, ISSUANCE, SECRET, Books, draft, moved
+from choir.ledger.verifying import verify_database
+from choir.storage.database import Database
+from tests.conftest import DatabaseFactory
+from tests.ledger.books import ALICE, BOB, EVERYONE, ISSUANCE, Books, draft, moved
 
+SECOND = NodeSecret(b"\x08" * 32)
 TABLES = ("entries", "postings", "account_acts", "merkle_tiles", "checkpoints", "node_keys")
 
 
-@pytest.fixture
-def full(books: Books) -> Books:
-    """A ledger in which everything occurs once: holds open and closed, memos, tiles, keys, checkpoints."""
+@pytest.fixture(scope="module")
+def full_name(databases: DatabaseFactory) -> Iterator[str]:
+    """A ledger in which everything occurs once, to be cloned: holds, memos, tiles, keys, checkpoints."""
+    name = databases.make()
+    database = Database(databases.server.dsn("choir_app", name), wait_s=30).open()
+    books = Books(database).sign_from_now()
+    books.open(*EVERYONE)
     books.fund(ALICE, 10_000)  # entry 1
     books.post(draft("two", Leg(ALICE, BOB, 10), Leg(ALICE, BOB, 20)))  # entry 2
     books.post(replace(moved("memo", ALICE, BOB, 1), memo="hello"))  # entry 3
@@ -34,11 +42,29 @@ def full(books: Books) -> Books:
     with books.tx() as tx:
         books.checkpoints.keep_tiles(tx)
         size = tx.value("select seq from ledger_head")
-        books.keys.rotate(tx, NodeSecret(b"\x08" * 32).signer(), size, Tree(tx).root(size))
-    books.secret = NodeSecret(b"\x08" * 32)
+        books.keys.rotate(tx, SECOND.signer(), size, Tree(tx).root(size))
+    books.secret = SECOND
     books.checkpoint()
     books.check()
-    return books
+    books.close()
+    database.close()
+    yield name
+    databases.drop(name)
+
+
+@pytest.fixture
+def database_name(databases: DatabaseFactory, full_name: str) -> Iterator[str]:
+    """A copy of the full ledger, to be tampered with."""
+    name = databases.make(template=full_name)
+    yield name
+    databases.drop(name)
+
+
+@pytest.fixture
+def full(database: Database) -> Iterator[Books]:
+    books = Books(database, secret=SECOND)
+    yield books
+    books.close()
 
 
 @pytest.fixture
@@ -189,13 +215,16 @@ def test_a_small_crime_is_not_drowned_and_a_large_one_does_not_flood(full: Books
     assert full.verify().good
 
 
-def test_progress_is_told_and_memory_does_not_grow_with_the_journal(books: Books) -> None:
+def test_progress_is_told_and_memory_does_not_grow_with_the_journal(databases: DatabaseFactory) -> None:
+    name = databases.make()
+    database = Database(databases.server.dsn("choir_app", name), wait_s=30).open()
+    books = Books(database).sign_from_now()
+    books.open(*EVERYONE)
+
     def measured() -> int:
         told.clear()
         tracemalloc.start()
         with books.tx() as tx:
-            from choir.ledger.verifying import verify_database
-
             report = verify_database(tx, books.keys, on_progress=lambda done, total: told.append((done, total)))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -204,12 +233,13 @@ def test_progress_is_told_and_memory_does_not_grow_with_the_journal(books: Books
 
     told: list[tuple[int, int]] = []
     books.fund(ALICE, 10**6)
-    for start in range(0, 4_999, 5_000):
-        books.batch([[moved(f"a{n}", ALICE, BOB, 1)] for n in range(start, start + 4_999)])
+    books.batch([[moved(f"a{n}", ALICE, BOB, 1)] for n in range(4_999)])
     small = measured()
     for start in range(0, 15_000, 5_000):
         books.batch([[moved(f"b{n}", ALICE, BOB, 1)] for n in range(start, start + 5_000)])
     large = measured()
     assert told == [(10_000, 20_000), (20_000, 20_000)]
     assert large < small * 1.3, (small, large)
-    assert books.secret == SECRET
+    books.close()
+    database.close()
+    databases.drop(name)

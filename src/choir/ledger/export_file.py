@@ -139,6 +139,8 @@ def trailer_checkpoint(keys: ExportKeys, line: Line) -> Checkpoint:
     unsigned = {name: value for name, value in line.value.items() if name != "signature"}
     try:
         signature = base64.b64decode(line.value["signature"], validate=True)
+        if base64.b64encode(signature).decode() != line.value["signature"]:  # base64 has spare bits at its end
+            raise line.fail("its signature is not written in the one form it has")
         verify_ed25519(keys.current.public, TRAILER_DOMAIN + canonical_bytes(unsigned), signature)
     except (binascii.Error, ValueError, BadSignature):
         raise line.fail("its signature does not match") from None

@@ -1,8 +1,9 @@
-"""What a node does by itself: expire holds, sign checkpoints, forget old events."""
+"""What a node does by itself: expire holds, sign checkpoints, collect objects, forget old events."""
 
 from __future__ import annotations
 
 from choir.foundation.clock import MICROSECONDS
+from choir.foundation.policy import tree
 from choir.ledger import holds, reading
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
@@ -13,6 +14,7 @@ _HOLDS_AT_ONCE = 200
 _EVENTS_AT_ONCE = 1000
 _EXPIRE_EVERY_S = 1
 _FORGET_EVERY_S = 3600
+_COLLECT_EVERY_S = 300
 
 
 def make_scheduler(node: Node) -> Scheduler:
@@ -20,7 +22,7 @@ def make_scheduler(node: Node) -> Scheduler:
     work = _Work(node)
     handlers = Handlers(
         quick={"ledger.expire_holds": work.expire_holds, "outbox.forget": work.forget_events},
-        slow={"ledger.checkpoint": work.checkpoint},
+        slow={"ledger.checkpoint": work.checkpoint, "objects.collect": work.collect_objects},
     )
     return Scheduler(node.database, handlers, node.clock, node.policy.node)
 
@@ -31,12 +33,20 @@ def schedule_repeating(node: Node) -> None:
     every = {
         "ledger.expire_holds": _EXPIRE_EVERY_S,
         "ledger.checkpoint": node.policy.ledger.checkpoint_s,
+        "objects.collect": _COLLECT_EVERY_S,
         "outbox.forget": _FORGET_EVERY_S,
     }
     with node.unit_of_work() as tx:
         for name, seconds in every.items():
             schedule(tx, name, "", now_us, every_us=seconds * MICROSECONDS)
             tx.run("update tasks set every_us = %s where name = %s and key = ''", seconds * MICROSECONDS, name)
+
+
+def keep_policy(node: Node) -> None:
+    """Keep the effective policy as an object, so that its hash on entries and receipts can be looked up."""
+    with node.unit_of_work() as tx:
+        stored = node.objects.put_atom(tx, tree(node.policy), None)
+        node.objects.refer(tx, "node:policy", stored.hash)
 
 
 class _Work:
@@ -61,6 +71,13 @@ class _Work:
         with node.unit_of_work() as tx:
             checkpoint = node.checkpoints.sign(tx)
         publish_checkpoint(node.settings.home, checkpoint.note)
+
+    def collect_objects(self, _: Task) -> None:
+        """Remove objects that nothing points to, in bounded transactions."""
+        more = True
+        while more:
+            with self._node.unit_of_work() as tx:
+                more = self._node.objects.collect(tx, self._node.clock.now_us()).more
 
     def forget_events(self, tx: Tx, _: Task) -> None:
         """Drop events that are older than anyone may ask for."""

@@ -17,7 +17,7 @@ from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
 from choir.node import Node, build_node
-from choir.operations.background import make_scheduler, schedule_repeating
+from choir.operations.background import keep_policy, make_scheduler, schedule_repeating
 from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.storage.database import Database
 
@@ -36,6 +36,7 @@ def main() -> None:
     node = build_node(settings, database.open())
     scheduler = make_scheduler(node)
     schedule_repeating(node)
+    keep_policy(node)
     scheduler.start()
     try:
         _serve(node, listener)

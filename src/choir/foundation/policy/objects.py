@@ -27,3 +27,18 @@ class ObjectsPolicy:
     collect_objects_max: int = value(
         500, "objects", 1, 100_000, "engineering", "Most objects removed by one round of collection."
     )
+    collect_bytes_max: int = value(
+        2_000_000_000,
+        "bytes",
+        1_000,
+        10**12,
+        "engineering",
+        "Most bytes removed by one round of collection; a single larger object is removed alone.",
+    )
+    whole_bytes_max: int = value(
+        32_000_000, "bytes", 1_000, 1_000_000_000, "engineering", "Largest object read whole; others are streamed."
+    )
+    signatures_max: int = value(64, "signatures", 1, 10_000, "engineering", "Most signatures kept beside one object.")
+    label_chars_max: int = value(
+        200, "characters", 71, 2_000, "engineering", "Longest name of an owner or of what points to an object."
+    )

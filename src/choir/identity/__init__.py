@@ -1,0 +1,1 @@
+"""Who is who: people, agents, delegations, keys, tokens, sessions, clusters."""

@@ -1,0 +1,233 @@
+"""Who can act, for whom, and how far.
+
+A person signs in with a passkey. An agent acts through a delegation: scopes, caps, an expiry, revocable
+at once. Whatever the credential, a request ends up as one `Principal`, and every use case asks that one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from choir.foundation.errors import Invalid, NotAllowed, NotFound, Refusal, Unauthenticated
+from choir.foundation.ids import parse_id, show_id
+
+
+class Scope(StrEnum):
+    """What a delegation or token may be used for."""
+
+    READ = "read"
+    RESEARCH = "research"
+    PUBLISH = "publish"
+    CITE = "cite"
+    ATTEST = "attest"
+    PROMOTE = "promote"
+    CHALLENGE = "challenge"
+    BUY = "buy"
+    SELL = "sell"
+    WITHDRAW = "withdraw"
+
+
+ALL_SCOPES = frozenset(Scope)
+
+
+class Period(StrEnum):
+    """The window of a cap, in UTC; half-open."""
+
+    DAY = "day"
+    WEEK = "week"  # from Monday
+    MONTH = "month"
+    TOTAL = "total"
+
+
+class Role(StrEnum):
+    """What kind of caller a principal is."""
+
+    PERSON = "person"
+    AGENT = "agent"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who a request speaks for, by which credential, and how far that reaches.
+
+    `source` is what entries and audit acts carry: "person:…", "agent:…" or "operator".
+    """
+
+    role: Role
+    source: str
+    person: UUID | None = None  # the person behind it, if any
+    agent: UUID | None = None
+    delegation: UUID | None = None
+    scopes: frozenset[Scope] = frozenset()
+    fresh_until_us: int = 0  # a passkey was shown lately: dangerous acts are allowed until then
+    credential: str = ""  # "session", "token:…", "nostr", "operator"; never the secret itself
+
+    def must(self, scope: Scope) -> None:
+        """Raise unless the credential reaches this far; operators are not people and have no scopes."""
+        if scope not in self.scopes:
+            raise ScopeMissing(scope=scope.value)
+
+    def must_be_fresh(self, now_us: int) -> None:
+        """Raise unless a passkey was shown lately."""
+        if now_us >= self.fresh_until_us:
+            raise FreshAssertionNeeded
+
+    def must_be_person(self) -> UUID:
+        """The person, for acts that no agent may do."""
+        if self.role is not Role.PERSON or self.person is None:
+            raise PersonNeeded
+        return self.person
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person; the handle is empty once they were erased."""
+
+    id: UUID
+    handle: str | None
+    user_handle: bytes
+    created_us: int
+    erased_us: int | None
+    sybil_score: int
+
+    @property
+    def owner(self) -> str:
+        return person_owner(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent of a person, or one that stands on a Nostr key."""
+
+    id: UUID
+    owner: UUID | None
+    nostr_key: bytes | None
+    name: str | None
+    created_us: int
+    retired_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """At most this much of an asset in a period."""
+
+    asset: str
+    period: Period
+    cap: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """An agent's authority."""
+
+    id: UUID
+    person: UUID
+    agent: UUID
+    parent: UUID | None
+    depth: int
+    scopes: frozenset[Scope]
+    caps: tuple[Cap, ...]
+    expires_us: int
+    created_us: int
+    revoked_us: int | None
+    name: str | None
+
+
+def person_owner(id_: UUID) -> str:
+    """A person as the owner of accounts: "person:01h…"."""
+    return f"person:{show_id('person', id_).removeprefix('person_')}"
+
+
+def agent_owner(id_: UUID) -> str:
+    """An agent as the owner of accounts: "agent:01h…"."""
+    return f"agent:{show_id('agent', id_).removeprefix('agent_')}"
+
+
+def parse_person_id(text: str) -> UUID:
+    return parse_id("person", text)
+
+
+def parse_agent_id(text: str) -> UUID:
+    return parse_id("agent", text)
+
+
+def parse_delegation_id(text: str) -> UUID:
+    return parse_id("delegation", text)
+
+
+class ScopeMissing(NotAllowed):
+    code = "identity.scope_missing"
+    sentence = "The credential does not have the scope '{scope}'."
+    hint = "Use a token or delegation that has it; a delegation can be narrowed, never widened."
+
+
+class FreshAssertionNeeded(NotAllowed):
+    code = "identity.fresh_assertion_needed"
+    sentence = "This needs a passkey shown just now."
+    hint = "Confirm with your passkey and try again."
+
+
+class PersonNeeded(NotAllowed):
+    code = "identity.person_needed"
+    sentence = "Only a person can do this, not an agent or a token."
+
+
+class CapExceeded(Refusal):
+    code = "identity.cap_exceeded"
+    sentence = (
+        "The delegation allows {cap} units of {asset} per {period}; {spent} are spent and {asked} were asked for."
+    )
+
+
+class DelegationEnded(NotAllowed):
+    code = "identity.delegation_ended"
+    sentence = "The delegation {delegation} is {why}."
+
+
+class DelegationWider(Invalid):
+    code = "identity.delegation_wider"
+    sentence = "A delegation can be narrowed, never widened: {why}."
+
+
+class UnknownPerson(NotFound):
+    code = "identity.person_unknown"
+    sentence = "There is no person {person}."
+
+
+class UnknownAgent(NotFound):
+    code = "identity.agent_unknown"
+    sentence = "There is no agent {agent}."
+
+
+class UnknownDelegation(NotFound):
+    code = "identity.delegation_unknown"
+    sentence = "There is no delegation {delegation}."
+
+
+class HandleTaken(Refusal):
+    code = "identity.handle_taken"
+    sentence = "The handle '{handle}' is taken."
+
+
+class BadHandle(Invalid):
+    code = "identity.bad_handle"
+    sentence = "'{handle}' cannot be a handle: {why}."
+
+
+class TooManyTries(Refusal):
+    code = "identity.too_many_tries"
+    sentence = "That was tried too often; try again in {retry_s} seconds."
+
+
+class BadCredential(Unauthenticated):
+    code = "identity.bad_credential"
+    sentence = "The credential is not valid: {why}."
+    hint = "Sign in again, or make a new token."
+
+
+class LastPasskey(Refusal):
+    code = "identity.last_passkey"
+    sentence = "This is the last passkey; add another one before it is removed."

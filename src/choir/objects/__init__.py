@@ -1,0 +1,1 @@
+"""The object store: atoms and blobs, named by the hash of their bytes."""

@@ -1,0 +1,284 @@
+"""Putting, reading, signing, referring to and collecting objects, inside the caller's transaction.
+
+Guarantees: an object's name is the hash of its bytes, checked when it is put and whenever it is read; equal
+objects are stored once, whoever puts them and however many at once; a refusal keeps nothing; each owner is
+charged once for each object it put; nothing is collected while anything points to it, within
+`objects.unreferenced_s` of its last put or lost reference, or while a transaction is at work on it.
+
+A transaction that puts several new objects should put them together with `put_atoms` or in the order of their
+hashes: two that put the same ones in opposite orders would wait for each other, and one be asked to repeat.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from choir.foundation.canonical import NotCanonical, ObjectHash, canonical_bytes, parse_canonical
+from choir.foundation.clock import MICROSECONDS, Clock
+from choir.foundation.policy import ObjectsPolicy
+from choir.objects import rules, store
+from choir.objects.model import (
+    BadLabel,
+    Collected,
+    Kind,
+    NotAnAtom,
+    Opened,
+    Piece,
+    Scheme,
+    Signature,
+    Stat,
+    Stored,
+    TooLargeToGet,
+    TooManySignatures,
+    UnknownObject,
+    Usage,
+    WrongHash,
+)
+from choir.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """What came in and now wants to be an object."""
+
+    digest: bytes
+    size: int
+    kind: Kind
+    data: bytes | None = None  # an atom's bytes, not stored yet
+    id: int | None = None  # where a blob's pieces are stored already
+
+
+class Objects:
+    """The object store. An owner of None is the node itself, which is not charged."""
+
+    def __init__(self, clock: Clock, policy: ObjectsPolicy) -> None:
+        self.clock = clock
+        self.policy = policy
+
+    # Putting
+
+    def put_atom(self, tx: Tx, value: Any, owner: str | None) -> Stored:
+        """Store a JSON value, or bytes that must be in canonical form already."""
+        rules.check_owner(owner, self.policy)
+        return self._keep(tx, self._arrived_atom(value), owner)
+
+    def put_atoms(self, tx: Tx, values: Sequence[Any], owner: str | None) -> list[Stored]:
+        """Store several or none, in an order in which no two callers can block each other."""
+        rules.check_owner(owner, self.policy)
+        arrived = [self._arrived_atom(value) for value in values]
+        different = {item.digest: item for item in arrived}
+        with store.savepoint(tx):
+            stored = {digest: self._keep(tx, different[digest], owner) for digest in sorted(different)}
+        return [stored[item.digest] for item in arrived]
+
+    def put_blob(self, tx: Tx, chunks: Iterable[bytes], owner: str | None, expect: ObjectHash | None = None) -> Stored:
+        """Store bytes as they come, in constant memory; no lock on the owner is held while they come."""
+        rules.check_owner(owner, self.policy)
+        expected = None if expect is None else rules.digest_of(expect)
+        with store.savepoint(tx):
+            known = expected is not None and store.lock(tx, expected) is not None
+            arrived = self._arrived_blob(tx, chunks, None if known else store.reserve_id(tx))
+            if expected is not None and arrived.digest != expected:
+                raise WrongHash(expected=expect, actual=rules.name_of(arrived.digest))
+            return self._keep(tx, arrived, owner)
+
+    def _arrived_atom(self, value: Any) -> _Arrived:
+        limit = self.policy.atom_bytes_max
+        if isinstance(value, bytes):
+            rules.check_size("atom", len(value), limit)  # before anybody tries to parse it
+            parse_canonical(value)
+            data = value
+        else:
+            data = canonical_bytes(value)
+            rules.check_size("atom", len(data), limit)
+        return _Arrived(hashlib.sha256(data).digest(), len(data), Kind.ATOM, data=data)
+
+    def _arrived_blob(self, tx: Tx, chunks: Iterable[bytes], id_: int | None) -> _Arrived:
+        """Hash the bytes and store them in pieces under the id; without an id only hash them."""
+        whole, size = hashlib.sha256(), 0
+        for n, data in enumerate(rules.cut(chunks, self.policy.chunk_bytes)):
+            size += len(data)
+            rules.check_size("blob", size, self.policy.blob_bytes_max)
+            whole.update(data)
+            if id_ is not None:
+                store.add_piece(tx, id_, Piece(n, rules.piece_hash(n, data), data))
+        return _Arrived(whole.digest(), size, Kind.BLOB, id=id_)
+
+    def _keep(self, tx: Tx, item: _Arrived, owner: str | None) -> Stored:
+        """Store what is not there yet and charge who is not charged yet; a refusal comes before any of it."""
+        now_us = self.clock.now_us()
+        if owner is not None:
+            store.lock_owner(tx, owner)
+        id_, new, charge = self._store_once(tx, item, owner, now_us)
+        if owner is not None and charge:
+            store.add_claim(tx, owner, id_, item.size, now_us)
+        store.touch(tx, id_, now_us)
+        return Stored(rules.name_of(item.digest), item.size, new)
+
+    def _store_once(self, tx: Tx, item: _Arrived, owner: str | None, now_us: int) -> tuple[int, bool, bool]:
+        """The object's id, whether this call stored it, and whether the owner has yet to be charged for it."""
+        while True:
+            found = store.lock(tx, item.digest)
+            charge = owner is not None and (found is None or not store.has_claim(tx, owner, found.id))
+            if owner is not None and charge:
+                used = store.settle_refunds(tx, owner)
+                rules.check_quota(owner, item.size, used, self.policy.owner_quota_bytes)
+            if found is not None:
+                self._reuse(tx, item, found)
+                return found.id, False, charge
+            id_ = self._store_new(tx, item, now_us)
+            if id_ is not None:
+                return id_, True, charge
+            # Another transaction stored it first, and has committed: look again.
+
+    @staticmethod
+    def _reuse(tx: Tx, item: _Arrived, found: store.Row) -> None:
+        if item.kind is Kind.ATOM and found.kind == Kind.BLOB:
+            store.make_atom(tx, found.id)
+        if item.id is not None:
+            store.drop_pieces(tx, item.id)
+
+    @staticmethod
+    def _store_new(tx: Tx, item: _Arrived, now_us: int) -> int | None:
+        if item.data is None:
+            assert item.id is not None, "an announced object is locked, so it cannot have gone"
+            id_ = item.id
+        else:
+            id_ = store.reserve_id(tx)
+        if not store.insert(tx, store.Row(id_, item.digest, item.kind.value, item.size, now_us)):
+            return None
+        if item.data is not None:
+            store.add_piece(tx, id_, Piece(0, rules.piece_hash(0, item.data), item.data))
+        return id_
+
+    # Reading
+
+    def exists(self, tx: Tx, name: ObjectHash) -> bool:
+        return store.find(tx, rules.digest_of(name)) is not None
+
+    def stat(self, tx: Tx, name: ObjectHash) -> Stat:
+        return self._find(tx, name).stat
+
+    def open(self, tx: Tx, name: ObjectHash) -> Opened:
+        """The object in checked pieces, while the transaction lasts; collection cannot cut it short."""
+        opened = store.open_(tx, rules.digest_of(name))
+        if opened is None:
+            raise UnknownObject(hash=name)
+        return opened
+
+    def get(self, tx: Tx, name: ObjectHash) -> bytes:
+        """The whole object, checked, if it is small enough for that."""
+        limit = self.policy.whole_bytes_max
+        found = store.read(tx, rules.digest_of(name), limit)
+        if found is None:
+            raise UnknownObject(hash=name)
+        stat, pieces = found
+        if stat.size > limit:
+            raise TooLargeToGet(hash=name, size=stat.size, limit=limit)
+        return b"".join(rules.checked(stat, pieces))
+
+    def get_atom(self, tx: Tx, name: ObjectHash) -> Any:
+        """The JSON value of an atom."""
+        try:
+            return parse_canonical(self.get(tx, name))
+        except NotCanonical as error:
+            raise NotAnAtom(hash=name, why=error.fields["why"]) from None
+
+    @staticmethod
+    def _find(tx: Tx, name: ObjectHash) -> store.Row:
+        row = store.find(tx, rules.digest_of(name))
+        if row is None:
+            raise UnknownObject(hash=name)
+        return row
+
+    @staticmethod
+    def _lock(tx: Tx, name: ObjectHash) -> store.Row:
+        row = store.lock(tx, rules.digest_of(name))
+        if row is None:
+            raise UnknownObject(hash=name)
+        return row
+
+    # Signatures
+
+    def add_signature(self, tx: Tx, name: ObjectHash, scheme: Scheme, public: bytes, signature: bytes) -> Signature:
+        """Verify a signature over the object's hash and keep it; one for each key, and the first one stays."""
+        rules.check_signature(scheme, public, rules.digest_of(name), signature)
+        row = self._lock(tx, name)
+        known = store.signature(tx, row.id, scheme, public)
+        if known is None:
+            store.lock_alone(tx, row.id)
+            known = store.signature(tx, row.id, scheme, public)
+        if known is not None:
+            return known
+        if store.count_signatures(tx, row.id) >= self.policy.signatures_max:
+            raise TooManySignatures(hash=name, limit=self.policy.signatures_max)
+        added = Signature(scheme, public, signature, self.clock.now_us())
+        store.add_signature(tx, row.id, added)
+        return added
+
+    def signatures(self, tx: Tx, name: ObjectHash) -> list[Signature]:
+        """The object's signatures, oldest first; all were verified before they were stored."""
+        return store.signatures(tx, self._find(tx, name).id)
+
+    # Who needs an object, and who is charged for it
+
+    def refer(self, tx: Tx, holder: str, name: ObjectHash) -> bool:
+        """Keep the object for this holder; False if it was kept for it already.
+
+        A holder that is an object's hash must be there, and lets go of everything when it is collected.
+        """
+        by_object = rules.held_by_object(holder, self.policy)
+        if holder == name:
+            raise BadLabel(what="what points to an object", why="an object cannot keep itself")
+        if by_object is not None and store.lock(tx, by_object) is None:
+            raise UnknownObject(hash=holder)
+        row = self._lock(tx, name)
+        return store.add_reference(tx, holder, row.id, self.clock.now_us())
+
+    def unrefer(self, tx: Tx, holder: str, name: ObjectHash) -> bool:
+        """Let go of the object; False if this holder did not keep it."""
+        by_object = rules.held_by_object(holder, self.policy)
+        if by_object is not None:
+            store.lock(tx, by_object)  # so that it is not collected, and lets go by itself, meanwhile
+        row = store.lock(tx, rules.digest_of(name))
+        if row is None or not store.drop_reference(tx, holder, row.id):
+            return False
+        store.touch(tx, row.id, self.clock.now_us())
+        return True
+
+    def usage(self, tx: Tx, owner: str) -> Usage:
+        """What the owner is charged for now."""
+        rules.check_owner(owner, self.policy)
+        return Usage(store.used_bytes(tx, owner), self.policy.owner_quota_bytes)
+
+    def erase(self, tx: Tx, owner: str, name: ObjectHash) -> bool:
+        """Give up an owner's claim and give it its bytes back; False if it had none.
+
+        The object itself goes as every other: when nothing has pointed to it for long enough.
+        """
+        rules.check_owner(owner, self.policy)
+        digest = rules.digest_of(name)
+        store.lock_owner(tx, owner)
+        row = store.lock(tx, digest)
+        return row is not None and store.drop_claim(tx, owner, row.id, row.size)
+
+    # Collection
+
+    def collect(self, tx: Tx, now_us: int) -> Collected:
+        """Remove some of what nothing has pointed to for long enough; waits for nobody."""
+        if not store.become_collector(tx):
+            return Collected(0, 0, more=False)
+        until_us = now_us - self.policy.unreferenced_s * MICROSECONDS
+        due = store.due(tx, until_us, self.policy.collect_objects_max)
+        rows = store.lock_for_removal(tx, list(dict.fromkeys(due)))
+        # Only now, in a statement of its own, is what it sees the last word: nobody can add to locked objects.
+        needed = store.needed(tx, [row.id for row in rows], until_us)
+        store.drop_touches(tx, list(needed), until_us)
+        idle = [row for row in rows if row.id not in needed]
+        removed = idle[: rules.within_bytes([row.size for row in idle], self.policy.collect_bytes_max)]
+        store.remove(tx, [row.id for row in removed], [row.stat.hash for row in removed], now_us)
+        full = len(due) == self.policy.collect_objects_max or len(removed) < len(idle)
+        return Collected(len(removed), sum(row.size for row in removed), more=full and bool(rows))
