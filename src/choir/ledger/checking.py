@@ -28,6 +28,7 @@ from choir.ledger.model import (
     Leg,
     account_name,
     hold_account,
+    is_hold_kind,
 )
 
 DIFFERENCES_MAX = 50  # enough to see a pattern; more would only scroll
@@ -184,9 +185,11 @@ class JournalCheck:
     def _apply(self, text: str, where: str) -> list[Posting]:
         try:
             draft, _ = hashing.parse_content(text)
+            if not (draft.kind and draft.reason and draft.source and draft.key):
+                self.differ(where, "its kind, reason, source or key is empty")
             if draft.kind in HOLD_KINDS:
                 self._apply_hold(draft, where)
-            elif draft.hold is not None or any(leg.rest for leg in draft.legs):
+            elif is_hold_kind(draft.kind) or draft.hold is not None or any(leg.rest for leg in draft.legs):
                 self.differ(where, f"an entry of kind {draft.kind} cannot use a hold")
             return self._move(draft, where)
         except ChoirError as error:
@@ -247,7 +250,8 @@ class JournalCheck:
         taken = sum(leg.amount for leg in draft.legs)
         rest = sum(leg.amount for leg in draft.legs if leg.rest)
         for leg in draft.legs:
-            if leg.from_ != hold.account or (leg.rest and leg.to != hold.payer):
+            to_where_it_may = leg.to == hold.payer if leg.rest else not account_name(leg.to).is_hold
+            if leg.from_ != hold.account or not to_where_it_may:
                 self.differ(where, "a leg does not go from the hold to where it may go")
         if draft.kind == HOLD_CAPTURE:
             self._capture(draft, hold, remaining - taken, where)
@@ -286,7 +290,11 @@ class JournalCheck:
         if not isinstance(terms, HoldTerms) or len(draft.legs) != 1 or terms.id in self.holds:
             self.differ(where, "it does not place one new hold")
             return
+        if terms.captures < 1 or terms.expires_us < 0:
+            self.differ(where, "the hold's terms are not possible")
         leg = draft.legs[0]
+        if account_name(leg.from_).is_hold:
+            self.differ(where, "a hold is placed on a hold")
         if leg.rest or leg.to != hold_account(terms.id, account_name(leg.from_).asset):
             self.differ(where, "the hold's money does not go to the hold's account")
         self.placed += 1

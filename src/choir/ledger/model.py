@@ -121,6 +121,11 @@ HOLD_EXPIRE = "hold.expire"
 HOLD_KINDS = frozenset({HOLD_PLACE, HOLD_CAPTURE, HOLD_RELEASE, HOLD_EXPIRE})
 
 
+def is_hold_kind(kind: str) -> bool:
+    """Whether a kind is one of those above or could be taken for one."""
+    return kind.startswith("hold.")
+
+
 class Posted(NamedTuple):
     """An acceptance. The same draft sent again gets the same one, marked `again`."""
 
