@@ -22,13 +22,13 @@ from choir.ledger.model import (
     HOLD_EXPIRE,
     HOLD_KINDS,
     HOLD_PLACE,
+    HOLD_PREFIX,
     Draft,
     HoldTerms,
     HoldUse,
     Leg,
     account_name,
     hold_account,
-    is_hold_kind,
 )
 
 DIFFERENCES_MAX = 50  # enough to see a pattern; more would only scroll
@@ -189,7 +189,9 @@ class JournalCheck:
                 self.differ(where, "its kind, reason, source or key is empty")
             if draft.kind in HOLD_KINDS:
                 self._apply_hold(draft, where)
-            elif is_hold_kind(draft.kind) or draft.hold is not None or any(leg.rest for leg in draft.legs):
+            elif draft.kind.startswith(HOLD_PREFIX):
+                self.differ(where, f"there is no kind {draft.kind}")
+            elif draft.hold is not None or any(leg.rest for leg in draft.legs):
                 self.differ(where, f"an entry of kind {draft.kind} cannot use a hold")
             return self._move(draft, where)
         except ChoirError as error:

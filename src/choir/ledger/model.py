@@ -119,11 +119,7 @@ HOLD_CAPTURE = "hold.capture"
 HOLD_RELEASE = "hold.release"
 HOLD_EXPIRE = "hold.expire"
 HOLD_KINDS = frozenset({HOLD_PLACE, HOLD_CAPTURE, HOLD_RELEASE, HOLD_EXPIRE})
-
-
-def is_hold_kind(kind: str) -> bool:
-    """Whether a kind is one of those above or could be taken for one."""
-    return kind.startswith("hold.")
+HOLD_PREFIX = "hold."  # no other kind begins like this
 
 
 class Posted(NamedTuple):

@@ -27,6 +27,7 @@ from choir.ledger.model import (
     HOLD_EXPIRE,
     HOLD_KINDS,
     HOLD_PLACE,
+    HOLD_PREFIX,
     HOLD_RELEASE,
     AccountClosed,
     AccountFrozen,
@@ -53,7 +54,6 @@ from choir.ledger.model import (
     entry_id,
     hold_account,
     hold_id,
-    is_hold_kind,
 )
 
 Outcome = Posted | Refusal
@@ -144,7 +144,7 @@ def prepare(draft: Draft, policy: LedgerPolicy) -> Prepared:
         raise BadEntry(why="it has no legs")
     for leg in draft.legs:
         _check_leg(leg, draft.kind)
-    if draft.hold is not None or is_hold_kind(draft.kind):
+    if draft.hold is not None or draft.kind.startswith(HOLD_PREFIX):
         _check_hold(draft)
         if isinstance(draft.hold, HoldUse) and (draft.kind != HOLD_CAPTURE or draft.hold.final):
             return Prepared(draft, "", b"")  # what remains is known only under the lock
