@@ -13,8 +13,9 @@ every line again, and replays every movement of value.
 
 What `export` establishes, if it says VERIFIED:
   * every byte is what the node signed; no line was changed, added, dropped or moved;
-  * every entry follows the rules: value only moves, from opened accounts of one asset, never below
-    zero where that is not allowed; holds pay out once, in time, and never more than was put in;
+  * every entry follows the rules: value only moves, between accounts of one asset that are open at that
+    moment (neither frozen nor closed), never below zero where that is not allowed; holds pay out once,
+    in time, and never more than was put in; accounts are closed empty;
   * with --key: it was that node; with --checkpoint: its history still begins as it did back then.
 What no export can show by itself: that its end was not cut off. Keep checkpoints and pass the latest.
 
@@ -279,15 +280,31 @@ class Key:
 
 
 class Tree:
-    """What a signed note says about a journal: which one, how many entries, which root."""
+    """What a signed note says about a journal: which one, how many entries, which root.
 
-    def __init__(self, origin: str, size: str, root: str) -> None:
+    Checkpoints also say how many account acts there are and which hash the last one has.
+    """
+
+    def __init__(self, origin: str, size: str, root: str, extensions: Iterable[str] = ()) -> None:
         decoded = decode_base64(root)
         if not COUNT.fullmatch(size):
             raise Difference("the note's number of entries is not a number", "", "digits, no leading zero", size[:40])
         if decoded is None or len(decoded) != 32:
             raise Difference("the note's root is not base64 of 32 bytes", "", "", root[:80])
         self.origin, self.size, self.root = origin, int(size), decoded
+        self.acts: int | None = None
+        self.acts_hash = b""
+        for line in extensions:
+            if line.startswith("acts "):
+                self.read_acts(line)
+
+    def read_acts(self, line: str) -> None:
+        parts = line.split(" ")
+        decoded = decode_base64(parts[2]) if len(parts) == 3 else None
+        if decoded is None or len(decoded) != 32 or not COUNT.fullmatch(parts[1]) or self.acts is not None:
+            what = "the note's line of account acts is malformed"
+            raise Difference(what, "", "once: acts COUNT BASE64-OF-32-BYTES", line[:120])
+        self.acts, self.acts_hash = int(parts[1]), decoded
 
 
 class Rotation:
@@ -350,11 +367,11 @@ def parse_signature(line: str) -> tuple[str, bytes]:
 
 
 def open_checkpoint(note: str, keys: Iterable[Key]) -> Tree:
-    """What a checkpoint signed by one of the keys says. Lines after the third are not ours to judge."""
+    """What a checkpoint signed by one of the keys says. Extension lines of others are not ours to judge."""
     lines = open_note(note, keys).split("\n")
     if len(lines) < 4 or not all(lines[:-1]):
         raise Difference("the note is not a checkpoint", "", "at least three lines, none of them empty")
-    return Tree(lines[0], lines[1], lines[2])
+    return Tree(lines[0], lines[1], lines[2], lines[3:-1])
 
 
 # --- JSON and the shape of records ----------------------------------------------------------------
@@ -414,8 +431,8 @@ def literal(text: str) -> Check:
 HEADER = {"format": literal(EXPORT_FORMAT), "key": TEXT, "origin": TEXT, "type": literal("header")}
 ROTATION = {"note": NOTE, "type": literal("rotation")}
 ACT = ("open, freeze, unfreeze or close", lambda value: value in ("open", "freeze", "unfreeze", "close"))
-ACCOUNT_ACT = {"account": NAME, "act": ACT, "at_us": COUNTER, "hash": HASH, "n": POSITIVE, "prev": HASH}
-ACCOUNT_ACT.update({"reason": TEXT, "source": TEXT, "type": literal("account")})
+ACCOUNT_ACT = {"account": NAME, "act": ACT, "after": COUNTER, "at_us": COUNTER, "hash": HASH, "n": POSITIVE}
+ACCOUNT_ACT.update({"prev": HASH, "reason": TEXT, "source": TEXT, "type": literal("account")})
 ENTRY = {"at_us": COUNTER, "content": OBJECT, "hash": HASH, "id": ENTRY_ID, "prev": HASH, "seq": POSITIVE}
 ENTRY.update({"type": literal("entry")})
 CONTENT = {"key": TEXT, "kind": TEXT, "legs": FULL_LIST, "reason": TEXT, "source": TEXT}
@@ -530,7 +547,7 @@ def entry_preimage(entry: dict[str, Any]) -> bytes:
 
 def act_hash(act: dict[str, Any]) -> bytes:
     """The hash of an account act, which holds the previous one's."""
-    content = {name: act[name] for name in ("account", "act", "reason", "source")}
+    content = {name: act[name] for name in ("account", "act", "after", "reason", "source")}
     numbers = act["n"].to_bytes(8, "big") + act["at_us"].to_bytes(8, "big")
     return sha256(b"choir-account-v1" + bytes.fromhex(act["prev"]) + numbers + sha256(canonical(content)))
 
@@ -556,11 +573,12 @@ class Accounts:
     def __init__(self) -> None:
         self.balances: dict[str, int] = {}
         self.frozen: set[str] = set()
-        self.closed: dict[str, tuple[int, int]] = {}  # the line and offset of the closing
+        self.closed: set[str] = set()
         self.holds: dict[str, Hold] = {}
+        self.holds_of: dict[str, int] = {}  # how many holds an account is the payer of
         self.finished_holds: set[int] = set()
 
-    def act(self, name: str, act: str, line: int, offset: int) -> None:
+    def act(self, name: str, act: str) -> None:
         """Open, freeze, unfreeze or close an account."""
         state = self.state_of(name)
         if name.startswith("hold:"):
@@ -571,11 +589,21 @@ class Accounts:
         if act == "open":
             self.balances[name] = 0
         elif act == "close":
-            self.closed[name] = (line, offset)
+            self.close(name)
         elif act == "freeze":
             self.frozen.add(name)
         else:
             self.frozen.remove(name)
+
+    def close(self, name: str) -> None:
+        """Close an account, which must be empty and stay so."""
+        if self.balances[name] != 0:
+            what = f"the account {name} is closed and not empty"
+            raise Difference(what, "account", "a balance of 0", self.balances[name])
+        if name in self.holds_of:
+            what = f"the account {name} is closed while a hold may give money back to it"
+            raise Difference(what, "account", "no open hold", self.holds_of[name])
+        self.closed.add(name)
 
     def state_of(self, name: str) -> str:
         if name not in self.balances:
@@ -610,7 +638,9 @@ class Accounts:
             raise Difference("placing a hold has no rest", "content.legs[0].rest")
         if terms["id"] in self.holds or uuid_number(terms["id"]) in self.finished_holds:
             raise Difference("this hold was placed before", "content.hold.id", "a new id", terms["id"])
-        self.holds[terms["id"]] = Hold(account, legs[0]["from"], terms["captures"], terms["expires_us"])
+        payer = legs[0]["from"]
+        self.holds[terms["id"]] = Hold(account, payer, terms["captures"], terms["expires_us"])
+        self.holds_of[payer] = self.holds_of.get(payer, 0) + 1
         self.balances[account] = 0
 
     def hold_to_move(self, hold_id: str) -> Hold:
@@ -627,18 +657,22 @@ class Accounts:
             if hold is not None and leg["from"] != hold.account:
                 path = f"content.legs[{number}].from"
                 raise Difference("this entry may only take from its hold", path, hold.account, leg["from"])
-            self.check_side(number, "from", leg["from"], own_hold=hold is not None)
-            self.check_side(number, "to", leg["to"], own_hold=kind == "hold.place")
+            self.check_side(f"content.legs[{number}].from", leg["from"], own_hold=hold is not None)
+            is_rest = "rest" in leg
+            self.check_side(f"content.legs[{number}].to", leg["to"], own_hold=kind == "hold.place", is_rest=is_rest)
 
-    def check_side(self, number: int, side: str, name: str, own_hold: bool) -> None:
+    def check_side(self, path: str, name: str, own_hold: bool, is_rest: bool = False) -> None:
+        """An account must be open now; a frozen one may get back what was left in a hold."""
         if name.startswith("hold:"):
             if not own_hold:
-                raise Difference(
-                    "this entry may not touch a hold's account", f"content.legs[{number}].{side}", "", name
-                )
-        elif name not in self.balances:
-            words = "an account with an open act"
-            raise Difference("this account was never opened", f"content.legs[{number}].{side}", words, name)
+                raise Difference("this entry may not touch a hold's account", path, "", name)
+            return
+        if name not in self.balances:
+            raise Difference("this account was not opened before", path, "an account with an open act", name)
+        if name in self.closed:
+            raise Difference("this account was closed", path, "an open account", name)
+        if name in self.frozen and not is_rest:
+            raise Difference("this account was frozen", path, "an open account", name)
 
     def move(self, legs: list[dict[str, Any]]) -> None:
         """Move the amounts; then no balance may be out of bounds."""
@@ -677,6 +711,8 @@ class Accounts:
             raise Difference("the hold expired before its time", "at_us", f"{hold.expires_us} or later", at_us)
         if len(legs) != 1 or legs[0]["to"] != hold.payer:
             raise Difference("what is left of a hold goes to its payer in one leg", "content.legs", hold.payer)
+        if "rest" not in legs[0]:
+            raise Difference("what is left of a hold goes back as its rest", "content.legs[0].rest", "true", "nothing")
         self.finish(hold, hold_id, "the whole rest of the hold must go back")
 
     def finish(self, hold: Hold, hold_id: str, what: str) -> None:
@@ -686,13 +722,9 @@ class Accounts:
             raise Difference(what, "content.legs", "a balance of 0", left)
         del self.holds[hold_id]
         self.finished_holds.add(uuid_number(hold_id))
-
-    def check_closed(self) -> None:
-        """A closed account must be empty in the end."""
-        for name, (line, offset) in self.closed.items():
-            balance = self.balances[name]
-            if balance != 0:
-                raise Difference(f"the closed account {name} is not empty", "account", 0, balance).at(line, offset)
+        self.holds_of[hold.payer] -= 1
+        if self.holds_of[hold.payer] == 0:
+            del self.holds_of[hold.payer]
 
 
 def uuid_number(text: str) -> int:
@@ -707,7 +739,7 @@ def may_be_negative(account: str) -> bool:
 
 # --- Export ---------------------------------------------------------------------------------------
 
-ORDER = {"header": 0, "rotation": 1, "account": 2, "entry": 3, "trailer": 4}
+ORDER = {"header": 0, "rotation": 1, "account": 2, "entry": 2, "trailer": 3}
 
 
 class WantedRoot:
@@ -732,8 +764,10 @@ class Export:
         self.wanted: dict[int, list[WantedRoot]] = {}
         self.rotated_size = 0
         self.accounts = Accounts()
-        self.act_count, self.act_head, self.act_at_us = 0, NO_HASH, 0
-        self.tree, self.head, self.at_us = MerkleTree(), NO_HASH, 0
+        self.held_tree: Tree | None = None
+        self.act_count, self.act_head = 0, NO_HASH
+        self.tree, self.head = MerkleTree(), NO_HASH
+        self.at_us = 0  # of the last entry or act
 
     def run(self, stream: BinaryIO) -> None:
         """Check everything; returns if all is well and raises `Difference` at the first that is not."""
@@ -789,7 +823,7 @@ class Export:
         return record
 
     def check_order(self, kind: object) -> None:
-        """Header, key changes, account acts, entries, trailer: in this order."""
+        """Header, key changes, entries with account acts between them, trailer: in this order."""
         if not self.stage:
             allowed = ["header"]
         else:
@@ -850,6 +884,8 @@ class Export:
                 "history was forked: it does not begin with the entries of your checkpoint",
                 "the end of history is missing: your checkpoint has {} entries, this export {}",
             )
+            self.held_tree = tree
+            self.check_held_acts(0)
         self.check_wanted()
 
     def check_wanted(self) -> None:
@@ -860,24 +896,43 @@ class Export:
                 what = f"{wanted.when_different} (after {self.tree.size} entries)"
                 raise Difference(what, "root", wanted.root.hex(), root.hex())
 
+    def check_held_acts(self, after: int) -> None:
+        """The held checkpoint knows all acts up to its own last one, and none that came before its end.
+
+        `after` is the number of entries before the last act.
+        """
+        held = self.held_tree
+        if held is None or held.acts is None:
+            return
+        forked = f"account history was forked: it does not begin with the {held.acts} account acts of your checkpoint"
+        if self.act_count == held.acts:
+            if self.act_head != held.acts_hash:
+                raise Difference(forked, "hash", held.acts_hash.hex(), self.act_head.hex())
+            if after > held.size:
+                raise Difference(forked, "after", f"at most {held.size}", after)
+        elif self.act_count > held.acts and after < held.size:
+            raise Difference(forked, "after", f"{held.size} or more", after)
+
     def account(self, record: dict[str, Any]) -> None:
         check_fields(record, "", ACCOUNT_ACT)
         expect(record["n"], self.act_count + 1, "n", "an account act is missing or out of place")
         expect(record["prev"], self.act_head.hex(), "prev", "the account act does not follow the one before")
-        self.check_time(record["at_us"], self.act_at_us)
         head = act_hash(record)
         expect(record["hash"], head.hex(), "hash", "the hash does not fit the account act")
-        self.accounts.act(record["account"], record["act"], self.line, self.offset)
-        self.act_count, self.act_head, self.act_at_us = record["n"], head, record["at_us"]
+        expect(record["after"], self.tree.size, "after", "the account act stands at another place among the entries")
+        self.check_time(record["at_us"])
+        self.accounts.act(record["account"], record["act"])
+        self.act_count, self.act_head, self.at_us = record["n"], head, record["at_us"]
+        self.check_held_acts(record["after"])
 
     def entry(self, record: dict[str, Any]) -> None:
         check_fields(record, "", ENTRY)
         expect(record["seq"], self.tree.size + 1, "seq", "an entry is missing or out of place")
         expect(record["prev"], self.head.hex(), "prev", "the entry does not follow the one before")
-        self.check_time(record["at_us"], self.at_us)
         preimage = entry_preimage(record)
         head = sha256(preimage)
         expect(record["hash"], head.hex(), "hash", "the hash does not fit the entry")
+        self.check_time(record["at_us"])
         check_content(record["content"])
         self.accounts.apply(record["content"], record["at_us"])
         self.tree.append(merkle_leaf(preimage))
@@ -885,9 +940,9 @@ class Export:
         if self.wanted:
             self.check_wanted()
 
-    def check_time(self, at_us: int, before: int) -> None:
-        if at_us < before:
-            raise Difference("time goes backwards", "at_us", f"{before} or later", at_us)
+    def check_time(self, at_us: int) -> None:
+        if at_us < self.at_us:
+            raise Difference("time goes backwards", "at_us", f"{self.at_us} or later", at_us)
 
     def trailer(self, record: dict[str, Any]) -> None:
         check_fields(record, "", TRAILER)
@@ -903,6 +958,8 @@ class Export:
         expect(tree.origin, self.origin, "checkpoint", "the checkpoint is of another journal")
         expect(tree.size, self.tree.size, "checkpoint", "the checkpoint has another number of entries")
         expect(tree.root.hex(), self.tree.root().hex(), "checkpoint", "the checkpoint has another root")
+        expect(tree.acts, self.act_count, "checkpoint", "the checkpoint has another number of account acts")
+        expect(tree.acts_hash.hex(), self.act_head.hex(), "checkpoint", "the checkpoint has another last account act")
         self.check_signature(record)
         self.check_end()
 
@@ -915,12 +972,16 @@ class Export:
             raise Difference(what, "signature", f"a signature by {self.keys[-1].text}", record["signature"][:100])
 
     def check_end(self) -> None:
-        """Nothing that was signed for may be missing, and what was closed must be empty."""
+        """Nothing that was signed for may be missing."""
         for size in sorted(self.wanted):
             wanted = self.wanted[size][-1]
             what = wanted.when_too_short.format(size, self.tree.size)
             raise Difference(what, "entries", f"{size} or more", self.tree.size)
-        self.accounts.check_closed()
+        held_acts = (self.held_tree.acts if self.held_tree else None) or 0
+        if held_acts > self.act_count:
+            what = "the end of the account history is missing: your checkpoint has {} account acts, this export {}"
+            what = what.format(held_acts, self.act_count)
+            raise Difference(what, "accounts", f"{held_acts} or more", self.act_count)
 
     def result(self) -> dict[str, Any]:
         notes = []
@@ -931,6 +992,8 @@ class Export:
             )
         if self.held is None:
             notes.append("No --checkpoint was given: that the end of history was not cut off is not shown.")
+        elif self.held_tree is not None and self.held_tree.acts is None:
+            notes.append("Your checkpoint does not speak of account acts: that these were not rewritten is not shown.")
         return {
             "origin": self.origin,
             "entries": self.tree.size,
@@ -1043,6 +1106,17 @@ def verify_proof(data: bytes, trusted: Key) -> dict[str, Any]:
     }
 
 
+def compare_acts(old: Tree, new: Tree) -> None:
+    """What can be told of account acts from two checkpoints alone."""
+    if old.acts is None or new.acts is None:
+        return
+    if new.acts < old.acts:
+        raise Difference("the second checkpoint has fewer account acts", "to", f"{old.acts} or more", new.acts)
+    if new.acts == old.acts:
+        what = f"account history was forked: another hash for {old.acts} account acts"
+        expect(new.acts_hash.hex(), old.acts_hash.hex(), "to", what)
+
+
 def verify_consistency(data: bytes, trusted: Key) -> dict[str, Any]:
     """The journal of the later checkpoint begins with the journal of the earlier one."""
     record = parse_file(data)
@@ -1052,6 +1126,7 @@ def verify_consistency(data: bytes, trusted: Key) -> dict[str, Any]:
     expect(new.origin, old.origin, "to", "the checkpoints are of different journals")
     if new.size < old.size:
         raise Difference("the second checkpoint is shorter than the first", "to", f"{old.size} or more", new.size)
+    compare_acts(old, new)
     proof = decode_hashes(record["proof"])
     if old.size in (0, new.size):
         start = new.root if old.size else sha256(b"")

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from tests.auditor.verifier import FILE, audit, run, verify
+from tests.ledger.books import check_export
 from tests.ledger.export_maker import (
     ALICE,
     BOB,
+    CAROL,
     ISSUANCE,
     ExportMaker,
     Record,
@@ -36,6 +38,7 @@ def test_a_true_export_verifies(tmp_path: Path, name: str) -> None:
     maker = JOURNALS[name]()
     outcome = audit(tmp_path, maker.export())
     assert outcome.code == 0
+    assert check_export(maker.export()).differences == ()
     assert outcome.report["entries"] == len(maker.entries)
     assert outcome.report["key"] == str(maker.keys[-1])
     assert "taken from the file itself" in outcome.report["notes"][0]
@@ -64,6 +67,15 @@ def test_every_changed_byte_is_found_and_placed(tmp_path: Path) -> None:
             assert 0 <= difference["offset"] <= len(data)
 
 
+def test_every_changed_byte_is_found_by_the_ledgers_own_verifier_too() -> None:
+    data = small_journal().export()
+    for place, byte in enumerate(data):
+        damaged = data[:place] + bytes([byte ^ 0x01]) + data[place + 1 :]
+        lines = [found.where.split()[1] for found in check_export(damaged).differences if found.where[:5] == "line "]
+        assert lines, place
+        assert min(map(int, lines)) >= data[:place].count(b"\n"), place
+
+
 def test_every_dropped_byte_is_found(tmp_path: Path) -> None:
     data = small_journal().export()
     for place in range(len(data)):
@@ -78,7 +90,9 @@ def test_every_dropped_doubled_or_swapped_line_is_found(tmp_path: Path, name: st
         before, line, after = lines[:number], lines[number], lines[number + 1 :]
         for damaged in (before + after, [*before, line, line, *after], [*before, *after[:1], line, *after[1:]]):
             if damaged != lines:
-                assert number <= audit(tmp_path, b"".join(damaged)).difference["line"]
+                data = b"".join(damaged)
+                assert number <= audit(tmp_path, data).difference["line"]
+                assert any(found.where.startswith("line ") for found in check_export(data).differences)
 
 
 def test_the_report_names_line_byte_and_field(tmp_path: Path) -> None:
@@ -149,9 +163,9 @@ def test_a_rehashed_forgery_is_found(tmp_path: Path, keep: str) -> None:
     thief = ExportMaker(seed=66)
     trailer[keep] = json.loads(true.export().splitlines()[-1])[keep]
     difference = audit(tmp_path, encode([*records, trailer])).difference
-    assert (difference["line"], difference["field"]) == (8, keep)
+    assert (difference["line"], difference["field"]) == (9, keep)
     trailer |= {"checkpoint": thief.checkpoint(), "signature": trailer["signature"]}
-    assert audit(tmp_path, encode([*records, trailer])).difference["line"] == 8
+    assert audit(tmp_path, encode([*records, trailer])).difference["line"] == 9
 
 
 def test_a_forgery_before_a_key_change_contradicts_it(tmp_path: Path) -> None:
@@ -186,7 +200,7 @@ def test_a_whole_journal_under_another_key_needs_the_trusted_key_to_be_found(tmp
 def test_a_broken_chain_of_keys_is_found(tmp_path: Path) -> None:
     maker = full_journal()
     records = maker.records()
-    for order, line in [([1, 3, 2], 3), ([2, 3], 2), ([1, 1, 2, 3], 3), ([1, 2], 25)]:
+    for order, line in [([1, 3, 2], 3), ([2, 3], 2), ([1, 1, 2, 3], 3), ([1, 2], len(records))]:
         body = [records[0], *(records[number] for number in order), *records[4:]]
         data = encode([*body, maker.trailer(encode(body), maker.act_records())])
         difference = audit(tmp_path, data).difference
@@ -208,9 +222,8 @@ def test_a_key_change_needs_both_signatures(tmp_path: Path, signer: int) -> None
 def test_a_key_change_for_entries_that_are_not_there_is_found(tmp_path: Path) -> None:
     maker = small_journal()
     body = maker.records()
-    while body[-1]["seq"] > 1:
-        body.pop()
-    maker.entries = maker.entries[:1]
+    maker.cut(1)
+    body = [body[0], body[1], *maker.journal_records()]
     later = small_journal()
     later.rotations = [(maker.rotations[0][0], 3)]
     body[1] = later.records()[1]
@@ -236,6 +249,12 @@ def test_another_journal_is_not_this_one(tmp_path: Path) -> None:
 # A checkpoint that the auditor kept
 
 
+def line_of(maker: ExportMaker, **fields: int) -> int:
+    """The line on which an entry (seq=…) or an act (n=…) stands."""
+    ((name, number),) = fields.items()
+    return 1 + [record.get(name) for record in maker.records()].index(number)
+
+
 def test_a_held_checkpoint_of_any_size_and_key_verifies(tmp_path: Path, note_file: Path) -> None:
     maker = full_journal()
     for size in range(len(maker.entries) + 1):
@@ -252,14 +271,109 @@ def test_a_forked_history_is_exposed_by_a_held_checkpoint(tmp_path: Path, note_f
     note_file.write_text(true.checkpoint(4), encoding="utf-8")
     difference = audit(tmp_path, forked.export(), "--checkpoint", str(note_file)).difference
     assert "history was forked" in difference["what"]
-    assert (difference["field"], difference["line"]) == ("root", 1 + 3 + 8 + 4)
+    assert (difference["field"], difference["line"]) == ("root", line_of(forked, seq=4))
     note_file.write_text(true.checkpoint(1), encoding="utf-8")
     assert audit(tmp_path, forked.export(), "--checkpoint", str(note_file)).code == 0
 
 
+def assert_exposed(folder: Path, note_file: Path, note: str, maker: ExportMaker, what: str) -> dict[str, Any]:
+    """By itself the history is in order; who holds this checkpoint knows better, with either verifier."""
+    data = maker.export()
+    assert audit(folder, data, "--key", str(maker.keys[0])).code == 0
+    assert check_export(data).differences == ()
+    note_file.write_text(note, encoding="utf-8")
+    difference = audit(folder, data, "--checkpoint", str(note_file)).difference
+    assert difference["what"].startswith(what)
+    assert any(what in found.what for found in check_export(data, held=[note]).differences)
+    return difference
+
+
+def test_a_rewritten_account_history_is_exposed_by_a_held_checkpoint(tmp_path: Path, note_file: Path) -> None:
+    """The node makes another history of freezes, with all hashes and signatures: only who remembers can tell."""
+    true, forked = full_journal(), full_journal()
+    assert [(act.act, act.account) for act in forked.acts[5:8:2]] == [("freeze", CAROL), ("unfreeze", CAROL)]
+    del forked.acts[7], forked.acts[5]
+    difference = assert_exposed(tmp_path, note_file, true.checkpoint(4), forked, "account history was forked")
+    assert (difference["field"], difference["line"]) == ("hash", line_of(forked, n=8))
+
+    forked = full_journal()
+    forked.acts[5].reason = "another"
+    difference = assert_exposed(tmp_path, note_file, true.checkpoint(2), forked, "account history was forked")
+    assert (difference["field"], difference["line"]) == ("hash", line_of(forked, n=6))
+    note_file.write_text(true.checkpoint(0), encoding="utf-8")
+    assert audit(tmp_path, forked.export(), "--checkpoint", str(note_file)).code == 0
+
+
+def test_a_freeze_cannot_be_dated_back_before_a_held_checkpoint(tmp_path: Path, note_file: Path) -> None:
+    """All acts and entries of the checkpoint are there; the new act pretends to have come before its end."""
+    maker = ExportMaker(seed=5)
+    maker.act("open", ISSUANCE, ALICE, BOB)
+    for _ in range(4):
+        maker.post("issue", (ISSUANCE, ALICE, 1))
+    held = maker.checkpoint()
+    maker.act("freeze", BOB)
+    note_file.write_text(held, encoding="utf-8")
+    assert audit(tmp_path, maker.export(), "--checkpoint", str(note_file)).code == 0
+    maker.acts[-1].after, maker.acts[-1].at_us = 3, maker.entries[2].at_us
+    difference = assert_exposed(tmp_path, note_file, held, maker, "account history was forked")
+    assert (difference["field"], difference["line"]) == ("after", line_of(maker, n=4))
+
+
+def test_an_act_cannot_be_dated_forward_beyond_a_held_checkpoint(tmp_path: Path, note_file: Path) -> None:
+    """The hash covers the place, so it takes a checkpoint over a history that never was."""
+    maker = ExportMaker(seed=5)
+    maker.act("open", ISSUANCE, ALICE)
+    for _ in range(3):
+        maker.post("issue", (ISSUANCE, ALICE, 1))
+    maker.act("open", BOB)
+    note = maker.checkpoint(2, acts=3)
+    assert assert_exposed(tmp_path, note_file, note, maker, "account history was forked")["field"] == "after"
+
+
+def test_a_cut_off_account_history_is_exposed_by_a_later_checkpoint(tmp_path: Path, note_file: Path) -> None:
+    true, cut = full_journal(), full_journal()
+    assert true.acts[-1].after == len(true.entries)
+    del cut.acts[-1]
+    what = "the end of the account history is missing"
+    difference = assert_exposed(tmp_path, note_file, true.checkpoint(), cut, what)
+    assert (difference["expected"], difference["found"]) == (f"{len(true.acts)} or more", str(len(cut.acts)))
+
+
+def test_a_checkpoint_that_does_not_speak_of_acts_shows_entries_only(tmp_path: Path, note_file: Path) -> None:
+    maker = full_journal()
+    lines = maker.checkpoint(4).split("\n")[:3]
+    note_file.write_text(maker.sign("\n".join([*lines, ""]), maker.first), encoding="utf-8")
+    outcome = audit(tmp_path, maker.export(), "--checkpoint", str(note_file), "--key", str(maker.keys[0]))
+    assert outcome.code == 0
+    assert "account acts" in outcome.report["notes"][0]
+    for bad in (
+        "acts",
+        "acts 1",
+        f"acts 01 {lines[2]}",
+        f"acts 1 {lines[2]} x",
+        f"acts 1 {lines[2]}\nacts 1 {lines[2]}",
+    ):
+        note_file.write_text(maker.sign("\n".join([*lines, bad + " "[: bad == "acts"], ""]), maker.first))
+        difference = audit(tmp_path, maker.export(), "--checkpoint", str(note_file)).difference
+        assert difference["field"] == "--checkpoint"
+    note_file.write_text(maker.sign("\n".join([*lines, "actors 7", ""]), maker.first), encoding="utf-8")
+    assert audit(tmp_path, maker.export(), "--checkpoint", str(note_file)).code == 0
+
+
+def test_the_trailers_checkpoint_speaks_of_the_same_acts(tmp_path: Path) -> None:
+    maker = full_journal()
+    body = maker.records()
+    bare = maker.sign("\n".join([*maker.checkpoint().split("\n")[:3], ""]), maker.signers[-1])
+    for note in (bare, maker.checkpoint(acts=len(maker.acts) - 1)):
+        data = encode([*body, maker.trailer(encode(body), maker.act_records(), checkpoint=note)])
+        difference = audit(tmp_path, data).difference
+        assert (difference["line"], difference["field"]) == (len(body) + 1, "checkpoint")
+        assert [found.where for found in check_export(data).differences] == [f"line {len(body) + 1}"]
+
+
 def test_a_cut_off_end_is_exposed_by_a_later_checkpoint(tmp_path: Path, note_file: Path) -> None:
     true, cut = full_journal(), full_journal()
-    del cut.entries[9:]
+    cut.cut(9)
     assert audit(tmp_path, cut.export(), "--key", str(true.keys[0])).code == 0
     note_file.write_text(true.checkpoint(), encoding="utf-8")
     difference = audit(tmp_path, cut.export(), "--checkpoint", str(note_file)).difference
@@ -313,7 +427,7 @@ def test_it_runs_alone_and_isolated(tmp_path: Path) -> None:
     bad = subprocess.run(command, input=data[:-1], capture_output=True, check=False, cwd=tmp_path)
     assert bad.returncode == 5
     assert b"DIFFERENCE" in bad.stdout
-    assert b"line 8, byte" in bad.stdout
+    assert b"line 9, byte" in bad.stdout
 
 
 def test_it_imports_nothing_but_the_standard_library() -> None:

@@ -160,6 +160,19 @@ def test_a_tampered_proof_of_growth_is_found(tmp_path: Path) -> None:
     assert "different journals" in found(to=elsewhere.checkpoint(9))["what"]
 
 
+def test_account_acts_of_two_checkpoints_must_fit(tmp_path: Path) -> None:
+    maker = journal(4)
+    maker.act("freeze", ALICE)
+    true = maker.consistency(3, 4)
+    assert check(tmp_path, "consistency", true, maker.keys[0]).code == 0
+    fewer = true | {"to": maker.checkpoint(4, acts=1)}
+    assert "fewer account acts" in check(tmp_path, "consistency", fewer, maker.keys[0]).difference["what"]
+    forked = journal(4)
+    forked.acts[1].reason = "another"
+    same = true | {"to": forked.checkpoint(4)}
+    assert "account history was forked" in check(tmp_path, "consistency", same, maker.keys[0]).difference["what"]
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"[]", b"{", b'{"format":"a","format":"a"}', b"\xff", b"[" * 100_000, b'{"a":' + b"9" * 6000 + b"}", b"NaN"],

@@ -37,6 +37,7 @@ class Act:
 
     account: str
     act: str
+    after: int  # how many entries there were
     at_us: int
     reason: str = "asked for by its owner"
     source: str = "system:main"
@@ -74,7 +75,7 @@ class ExportMaker:
     def act(self, act: str, *accounts: str) -> None:
         for account in accounts:
             self.clock.advance(1)
-            self.acts.append(Act(account, act, self.clock.now_us()))
+            self.acts.append(Act(account, act, len(self.entries), self.clock.now_us()))
 
     def post(self, kind: str, *legs: tuple[str, str, int], **more: Any) -> Record:
         """Add an entry; a leg is (from, to, amount). Returns its content, to be changed at will."""
@@ -106,11 +107,17 @@ class ExportMaker:
             content["legs"][-1]["rest"] = True
 
     def give_back(self, kind: str, hold_id: str, payer: str, units: int) -> None:
-        self.post(kind, (hold_account(hold_id), payer, units), hold={"id": hold_id})
+        content = self.post(kind, (hold_account(hold_id), payer, units), hold={"id": hold_id})
+        content["legs"][0]["rest"] = True
 
     def rotate(self) -> None:
         """Change the node's key."""
         self.rotations.append((Ed25519Signer(self.entropy.bytes(32)), len(self.entries)))
+
+    def cut(self, size: int) -> None:
+        """Forget everything that happened after so many entries."""
+        del self.entries[size:]
+        self.acts = [act for act in self.acts if act.after <= size]
 
     def new_id(self) -> UUID:
         return uuid7(self.clock.now_us(), len(self.entries), self.entropy.bytes(6))
@@ -125,12 +132,18 @@ class ExportMaker:
     def keys(self) -> list[VerifierKey]:
         return [VerifierKey(self.name, signer.public) for signer in self.signers]
 
-    def checkpoint(self, size: int | None = None, key: int = -1) -> str:
-        """The signed checkpoint over the first entries, by default over all and with the current key."""
+    def checkpoint(self, size: int | None = None, key: int = -1, acts: int | None = None) -> str:
+        """The signed checkpoint over the first entries and the acts until then.
+
+        By default over all and with the current key.
+        """
         tree = Frontier()
         for leaf in self.leaves()[:size]:
             tree.append(leaf)
-        return self.sign(Checkpoint(self.origin, tree.size, tree.root()).text(), self.signers[key])
+        if acts is None:
+            acts = sum(act.after <= tree.size for act in self.acts)
+        head = bytes.fromhex(self.act_records()[acts - 1]["hash"]) if acts else NO_HASH
+        return self.sign(Checkpoint(self.origin, tree.size, tree.root(), acts, head).text(), self.signers[key])
 
     def sign(self, text: str, *signers: Ed25519Signer) -> str:
         return sign_note(text, self.name, signers)
@@ -169,7 +182,8 @@ class ExportMaker:
     def act_records(self) -> list[Record]:
         result, prev = [], NO_HASH
         for n, act in enumerate(self.acts, 1):
-            content = {"account": act.account, "act": act.act, "reason": act.reason, "source": act.source}
+            content = {"account": act.account, "act": act.act, "after": act.after}
+            content |= {"reason": act.reason, "source": act.source}
             numbers = n.to_bytes(8, "big") + act.at_us.to_bytes(8, "big")
             inner = hashlib.sha256(canonical_bytes(content)).digest()
             digest = hashlib.sha256(b"choir-account-v1" + prev + numbers + inner).digest()
@@ -183,15 +197,20 @@ class ExportMaker:
         key = str(self.keys[0])
         header = {"format": "choir-ledger-export/1", "key": key, "origin": self.origin, "type": "header"}
         rotations = [{"note": note, "type": "rotation"} for note in self.rotation_notes()]
-        return [header, *rotations, *self.act_records(), *self.entry_records()]
+        return [header, *rotations, *self.journal_records()]
 
-    def trailer(self, body: bytes, acts: list[Record]) -> Record:
+    def journal_records(self) -> list[Record]:
+        """Entries, and behind each the acts that came after it."""
+        acts, entries = self.act_records(), self.entry_records()
+        return sorted([*entries, *acts], key=lambda record: (record.get("after", record.get("seq")), "n" in record))
+
+    def trailer(self, body: bytes, acts: list[Record], checkpoint: str = "") -> Record:
         """The signed last line of an export with this body."""
         trailer = {
             "account_head": acts[-1]["hash"] if acts else NO_HASH.hex(),
             "accounts": len(acts),
             "bytes": len(body),
-            "checkpoint": self.checkpoint(),
+            "checkpoint": checkpoint or self.checkpoint(acts=len(acts)),
             "entries": len(self.entries),
             "sha256": hashlib.sha256(body).hexdigest(),
             "type": "trailer",
@@ -244,12 +263,13 @@ def encode_hashes(hashes: list[bytes]) -> list[str]:
 
 
 def small_journal() -> ExportMaker:
-    """One change of key, one hold, one transfer: small enough to damage every byte of it."""
+    """One change of key, one hold, one freeze: small enough to damage every byte of it."""
     maker = ExportMaker()
     maker.act("open", ISSUANCE, ALICE)
     maker.post("issue", (ISSUANCE, ALICE, 1000), reason="a gift — été")
     maker.rotate()
     hold_id = maker.place(ALICE, 400)
+    maker.act("freeze", ALICE)
     maker.capture(hold_id, (ISSUANCE, 150), final=True, rest=(ALICE, 250))
     return maker
 
@@ -257,20 +277,22 @@ def small_journal() -> ExportMaker:
 def full_journal() -> ExportMaker:
     """Every kind of line, act, hold and optional field."""
     maker = ExportMaker(seed=2)
-    maker.act("open", ISSUANCE, ALICE, BOB, FEES, CAROL)
-    maker.act("freeze", CAROL)
-    maker.act("unfreeze", CAROL)
-    maker.act("close", CAROL)
+    maker.act("open", ISSUANCE, ALICE, BOB)
     some_hash = "sha256:" + "ab" * 32
     issued = maker.post("issue", (ISSUANCE, ALICE, 10_000), receipt=some_hash, policy=some_hash, memo=some_hash)
     assert issued["kind"] == "issue"
+    maker.act("open", FEES, CAROL)
+    maker.act("freeze", CAROL)
     maker.post("pay", (ALICE, BOB, 500), (ALICE, FEES, 5), refs=["job_1", some_hash])
     maker.rotate()
     several = maker.place(ALICE, 900, captures=2)
     maker.capture(several, (BOB, 300))
     maker.rotate()
     maker.rotate()
+    maker.act("freeze", ALICE)
+    maker.act("unfreeze", CAROL)
     maker.capture(several, (BOB, 300), (FEES, 10), rest=(ALICE, 290))
+    maker.act("unfreeze", ALICE)
     released = maker.place(BOB, 100)
     maker.give_back("hold.release", released, BOB, 100)
     expired = maker.place(BOB, 200, lasts_s=60)
@@ -280,4 +302,5 @@ def full_journal() -> ExportMaker:
     maker.capture(whole, (FEES, 50), final=True)
     maker.place(ALICE, 70)  # still open at the end
     maker.post("correct", (FEES, BOB, 5), corrects=str(maker.entries[1].id))
+    maker.act("close", CAROL)
     return maker

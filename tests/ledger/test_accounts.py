@@ -10,8 +10,8 @@ import pytest
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.errors import Refusal
 from choir.ledger import reading
-from choir.ledger.model import AccountInUse, BadAccountName, UnknownAccount, WrongState, account_name
-from tests.ledger.books import ALICE, BOB, ISSUANCE, START_US, Books, moved
+from choir.ledger.model import AccountInUse, BadAccountName, Posted, UnknownAccount, WrongState, account_name
+from tests.ledger.books import ALICE, BOB, ISSUANCE, START_US, Books, check_export, moved
 
 
 @pytest.mark.parametrize(
@@ -146,17 +146,20 @@ def test_every_act_needs_a_reason_and_a_source(books: Books, bad: str) -> None:
 
 
 def test_acts_stand_in_a_chain_that_anyone_can_compute(books: Books) -> None:
+    books.fund(ALICE, 1)
+    books.fund(ALICE, 2)
     books.clock.advance(1)
     with books.tx() as tx:
         books.accounts.freeze(tx, ALICE, reason="Prüfung", source="operator")
         rows = tx.rows(
-            "select x.n, a.name, x.act, x.at_us, x.reason, x.source, x.hash"
+            "select x.n, a.name, x.act, x.after_seq, x.at_us, x.reason, x.source, x.hash"
             " from account_acts x join accounts a on a.id = x.account order by n"
         )
         head = reading.head(tx)
     prev = bytes(32)
-    for number, (n, name, act, at_us, reason, source, hash_) in enumerate(rows, start=1):
-        content = canonical_bytes({"account": name, "act": act, "reason": reason, "source": source})
+    for number, (n, name, act, after, at_us, reason, source, hash_) in enumerate(rows, start=1):
+        assert after == (2 if act == "freeze" else 0)
+        content = canonical_bytes({"account": name, "act": act, "after": after, "reason": reason, "source": source})
         prev = hashlib.sha256(
             b"choir-account-v1"
             + prev
@@ -166,6 +169,45 @@ def test_acts_stand_in_a_chain_that_anyone_can_compute(books: Books) -> None:
         ).digest()
         assert (n, hash_) == (number, prev)
     assert (head.acts, head.acts_hash, head.at_us) == (len(rows), prev, START_US + 1_000_000)
+
+
+def test_time_goes_forward_over_acts_and_entries_whatever_the_clock_does(books: Books) -> None:
+    """A clock that is set back moves neither of them back: each goes on from the head's time."""
+    late = START_US + 5_000_000
+    books.clock.at_us = late
+    books.change("freeze", BOB)
+    books.clock.at_us = START_US
+    posted = books.fund(ALICE, 1)
+    (submitted,) = books.submitter.submit_batch([[moved("s", ISSUANCE, ALICE, 1)]])
+    books.clock.at_us = START_US + 1
+    books.change("unfreeze", BOB)
+    books.clock.at_us = late + 3
+    books.fund(BOB, 1)
+    books.clock.at_us = late + 2
+    books.open("person:new/available/CREDIT")
+    with books.tx() as tx:
+        acts = tx.rows("select after_seq, at_us from account_acts where n > 7 order by n")
+        assert acts == [(0, late), (2, late), (3, late + 3)]
+        assert reading.head(tx).at_us == late + 3
+    assert posted.at_us == late
+    assert isinstance(submitted, Posted)
+    assert submitted.at_us == late
+    books.check()
+
+
+def test_opening_freezing_and_paying_in_one_transaction_keep_their_order(books: Books) -> None:
+    new = "person:new/available/CREDIT"
+    with books.tx() as tx:
+        books.accounts.open(tx, [new], reason="r", source="s")
+        books.ledger.post(tx, moved("in", ISSUANCE, new, 5), moved("out", new, BOB, 5))
+        books.accounts.freeze(tx, BOB, reason="r", source="s")
+        books.accounts.close(tx, new, reason="r", source="s")
+        assert tx.rows("select act, after_seq from account_acts where n > 7 order by n") == [
+            ("open", 0), ("freeze", 2), ("close", 2),
+        ]  # fmt: skip
+    books.check()
+    report = check_export(books.export())
+    assert report.good, report.differences
 
 
 def test_an_act_that_is_rolled_back_never_happened(books: Books) -> None:

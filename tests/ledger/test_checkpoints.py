@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+from dataclasses import replace
 from itertools import pairwise
 
 import psycopg
 import pytest
 
 from choir.ledger import hashing, merkle, reading
-from choir.ledger.checkpoints import JournalGap, NoCheckpoint, SignedCheckpoint, Tree, leaf_hashes
+from choir.ledger.checkpoints import JournalGap, NoCheckpoint, SignedCheckpoint, Tree, leaf_hashes, what_differs
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
 from choir.storage.database import Tx
 from tests.ledger.books import ALICE, BOB, ISSUANCE, SECRET, Books, moved
@@ -122,6 +124,75 @@ def test_signing_without_news_gives_the_same_checkpoint(books: Books) -> None:
     assert books.checkpoint() == first
     grow(books, 4)
     assert books.checkpoint().size == 4
+
+
+def test_a_checkpoint_commits_to_the_account_acts_of_its_moment(books: Books) -> None:
+    grow(books, 3)
+    first = books.checkpoint()
+    books.change("freeze", BOB)
+    second = books.checkpoint()
+    assert (second.size, second.root) == (first.size, first.root)
+    assert (first.acts, second.acts) == (7, 8)
+    assert books.checkpoint() == second
+    with books.tx() as tx:
+        assert books.checkpoints.latest(tx) == second
+        assert books.checkpoints.exactly(tx, 3) == second
+        for signed in (first, second):
+            hash_ = tx.value("select hash from account_acts where n = %s", signed.acts)
+            assert signed.acts_hash == hash_
+            line = f"acts {signed.acts} {base64.b64encode(hash_).decode()}"
+            assert signed.note.split("\n")[3:5] == [line, ""]
+            checkpoint = Checkpoint.parse(signed.note.partition("\n\n")[0] + "\n")
+            assert (checkpoint.acts, checkpoint.acts_hash) == (signed.acts, signed.acts_hash)
+    books.check()
+
+
+def test_a_checkpoint_that_saw_fewer_acts_is_not_the_latest(books: Books) -> None:
+    """Of two that sign at once, the one that looked earlier may write later."""
+    grow(books, 1)
+    with books.tx() as slow:
+        slow.run("set transaction isolation level repeatable read")
+        assert reading.head(slow).acts == 7
+        books.change("freeze", BOB)
+        newer = books.checkpoint()
+        assert books.checkpoints.sign(slow).acts == 7
+    with books.tx() as tx:
+        assert books.checkpoints.latest(tx) == newer
+        assert books.checkpoints.exactly(tx, 1) == newer
+    books.check()
+
+
+def test_what_a_database_lost_or_changed_since_a_checkpoint_is_told(books: Books, superuser_dsn: str) -> None:
+    def told(checkpoint: Checkpoint) -> str | None:
+        with books.tx() as tx:
+            return what_differs(tx, checkpoint)
+
+    grow(books, 4)
+    books.change("freeze", BOB)
+    grow(books, 6)
+    books.change("unfreeze", BOB)
+    signed = books.checkpoint()
+    now = Checkpoint(books.keys.origin, signed.size, signed.root, signed.acts, signed.acts_hash)
+    assert told(now) is None
+    grow(books, 8)
+    books.change("freeze", BOB)
+    assert told(now) is None, "a journal that has grown is fine"
+    assert told(replace(now, acts=None, acts_hash=b"")) is None
+    assert told(replace(now, size=9)) == "the end of history is missing"
+    assert told(replace(now, root=bytes(32))) == "history was changed"
+    assert told(replace(now, acts=11)) == "the end of the account history is missing"
+    assert told(replace(now, acts_hash=bytes(32))) == "account history was changed"
+    assert told(replace(now, acts=0, acts_hash=bytes(32))) == "account history was changed"
+    with psycopg.connect(superuser_dsn, autocommit=True) as superuser:
+        superuser.execute("drop trigger append_only on account_acts")
+        superuser.execute("update account_acts set after_seq = 5 where n = 10")
+        assert told(now) == "account history was changed", "the act after it was dated back"
+        superuser.execute("update account_acts set after_seq = 8 where n = 10")
+        assert told(now) is None
+        superuser.execute("update account_acts set after_seq = 7 where n = 9")
+        assert told(now) == "account history was changed"
+        superuser.execute("delete from account_acts where n = 9")
+        assert told(now) == "account history was changed"
 
 
 def test_the_latest_checkpoint_is_the_largest_whoever_signed_first(books: Books) -> None:

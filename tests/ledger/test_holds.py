@@ -12,7 +12,7 @@ from choir.foundation.money import Asset
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import holds, reading
 from choir.ledger.model import Draft, HoldTerms, HoldUse, Leg, hold_account
-from tests.ledger.books import ALICE, ALICE_SAT, BOB, CAROL, START_US, Books, draft, moved
+from tests.ledger.books import ALICE, ALICE_SAT, BOB, CAROL, ISSUANCE, START_US, Books, draft, moved
 
 
 def pay(id_: UUID, *parts: tuple[str, int], key: str = "capture", final: bool = True) -> Draft:
@@ -317,3 +317,12 @@ def test_more_captures_than_the_limit_of_legs_are_refused(funded: Books) -> None
     assert funded.refused(pay(id_, *[(BOB, 1)] * (limit + 1))).code == "ledger.entry.invalid"
     funded.post(pay(id_, *[(BOB, 1)] * limit))
     funded.check()
+
+
+def test_no_other_kind_begins_like_those_of_holds(books: Books) -> None:
+    """An auditor would take it for a kind of hold entry that does not exist."""
+    for kind in ("hold.", "hold.steal", "hold.place.again"):
+        refused = books.refused(draft("k", Leg(ISSUANCE, ALICE, 1), kind=kind))
+        assert refused.code == "ledger.entry.invalid"
+    books.post(draft("k", Leg(ISSUANCE, ALICE, 1), kind="holding"))
+    books.check()

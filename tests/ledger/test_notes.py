@@ -231,6 +231,20 @@ def test_a_checkpoint_reads_back_with_or_without_extension_lines() -> None:
     assert Checkpoint.parse(Checkpoint("an origin with spaces", 0, bytes(32)).text()).size == 0
 
 
+def test_a_checkpoint_says_how_far_the_account_acts_go() -> None:
+    checkpoint = Checkpoint(NAME, 3, b"\x07" * 32, 2, b"\x08" * 32)
+    line = f"acts 2 {base64.b64encode(checkpoint.acts_hash).decode()}\n"
+    assert checkpoint.text() == CHECKPOINT.text() + line
+    assert Checkpoint.parse(checkpoint.text()) == checkpoint
+    assert Checkpoint.parse(CHECKPOINT.text() + "before\n" + line + "behind\n") == checkpoint
+    assert Checkpoint.parse(CHECKPOINT.text() + "acts\nactors 3\n") == CHECKPOINT
+    none = Checkpoint(NAME, 0, bytes(32), 0, bytes(32))
+    assert Checkpoint.parse(none.text()) == none
+    for acts, hash_ in [(None, bytes(32)), (0, b""), (1, b"x"), (-1, bytes(32)), (2**63, bytes(32))]:
+        with pytest.raises(CheckpointMalformed):
+            Checkpoint(NAME, 3, bytes(32), acts, hash_)
+
+
 ROOT_LINE = base64.b64encode(bytes(32)).decode()
 
 
@@ -254,6 +268,15 @@ ROOT_LINE = base64.b64encode(bytes(32)).decode()
         f"o\n3\n{ROOT_LINE[:-2]}B=\n",
         f"o\n3\n{ROOT_LINE}\n\n",
         f"o\n3\n{ROOT_LINE}\n\nmore\n",
+        f"o\n3\n{ROOT_LINE}\nacts \n",
+        f"o\n3\n{ROOT_LINE}\nacts 1\n",
+        f"o\n3\n{ROOT_LINE}\nacts 01 {ROOT_LINE}\n",
+        f"o\n3\n{ROOT_LINE}\nacts -1 {ROOT_LINE}\n",
+        f"o\n3\n{ROOT_LINE}\nacts  1 {ROOT_LINE}\n",
+        f"o\n3\n{ROOT_LINE}\nacts 1 {ROOT_LINE} \n",
+        f"o\n3\n{ROOT_LINE}\nacts 1 {ROOT_LINE[:-4]}\n",
+        f"o\n3\n{ROOT_LINE}\nacts 1 {ROOT_LINE}\nacts 1 {ROOT_LINE}\n",
+        f"o\n3\n{ROOT_LINE}\nacts 9223372036854775808 {ROOT_LINE}\n",
     ],
 )
 def test_a_malformed_checkpoint_is_refused(text: str) -> None:

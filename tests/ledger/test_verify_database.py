@@ -5,12 +5,13 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 import pytest
 
 from choir.foundation.signing import NodeSecret
-from choir.ledger import holds
+from choir.ledger import hashing, holds
 from choir.ledger.checkpoints import Tree
 from choir.ledger.model import Leg
 from choir.ledger.verifying import verify_database
@@ -123,6 +124,12 @@ CHANGES = {
     "update account_acts set act = 'close' where n = 2": "account act 2",
     "update account_acts set at_us = at_us + 1 where n = 2": "account act 2",
     f"update account_acts set account = {ALICE_ID} where n = 1": "account act 1",
+    "update account_acts set after_seq = 1 where n = 2": "account act 2",
+    "update account_acts set after_seq = 300 where n = 2": "account act 2",
+    "update account_acts set after_seq = 9007199254740993 where n = 2": "account act 2",
+    "update account_acts set after_seq = -1 where n = 2": "account act 2",
+    "update account_acts set after_seq = 5 where n = 8": "account act 8",
+    "update account_acts set after_seq = 307 where n = 8": "account act 8",
     "delete from account_acts where n = 3": "account act 4",
     "delete from account_acts where n = 8": "ledger_head",
     f"update account_acts set hash = {OTHER_HASH} where n = 8": "account act 8",
@@ -155,6 +162,10 @@ CHANGES = {
     "insert into merkle_tiles select 0, 1, hashes from merkle_tiles": "Merkle tile 0/1",
     f"update checkpoints set root = {OTHER_HASH} where n = 1": "checkpoint 1",
     "update checkpoints set size = 5 where n = 1": "checkpoint 1",
+    "update checkpoints set acts = 6 where n = 1": "checkpoint 1",
+    "update checkpoints set acts = 9 where n = 2": "checkpoint 2",
+    f"update checkpoints set acts_hash = {OTHER_HASH} where n = 1": "checkpoint 1",
+    "update checkpoints set note = regexp_replace(note, 'acts [^\n]*\n', '') where n = 1": "checkpoint 1",
     "update checkpoints set note = replace(note, 'choir', 'chair') where n = 1": "checkpoint 1",
     "update checkpoints set note = 'nonsense' where n = 2": "checkpoint 2",
     "update checkpoints set note = (select note from checkpoints where n = 1) where n = 2": "checkpoint 2",
@@ -204,8 +215,61 @@ def test_a_journal_that_was_replaced_whole_is_exposed_by_its_checkpoints(
     tamper.execute("update ledger_head set acts_hash = (select hash from account_acts where n = 7)")
     full.batch([[moved(f"new{n}", ISSUANCE, ALICE, 1)] for n in range(306)])
     report = full.verify()
-    assert {difference.where for difference in report.differences} == {"entry 6", "entry 306"}
-    assert all("forked" in difference.what for difference in report.differences)
+    assert {difference.where for difference in report.differences} == {"entry 6", "entry 306", "account act 7"}
+    assert all("forked" in found.what or found.where == "account act 7" for found in report.differences)
+
+
+def rewrite_acts(tamper: psycopg.Connection, acts: list[list[Any]]) -> None:
+    """Another history of acts, with a chain that is right and a head and states that fit."""
+    tamper.execute("delete from account_acts")
+    hash_ = bytes(32)
+    for n, (id_, name, act, after, at_us) in enumerate(acts, start=1):
+        hash_ = hashing.act_hash(hash_, n, at_us, hashing.act_content(name, act, after, "a test", "test"))
+        row = [n, id_, act, after, at_us, "a test", "test", hash_]
+        tamper.execute(
+            "insert into account_acts (n, account, act, after_seq, at_us, reason, source, hash)"
+            " values (%s, %s, %s, %s, %s, %s, %s, %s)",
+            row,
+        )
+    tamper.execute("update ledger_head set acts = %s, acts_hash = %s", [len(acts), hash_])
+
+
+def acts_of(tamper: psycopg.Connection) -> list[list[Any]]:
+    rows = tamper.execute(
+        "select a.id, a.name, x.act, x.after_seq, x.at_us from account_acts x join accounts a on a.id = x.account"
+        " order by x.n"
+    )
+    return [list(row) for row in rows]
+
+
+def test_account_history_that_was_rewritten_whole_is_exposed_by_checkpoints(
+    full: Books, tamper: psycopg.Connection
+) -> None:
+    acts = acts_of(tamper)
+    rewrite_acts(tamper, acts)
+    assert full.verify().good, "the same history again"
+
+    def found() -> set[tuple[str, bool]]:
+        return {(one.where, "account history was forked" in one.what) for one in full.verify().differences}
+
+    acts[-1][0:2] = acts[6][0:2]  # somebody else was frozen
+    rewrite_acts(tamper, acts)
+    tamper.execute("update accounts set state = 'open' where id = %s", [acts_of(tamper)[2][0]])
+    tamper.execute("update accounts set state = 'frozen' where id = %s", [acts[6][0]])
+    assert found() == {("account act 8", True)}
+    acts[-1][3] = 5  # and earlier than the first checkpoint, which has 6 entries
+    rewrite_acts(tamper, acts)
+    assert found() == {("account act 8", True)}
+    assert len(full.verify().differences) == 2, "both checkpoints say so"
+
+
+def test_an_entry_on_an_account_that_was_frozen_is_found(full: Books, tamper: psycopg.Connection) -> None:
+    """Everything is hashed as it should be; only the moment is wrong."""
+    acts = acts_of(tamper)
+    acts[-1][3] = 300
+    rewrite_acts(tamper, acts)
+    found = {(one.where, one.what) for one in full.verify().differences if one.where.startswith("entry")}
+    assert found == {(f"entry {seq}", f"the account {BOB} was frozen") for seq in range(301, 307)}
 
 
 def test_a_small_crime_is_not_drowned_and_a_large_one_does_not_flood(full: Books, tamper: psycopg.Connection) -> None:

@@ -2,17 +2,19 @@
 
 Guarantees: every act carries a reason and a source and stands in a hash chain of its own, exported
 with the journal; opening twice is opening once; a closed account is empty and stays closed. Acts take
-the head lock, so an entry is judged either before or after a freeze, never halfway.
+the head lock, so an entry is judged either before or after a freeze, never halfway; each act says
+after how many entries it came, so that anyone can judge again (docs/decisions/0001-account-acts.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from choir.foundation.clock import Clock
 from choir.foundation.policy import LedgerPolicy
-from choir.ledger import hashing
-from choir.ledger.model import AccountInUse, BadAccountName, UnknownAccount, WrongState, account_name
+from choir.ledger import hashing, reading, store
+from choir.ledger.model import AccountInUse, BadAccountName, Head, UnknownAccount, WrongState, account_name
 from choir.ledger.rules import check_text
 from choir.storage.database import Tx
 
@@ -35,14 +37,14 @@ class Accounts:
         wanted = [name for name in dict.fromkeys(names) if name not in known]
         if not wanted:
             return []
-        n, prev, at_us = self._lock(tx)
+        head = self._lock(tx)
         inserted = tx.rows(
             "insert into accounts (name) select unnest(%s::text[]) on conflict do nothing returning name, id", wanted
         )
         for name, id_ in inserted:
-            n, prev = n + 1, self._act(tx, n + 1, prev, at_us, id_, name, "open", reason, source)
+            head = self._act(tx, head, id_, name, "open", reason, source)
         if inserted:  # else somebody opened all of them while this waited for the lock
-            self._unlock(tx, n, prev, at_us)
+            self._move_head(tx, head)
         return [name for name, _ in inserted]
 
     def freeze(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
@@ -59,7 +61,7 @@ class Accounts:
     def _change(self, tx: Tx, name: str, act: str, reason: str, source: str) -> None:
         self._check_words(reason, source)
         _check_name(name)
-        n, prev, at_us = self._lock(tx)
+        head = self._lock(tx)
         found = tx.row("select id, state from accounts where name = %s", name)
         if found is None:
             raise UnknownAccount(account=name)
@@ -70,8 +72,7 @@ class Accounts:
         if act == "close":
             self._must_be_unused(tx, id_, name)
         tx.run("update accounts set state = %s where id = %s", after, id_)
-        hash_ = self._act(tx, n + 1, prev, at_us, id_, name, act, reason, source)
-        self._unlock(tx, n + 1, hash_, at_us)
+        self._move_head(tx, self._act(tx, head, id_, name, act, reason, source))
 
     @staticmethod
     def _must_be_unused(tx: Tx, id_: int, name: str) -> None:
@@ -85,26 +86,29 @@ class Accounts:
         check_text("reason", reason, self._policy.text_chars_max)
         check_text("source", source, self._policy.text_chars_max)
 
-    def _lock(self, tx: Tx) -> tuple[int, bytes, int]:
-        row = tx.row("select acts, acts_hash, at_us from ledger_head for update")
-        assert row is not None
-        return row[0], row[1], max(self._clock.now_us(), row[2])
+    def _lock(self, tx: Tx) -> Head:
+        """The head as the next act finds it, with the time that the act has."""
+        store.lock_head(tx.connection)
+        head = reading.head(tx)
+        return replace(head, at_us=max(self._clock.now_us(), head.at_us))
 
     @staticmethod
-    def _act(tx: Tx, n: int, prev: bytes, at_us: int, id_: int, name: str, act: str, reason: str, source: str) -> bytes:
-        content = {"account": name, "act": act, "reason": reason, "source": source}
-        hash_ = hashing.act_hash(prev, n, at_us, content)
+    def _act(tx: Tx, head: Head, id_: int, name: str, act: str, reason: str, source: str) -> Head:
+        """Write the act that follows the head; returns the head behind it."""
+        n = head.acts + 1
+        content = hashing.act_content(name, act, head.seq, reason, source)
+        hash_ = hashing.act_hash(head.acts_hash, n, head.at_us, content)
         tx.run(
-            "insert into account_acts (n, account, act, at_us, reason, source, hash)"
-            " values (%s, %s, %s, %s, %s, %s, %s)",
-            n, id_, act, at_us, reason, source, hash_,
+            "insert into account_acts (n, account, act, after_seq, at_us, reason, source, hash)"
+            " values (%s, %s, %s, %s, %s, %s, %s, %s)",
+            n, id_, act, head.seq, head.at_us, reason, source, hash_,
         )  # fmt: skip
-        return hash_
+        return replace(head, acts=n, acts_hash=hash_)
 
     @staticmethod
-    def _unlock(tx: Tx, n: int, hash_: bytes, at_us: int) -> None:
-        """The head moves on; the lock itself ends with the caller's transaction."""
-        tx.run("update ledger_head set acts = %s, acts_hash = %s, at_us = %s", n, hash_, at_us)
+    def _move_head(tx: Tx, head: Head) -> None:
+        """The lock itself ends with the caller's transaction."""
+        tx.run("update ledger_head set acts = %s, acts_hash = %s, at_us = %s", head.acts, head.acts_hash, head.at_us)
 
 
 def _check_name(name: str) -> None:

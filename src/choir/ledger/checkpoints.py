@@ -1,6 +1,7 @@
 """The journal as a Merkle log: tiles, signed checkpoints, proofs.
 
-Guarantees: a checkpoint commits to every entry up to its size; an inclusion proof shows that an entry
+Guarantees: a checkpoint commits to every entry up to its size and to every account act so far; an
+inclusion proof shows that an entry
 is under it, a consistency proof that a later checkpoint only added to it. Complete tiles of 256
 hashes are kept, so a proof reads a handful of rows at any size; posting an entry costs nothing here.
 """
@@ -46,6 +47,8 @@ class SignedCheckpoint:
 
     size: int
     root: bytes
+    acts: int
+    acts_hash: bytes
     at_us: int
     note: str
 
@@ -120,22 +123,28 @@ class Checkpoints:
         return False
 
     def sign(self, tx: Tx) -> SignedCheckpoint:
-        """A checkpoint over everything posted so far; the last one if nothing is new."""
-        size = reading.head(tx).seq
+        """A checkpoint over everything so far; the last one if there is no new entry, act or key."""
+        head = reading.head(tx)  # one row: entries and acts of one moment
         signer = self._keys.signer(tx)
         last = self.latest(tx)
-        if last is not None and last.size == size and self._is_by(last, signer):
+        if last is not None and (last.size, last.acts) == (head.seq, head.acts) and self._is_by(last, signer):
             return last
-        root = Tree(tx).root(size)
+        root = Tree(tx).root(head.seq)
         at_us = self._clock.now_us()
-        note = sign_note(Checkpoint(self._keys.origin, size, root).text(), self._keys.origin, [signer])
-        tx.run("insert into checkpoints (size, root, at_us, note) values (%s, %s, %s, %s)", size, root, at_us, note)
-        return SignedCheckpoint(size, root, at_us, note)
+        checkpoint = Checkpoint(self._keys.origin, head.seq, root, head.acts, head.acts_hash)
+        note = sign_note(checkpoint.text(), self._keys.origin, [signer])
+        tx.run(
+            "insert into checkpoints (size, root, acts, acts_hash, at_us, note) values (%s, %s, %s, %s, %s, %s)",
+            head.seq, root, head.acts, head.acts_hash, at_us, note,
+        )  # fmt: skip
+        return SignedCheckpoint(head.seq, root, head.acts, head.acts_hash, at_us, note)
 
     def latest(self, tx: Tx) -> SignedCheckpoint | None:
-        """The one with most entries: of two that sign at once, the one that looked earlier may write later."""
+        """The one that covers most: of two that sign at once, the one that looked earlier may write later."""
         return tx.one_or_none(
-            SignedCheckpoint, "select size, root, at_us, note from checkpoints order by size desc, n desc limit 1"
+            SignedCheckpoint,
+            "select size, root, acts, acts_hash, at_us, note from checkpoints"
+            " order by size desc, acts desc, n desc limit 1",
         )
 
     def _is_by(self, checkpoint: SignedCheckpoint, signer: Ed25519Signer) -> bool:
@@ -149,7 +158,8 @@ class Checkpoints:
         """The first checkpoint with at least this many entries."""
         found = tx.one_or_none(
             SignedCheckpoint,
-            "select size, root, at_us, note from checkpoints where size >= %s order by size, n desc limit 1",
+            "select size, root, acts, acts_hash, at_us, note from checkpoints where size >= %s"
+            " order by size, acts desc, n desc limit 1",
             size,
         )
         if found is None:
@@ -179,6 +189,29 @@ class Checkpoints:
 
     def rotations(self, tx: Tx) -> list[str]:
         return [key.rotation for key in self._keys.history(tx) if key.rotation is not None]
+
+
+def what_differs(tx: Tx, checkpoint: Checkpoint) -> str | None:
+    """What keeps this journal from being one that grew out of the checkpoint's; nothing if it is."""
+    head = reading.head(tx)
+    if checkpoint.size > head.seq:
+        return "the end of history is missing"
+    if Tree(tx).root(checkpoint.size) != checkpoint.root:
+        return "history was changed"
+    if checkpoint.acts is None:
+        return None
+    if checkpoint.acts > head.acts:
+        return "the end of the account history is missing"
+    return None if _acts_are_kept(tx, checkpoint.acts, checkpoint) else "account history was changed"
+
+
+def _acts_are_kept(tx: Tx, acts: int, checkpoint: Checkpoint) -> bool:
+    """The checkpoint's last act is still there, and the next one came no earlier than the checkpoint."""
+    query = "select after_seq, hash from account_acts where n = %s"
+    last, following = tx.row(query, acts) or (0, hashing.ZERO_HASH), tx.row(query, acts + 1)
+    if following is not None and following[0] < checkpoint.size:
+        return False
+    return bool(last[0] <= checkpoint.size and last[1] == checkpoint.acts_hash)
 
 
 def leaf_hashes(tx: Tx, first: int, count: int) -> list[bytes]:

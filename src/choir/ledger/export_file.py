@@ -25,13 +25,13 @@ from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
 T = TypeVar("T")
 
 _LINE_BYTES_MAX = 4_000_000
-_ORDER = {"header": 0, "rotation": 1, "account": 2, "entry": 3, "trailer": 4}
+_ORDER = {"header": 0, "rotation": 1, "account": 2, "entry": 2, "trailer": 3}
 _FIELDS: dict[str, dict[str, type]] = {
     "header": {"format": str, "key": str, "origin": str, "type": str},
     "rotation": {"note": str, "type": str},
     "account": {
-        "account": str, "act": str, "at_us": int, "hash": str, "n": int, "prev": str, "reason": str, "source": str,
-        "type": str,
+        "account": str, "act": str, "after": int, "at_us": int, "hash": str, "n": int, "prev": str, "reason": str,
+        "source": str, "type": str,
     },
     "entry": {"at_us": int, "content": dict, "hash": str, "id": str, "prev": str, "seq": int, "type": str},
     "trailer": {
@@ -153,6 +153,7 @@ def act_of(line: Line) -> Act:
         value["n"],
         value["account"],
         value["act"],
+        value["after"],
         value["at_us"],
         value["reason"],
         value["source"],

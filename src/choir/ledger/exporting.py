@@ -1,7 +1,7 @@
 """Writing the whole ledger as canonical JSONL that anyone can verify without us.
 
-The format is described in `docs/reference/export-format.md`: a header, key rotations, account acts,
-entries, and a signed trailer. Guarantees: one snapshot, constant memory, byte-exact: the same ledger
+The format is described in `docs/reference/export-format.md`: a header, key rotations, entries with the
+account acts between them, and a signed trailer. Guarantees: one snapshot, constant memory, byte-exact: the same ledger
 at the same checkpoint gives the same lines. Personal data is not part of it.
 """
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import heapq
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from choir.foundation.canonical import canonical_bytes
@@ -20,6 +22,8 @@ from choir.storage.database import Tx
 
 FORMAT = "choir-ledger-export/1"
 TRAILER_DOMAIN = b"choir-export-trailer-v1\n"
+
+_Placed = tuple[tuple[int, bool], bytes]  # an act stands behind the entry that it came after; a line
 
 
 class Exporter:
@@ -47,9 +51,8 @@ class Exporter:
         yield _line({"format": FORMAT, "key": str(first.vkey), "origin": self._keys.origin, "type": "header"})
         for note in self._checkpoints.rotations(tx):
             yield _line({"note": note, "type": "rotation"})
-        yield from _acts(tx)
-        for seq, line in _entries(tx, entries):
-            if seq % 10_000 == 0 or seq == entries:
+        for (seq, is_act), line in heapq.merge(_entries(tx, entries), _acts(tx), key=itemgetter(0)):
+            if not is_act and (seq % 10_000 == 0 or seq == entries):
                 on_progress(seq, entries)
             yield line
 
@@ -68,32 +71,35 @@ class Exporter:
         return _line(trailer | {"signature": base64.b64encode(signature).decode()})
 
 
-def _acts(tx: Tx) -> Iterator[bytes]:
+def _acts(tx: Tx) -> Iterator[_Placed]:
     prev = hashing.ZERO_HASH
     rows = tx.stream(
-        "select x.n, a.name, x.act, x.at_us, x.reason, x.source, x.hash"
-        " from account_acts x join accounts a on a.id = x.account order by x.n"
+        "select x.n, a.name, x.act, x.after_seq, x.at_us, x.reason, x.source, x.hash"
+        " from account_acts x join accounts a on a.id = x.account order by x.n",
+        name="acts",
     )
-    for n, account, act, at_us, reason, source, hash_ in rows:
-        yield _line(
-            {
-                "account": account,
-                "act": act,
-                "at_us": at_us,
-                "hash": hash_.hex(),
-                "n": n,
-                "prev": prev.hex(),
-                "reason": reason,
-                "source": source,
-                "type": "account",
-            }
-        )
+    for n, account, act, after, at_us, reason, source, hash_ in rows:
+        value = {
+            "account": account,
+            "act": act,
+            "after": after,
+            "at_us": at_us,
+            "hash": hash_.hex(),
+            "n": n,
+            "prev": prev.hex(),
+            "reason": reason,
+            "source": source,
+            "type": "account",
+        }
+        yield (after, True), _line(value)
         prev = hash_
 
 
-def _entries(tx: Tx, count: int) -> Iterator[tuple[int, bytes]]:
+def _entries(tx: Tx, count: int) -> Iterator[_Placed]:
     prev = hashing.ZERO_HASH.hex()
-    rows = tx.stream("select seq, id, at_us, content, hash from entries where seq <= %s order by seq", count)
+    rows = tx.stream(
+        "select seq, id, at_us, content, hash from entries where seq <= %s order by seq", count, name="entries"
+    )
     for seq, id_, at_us, content, hash_ in rows:
         this = hash_.hex()
         # The content is canonical already, and these fields are in canonical order.
@@ -101,7 +107,7 @@ def _entries(tx: Tx, count: int) -> Iterator[tuple[int, bytes]]:
             f'{{"at_us":{at_us},"content":{content},"hash":"{this}","id":"{id_}",'
             f'"prev":"{prev}","seq":{seq},"type":"entry"}}\n'
         )
-        yield seq, line.encode()
+        yield (seq, False), line.encode()
         prev = this
 
 

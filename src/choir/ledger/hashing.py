@@ -122,10 +122,15 @@ def leaf_hash(prev: bytes, seq: int, at_us: int, id_: UUID, content: bytes) -> b
     return hashlib.sha256(b"\0" + entry_preimage(prev, seq, at_us, id_.bytes, content)).digest()
 
 
-def act_hash(prev: bytes, n: int, at_us: int, act: dict[str, str]) -> bytes:
+def act_content(account: str, act: str, after: int, reason: str, source: str) -> bytes:
+    """The hashed part of an account act in canonical form; `after` is the number of entries before it."""
+    return canonical_bytes({"account": account, "act": act, "after": after, "reason": reason, "source": source})
+
+
+def act_hash(prev: bytes, n: int, at_us: int, content: bytes) -> bytes:
     """The hash of an account act (opening, freezing, closing) in the chain of acts."""
-    content = hashlib.sha256(canonical_bytes(act)).digest()
-    return hashlib.sha256(b"".join((_ACT_DOMAIN, prev, _NUMBERS.pack(n, at_us), content))).digest()
+    digest = hashlib.sha256(content).digest()
+    return hashlib.sha256(b"".join((_ACT_DOMAIN, prev, _NUMBERS.pack(n, at_us), digest))).digest()
 
 
 def _draft(content: dict[str, Any]) -> Draft:

@@ -116,9 +116,9 @@ class _Load:
                 [self._check.states[act.account], self._ids[act.account]],
             )
         self._db.execute(
-            "insert into account_acts (n, account, act, at_us, reason, source, hash)"
-            " values (%s, %s, %s, %s, %s, %s, %s)",
-            [act.n, self._ids[act.account], act.act, act.at_us, act.reason, act.source, act.hash],
+            "insert into account_acts (n, account, act, after_seq, at_us, reason, source, hash)"
+            " values (%s, %s, %s, %s, %s, %s, %s, %s)",
+            [act.n, self._ids[act.account], act.act, act.after, act.at_us, act.reason, act.source, act.hash],
         )
 
     def _open(self, name: str) -> int:
@@ -185,15 +185,15 @@ class _Load:
         check = self._check
         self._db.execute(
             "update ledger_head set seq = %s, hash = %s, at_us = %s, acts = %s, acts_hash = %s",
-            [check.seq, check.hash, max(check.at_us, check.acts_at_us), check.acts, check.acts_hash],
+            [check.seq, check.hash, check.at_us, check.acts, check.acts_hash],
         )
         self._db.execute("update node set origin = %s", [keys.origin])
         self._write_keys(keys)
         note = trailer.value["checkpoint"]
         checkpoint = Checkpoint.parse(open_note(note, keys.keys).text)
         self._db.execute(
-            "insert into checkpoints (size, root, at_us, note) values (%s, %s, %s, %s)",
-            [checkpoint.size, checkpoint.root, check.at_us, note],
+            "insert into checkpoints (size, root, acts, acts_hash, at_us, note) values (%s, %s, %s, %s, %s, %s)",
+            [checkpoint.size, checkpoint.root, checkpoint.acts, checkpoint.acts_hash, check.at_us, note],
         )
 
     def _write_keys(self, keys: ExportKeys) -> None:

@@ -119,6 +119,7 @@ HOLD_CAPTURE = "hold.capture"
 HOLD_RELEASE = "hold.release"
 HOLD_EXPIRE = "hold.expire"
 HOLD_KINDS = frozenset({HOLD_PLACE, HOLD_CAPTURE, HOLD_RELEASE, HOLD_EXPIRE})
+HOLD_PREFIX = "hold."  # no other kind begins like this
 
 
 class Posted(NamedTuple):

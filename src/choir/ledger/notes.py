@@ -1,7 +1,8 @@
 """Signed notes and checkpoints: C2SP signed-note and tlog-checkpoint, with Ed25519 (type 0x01).
 
 A note is text, a blank line, and one line per signature. A checkpoint is a note that says how many
-entries a journal has and what their Merkle root is; a key rotation is a note signed by the old and
+entries a journal has and what their Merkle root is; ours also say, in an extension line, how many
+account acts there are and how their hash chain ends. A key rotation is a note signed by the old and
 the new key of a node.
 
 Guarantees: text comes out of a note only together with the trusted keys that signed it. Signatures by
@@ -28,6 +29,7 @@ SIZE_MAX = 2**63 - 1
 _ED25519 = b"\x01"  # signature type of the standard
 _SIGNATURE_START = "— "  # em dash and space
 _ROTATION = "choir-key-rotation/1"
+_ACTS = "acts "  # begins the extension line of our checkpoints
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
@@ -130,25 +132,34 @@ class OpenedNote:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How many entries a journal has, and the Merkle root over them."""
+    """How many entries a journal has, and the Merkle root over them.
+
+    The checkpoints of a node always speak of account acts too; those of other logs do not.
+    """
 
     origin: str  # which journal
     size: int
     root: bytes  # 32 bytes, RFC 6962
+    acts: int | None = None  # how many account acts there are
+    acts_hash: bytes = b""  # the hash of the last one
 
     def __post_init__(self) -> None:
         if not _is_line(self.origin):
             raise CheckpointMalformed(why="the origin must be one non-empty line")
         if not 0 <= self.size <= SIZE_MAX or len(self.root) != 32:
             raise CheckpointMalformed(why="the size must fit 63 bits and the root must have 32 bytes")
+        has_acts = self.acts is not None and 0 <= self.acts <= SIZE_MAX and len(self.acts_hash) == 32
+        if not has_acts and (self.acts is not None or self.acts_hash):
+            raise CheckpointMalformed(why="the acts must be a number that fits 63 bits and a hash of 32 bytes")
 
     def text(self) -> str:
         """The text to sign."""
-        return f"{self.origin}\n{self.size}\n{_encode_base64(self.root)}\n"
+        acts = "" if self.acts is None else f"{_ACTS}{self.acts} {_encode_base64(self.acts_hash)}\n"
+        return f"{self.origin}\n{self.size}\n{_encode_base64(self.root)}\n{acts}"
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
-        """From a note's text. Extension lines are read over: they say nothing that can be checked."""
+        """From a note's text. Extension lines that are not ours are read over."""
         lines = text.split("\n")
         if len(lines) < 4 or lines.pop() or not all(lines):
             raise CheckpointMalformed(why="it must have at least three lines, none of them empty")
@@ -157,7 +168,14 @@ class Checkpoint:
             raise CheckpointMalformed(why="its second line must be a number without leading zeros")
         if root is None or len(root) != 32:
             raise CheckpointMalformed(why="its third line must be base64 of 32 bytes")
-        return cls(lines[0], size, root)
+        extensions = [line for line in lines[3:] if line.startswith(_ACTS)]
+        if not extensions:
+            return cls(lines[0], size, root)
+        count, _, encoded = extensions[0].removeprefix(_ACTS).partition(" ")
+        acts, acts_hash = _parse_size(count), _decode_base64(encoded)
+        if len(extensions) > 1 or acts is None or acts_hash is None or len(acts_hash) != 32:
+            raise CheckpointMalformed(why="its acts must be on one line: 'acts', a number, base64 of 32 bytes")
+        return cls(lines[0], size, root, acts, acts_hash)
 
 
 @dataclass(frozen=True, slots=True)

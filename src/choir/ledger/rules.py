@@ -27,6 +27,7 @@ from choir.ledger.model import (
     HOLD_EXPIRE,
     HOLD_KINDS,
     HOLD_PLACE,
+    HOLD_PREFIX,
     HOLD_RELEASE,
     AccountClosed,
     AccountFrozen,
@@ -143,7 +144,7 @@ def prepare(draft: Draft, policy: LedgerPolicy) -> Prepared:
         raise BadEntry(why="it has no legs")
     for leg in draft.legs:
         _check_leg(leg, draft.kind)
-    if draft.hold is not None or draft.kind in HOLD_KINDS:
+    if draft.hold is not None or draft.kind.startswith(HOLD_PREFIX):
         _check_hold(draft)
         if isinstance(draft.hold, HoldUse) and (draft.kind != HOLD_CAPTURE or draft.hold.final):
             return Prepared(draft, "", b"")  # what remains is known only under the lock
@@ -478,7 +479,7 @@ def _check_hold(draft: Draft) -> None:
         if draft.kind != HOLD_CAPTURE and draft.legs:
             raise BadEntry(why="the legs of a release are what remains; none can be given")
     else:
-        raise BadEntry(why=f"an entry of kind {draft.kind} cannot have hold terms")
+        raise BadEntry(why=f"an entry of kind {draft.kind} is none that uses a hold")
 
 
 def check_hold_length(terms: HoldTerms, now_us: int, policy: LedgerPolicy) -> None:

@@ -6,9 +6,11 @@ journal; nothing stored is believed; memory does not grow with the number of ent
 
 from __future__ import annotations
 
+import heapq
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 from choir.foundation.errors import ChoirError
@@ -86,16 +88,14 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
     known = _check_keys(tx, keys.origin, check)
     _check_checkpoints(tx, keys.origin, known, check)
     _expect_held(check, known, held)
-    for row in tx.stream(_ACTS):
-        check.act(Act(*row), f"account act {row[0]}")
     check.start()
-    _check_entries(tx, check, head.seq, on_progress)
+    _check_journal(tx, check, head.seq, on_progress)
     check.finish()
     if (check.seq, check.hash) != (head.seq, head.hash):
         check.differ("ledger_head", f"it says entry {head.seq}; the journal ends with {check.seq}")
     if (check.acts, check.acts_hash) != (head.acts, head.acts_hash):
         check.differ("ledger_head", f"it says account act {head.acts}; the acts end with {check.acts}")
-    if head.at_us != max(check.at_us, check.acts_at_us):
+    if head.at_us != check.at_us:
         check.differ("ledger_head", f"its time is {head.at_us}, not that of the last entry or act")
     _check_accounts(tx, check)
     _check_hold_accounts(tx, check)
@@ -119,19 +119,19 @@ def _read_export(reader: ExportReader, check: JournalCheck, held: Sequence[str],
         assert keys is not None
         if line.type == "rotation":
             add_rotation(keys, line)
-        elif line.type == "account":
+            continue
+        if not started:
+            _expect_roots(check, keys, held)
+            check.start()
+            started = True
+        if line.type == "account":
             _feed_act(check, line)
+        elif line.type == "entry":
+            _feed_entry(check, line)
+            if check.seq % _TELL_EVERY == 0:
+                on_progress(check.seq, 0)
         else:
-            if not started:
-                _expect_roots(check, keys, held)
-                check.start()
-                started = True
-            if line.type == "entry":
-                _feed_entry(check, line)
-                if check.seq % _TELL_EVERY == 0:
-                    on_progress(check.seq, 0)
-            else:
-                _check_trailer(check, keys, line)
+            _check_trailer(check, keys, line)
     assert keys is not None
     return keys
 
@@ -161,6 +161,8 @@ def _check_trailer(check: JournalCheck, keys: ExportKeys, line: Line) -> None:
         check.differ(where, "the Merkle root is not the one of its checkpoint")
     if value["accounts"] != check.acts or hash_of(line, "account_head") != check.acts_hash:
         check.differ(where, f"it speaks of {value['accounts']} account acts; there are {check.acts}")
+    if checkpoint.acts != value["accounts"] or checkpoint.acts_hash != hash_of(line, "account_head"):
+        check.differ(where, "its checkpoint speaks of other account acts")
 
 
 def _expect_roots(check: JournalCheck, keys: ExportKeys, held: Sequence[str]) -> None:
@@ -178,6 +180,9 @@ def _expect_held(check: JournalCheck, keys: Sequence[VerifierKey], held: Sequenc
             check.differ("the checkpoint you hold", str(error))
         else:
             check.expect_root(checkpoint.size, checkpoint.root, "the checkpoint you hold")
+            if checkpoint.acts is not None:
+                acts, hash_ = checkpoint.acts, checkpoint.acts_hash
+                check.expect_acts(acts, hash_, checkpoint.size, "the checkpoint you hold")
 
 
 def _check_keys(tx: Tx, origin: str, check: JournalCheck) -> list[VerifierKey]:
@@ -212,21 +217,29 @@ def _check_rotation(
 
 def _check_checkpoints(tx: Tx, origin: str, known: Sequence[VerifierKey], check: JournalCheck) -> None:
     """Every checkpoint is signed by a key on record and says what its row says."""
-    for n, size, root, note in tx.stream("select n, size, root, note from checkpoints order by n"):
+    for n, note, *row in tx.stream("select n, note, size, root, acts, acts_hash from checkpoints order by n"):
         where = f"checkpoint {n}"
+        size, root, acts, acts_hash = row
         check.expect_root(size, root, where)
+        check.expect_acts(acts, acts_hash, size, where)
         try:
             checkpoint = Checkpoint.parse(open_note(note, known).text)
-            if (checkpoint.origin, checkpoint.size, checkpoint.root) != (origin, size, root):
+            if checkpoint != Checkpoint(origin, *row):
                 check.differ(where, "its note says something else than its row")
         except ChoirError as error:
             check.differ(where, str(error))
 
 
-def _check_entries(tx: Tx, check: JournalCheck, total: int, on_progress: Progress) -> None:
+def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progress) -> None:
+    """Entries with their postings, and the acts between them."""
     postings = _postings_by_entry(tx)
     given = next(postings, None)
-    for seq, id_, at_us, content, hash_, source, key in tx.stream(_ENTRIES):
+    entries = (((row[0], False), row) for row in tx.stream(_ENTRIES, name="entries"))
+    for (seq, is_act), row in heapq.merge(entries, _linked_acts(tx, check), key=itemgetter(0)):
+        if is_act:
+            check.apply_act(Act(*row), f"account act {row[0]}")
+            continue
+        _, id_, at_us, content, hash_, source, key = row
         where = f"entry {seq}"
         expected = check.entry(seq, id_, at_us, content, hash_, where)
         if hashing.parse_key(content) != (source, key):
@@ -248,6 +261,18 @@ def _check_entries(tx: Tx, check: JournalCheck, total: int, on_progress: Progres
         check.differ(f"entry {given[0]}", "it has postings and does not exist")
         given = next(postings, None)
     _check_closed_holds(tx, check)
+
+
+def _linked_acts(tx: Tx, check: JournalCheck) -> Iterator[tuple[tuple[int, bool], tuple[Any, ...]]]:
+    """The acts with their places among the entries.
+
+    Each is checked as a link of its chain as soon as it is read, one act ahead: one that was changed is
+    then reported before all the entries that suffer from being judged too early or too late.
+    """
+    for row in tx.stream(_ACTS, name="acts"):
+        act = Act(*row)
+        check.link_act(act, f"account act {act.n}")
+        yield (act.after, True), row
 
 
 def _postings_by_entry(tx: Tx) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
@@ -338,7 +363,7 @@ def _check_tiles(tx: Tx, check: JournalCheck) -> None:
 
 
 _ACTS = (
-    "select x.n, a.name, x.act, x.at_us, x.reason, x.source, x.hash"
+    "select x.n, a.name, x.act, x.after_seq, x.at_us, x.reason, x.source, x.hash"
     " from account_acts x join accounts a on a.id = x.account order by x.n"
 )
 _ENTRIES = "select seq, id, at_us, content, hash, source, key from entries order by seq"

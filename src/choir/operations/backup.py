@@ -23,8 +23,7 @@ from choir.foundation.clock import SystemClock, SystemEntropy, format_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, Refusal, Unavailable
 from choir.foundation.node_key import NodeKeyMissing, load_node_secret
 from choir.foundation.settings import Settings
-from choir.ledger import reading
-from choir.ledger.checkpoints import Tree
+from choir.ledger.checkpoints import what_differs
 from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
 from choir.operations.home import prepare_home, running_node
 from choir.operations.preparing import (
@@ -262,8 +261,7 @@ def _compare(dsns: Dsns, manifest: Manifest) -> None:
     """The restored journal must be the one the backup says it is."""
     claimed = _checkpoint(manifest)
     with connect(dsns.owner or dsns.app) as owner:
-        tx = Tx(owner)
-        if reading.head(tx).seq < claimed.size or Tree(tx).root(claimed.size) != claimed.root:
+        if what_differs(Tx(owner), claimed) is not None:
             raise Broken(what="The backup", why="its journal is not the one of its checkpoint")
 
 

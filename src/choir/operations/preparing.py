@@ -1,7 +1,8 @@
 """Making a database ready: migrated, made a node once, and not behind what was published.
 
 Guarantees: nothing serves a database that is not exactly at this version's migrations; a database
-that lost entries which a published checkpoint covers is refused until an operator accepts that.
+that lost entries or account acts which a published checkpoint covers is refused until an operator
+accepts that.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from choir.foundation.node_key import load_node_secret, sync_folder
 from choir.foundation.settings import Settings
 from choir.foundation.signing import NodeSecret
 from choir.ledger import reading
-from choir.ledger.checkpoints import Tree
+from choir.ledger.checkpoints import what_differs
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
 from choir.node import Node, build_node
@@ -154,10 +155,9 @@ def compare_published(tx: Tx, path: Path) -> None:
         published = Checkpoint.parse(open_note(note, keys).text)
     except ChoirError as error:
         raise RolledBack(published="?", entries=entries, why=f"it is of another ledger ({error})") from None
-    if published.size > entries:
-        raise RolledBack(published=published.size, entries=entries, why="the end of history is missing")
-    if Tree(tx).root(published.size) != published.root:
-        raise RolledBack(published=published.size, entries=entries, why="history was changed")
+    why = what_differs(tx, published)
+    if why is not None:
+        raise RolledBack(published=published.size, entries=entries, why=why)
 
 
 @contextmanager

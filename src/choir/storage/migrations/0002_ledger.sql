@@ -33,6 +33,7 @@ create table account_acts (
     n bigint primary key,
     account bigint not null references accounts,
     act text not null check (act in ('open', 'freeze', 'unfreeze', 'close')),
+    after_seq bigint not null,  -- how many entries were posted before it
     at_us bigint not null,
     reason text not null,
     source text not null,
@@ -116,10 +117,12 @@ create table checkpoints (
     n bigint generated always as identity primary key,
     size bigint not null,
     root bytea not null check (length(root) = 32),
+    acts bigint not null,
+    acts_hash bytea not null check (length(acts_hash) = 32),
     at_us bigint not null,
     note text not null
 );
-create index checkpoints_size on checkpoints (size);
+create index checkpoints_size on checkpoints (size, acts, n);
 
 create table node_keys (
     n integer primary key check (n > 0),

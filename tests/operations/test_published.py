@@ -1,0 +1,60 @@
+"""A database is compared with the checkpoint that was published last: entries and account acts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from choir.operations.preparing import PUBLISHED, RolledBack, compare_published, publish_checkpoint
+from choir.storage.database import Database
+from tests.ledger.books import ALICE, BOB, EVERYONE, Books
+
+
+@pytest.fixture
+def books(database: Database) -> Iterator[Books]:
+    made = Books(database).sign_from_now()
+    made.open(*EVERYONE)
+    made.fund(ALICE, 5)
+    made.change("freeze", BOB)
+    yield made
+    made.close()
+
+
+def compare(books: Books, home: Path) -> None:
+    with books.tx() as tx:
+        compare_published(tx, home / PUBLISHED)
+
+
+def test_what_was_published_is_still_there_when_the_ledger_has_grown(books: Books, tmp_path: Path) -> None:
+    compare(books, tmp_path)  # nothing was published yet
+    publish_checkpoint(tmp_path, books.checkpoint().note)
+    compare(books, tmp_path)
+    books.change("unfreeze", BOB)
+    books.fund(ALICE, 6)
+    compare(books, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("update ledger_head set seq = 0", "the end of history is missing"),
+        ("update ledger_head set acts = 7", "the end of the account history is missing"),
+        ("update account_acts set hash = decode(repeat('ab', 32), 'hex') where n = 8", "account history was changed"),
+        ("update account_acts set after_seq = 9 where n = 8", "account history was changed"),
+        ("update entries set content = replace(content, '\"5\"', '\"6\"')", "history was changed"),
+    ],
+)
+def test_what_is_missing_or_changed_keeps_the_node_from_starting(
+    books: Books, tmp_path: Path, superuser_dsn: str, statement: str, why: str
+) -> None:
+    publish_checkpoint(tmp_path, books.checkpoint().note)
+    with psycopg.connect(superuser_dsn, autocommit=True) as superuser:
+        for table in ("entries", "account_acts"):
+            superuser.execute(f"alter table {table} disable trigger all")
+        superuser.execute(statement)
+    with pytest.raises(RolledBack) as refused:
+        compare(books, tmp_path)
+    assert refused.value.fields["why"] == why
