@@ -116,21 +116,21 @@ class Group:
     def folders(self) -> list[Path]:
         return list(dict.fromkeys(self._of.values()))
 
-    def create(self, limits: EffectiveLimits) -> None:
-        """Make the groups and set the limits; half-made groups are removed before the error goes on."""
+    def create(self, limits: EffectiveLimits, members: int) -> None:
+        """Make the groups and set the limits, with room for so many members. Half-made groups are removed."""
         try:
             for folder in self.folders:
                 folder.mkdir()
-            for folder, file, text in self._settings(limits):
+            for folder, file, text in self._settings(limits, members):
                 _write(folder / file, text)
         except OSError:
             self.remove(0.0)
             raise
 
-    def _settings(self, limits: EffectiveLimits) -> Iterable[tuple[Path, str, str]]:
+    def _settings(self, limits: EffectiveLimits, members: int) -> Iterable[tuple[Path, str, str]]:
         quota = str(limits.cores_milli * _PERIOD_US // 1000)
         memory, cpu = self._of["memory"], self._of.get("cpu")
-        yield self._of["pids"], "pids.max", str(limits.processes + 3)  # bubblewrap itself takes up to three
+        yield self._of["pids"], "pids.max", str(members)
         if self.hierarchy.version == 2:
             yield memory, "memory.max", str(limits.memory_bytes)
             if (memory / "memory.swap.max").exists():
@@ -179,6 +179,19 @@ class Group:
         """Kill every member. New forks are forbidden first, so that a fork bomb cannot outrun this."""
         kill_all(self.folders)
 
+    def wait_until_empty(self, seconds: float) -> bool:
+        """Kill what is left, again and again, until no member is left."""
+        folder = self.folders[0]
+        deadline = time.monotonic() + seconds
+        pause = 0.0002
+        while _members(folder):
+            self.kill()
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.02)
+        return True
+
     def remove(self, seconds: float) -> bool:
         """Remove the groups, waiting so long for the last members to be gone."""
         return remove_folders(self.folders, seconds)
@@ -216,6 +229,13 @@ def remove_folders(folders: list[Path], seconds: float) -> bool:
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.02)
     return True
+
+
+def _members(folder: Path) -> bool:
+    try:
+        return bool((folder / "cgroup.procs").read_bytes())
+    except OSError:
+        return False
 
 
 def _kill(pid: int) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import rules, seccomp
 from choir.sandbox.cgroups import Group
-from choir.sandbox.model import WORKSPACE, NotGone, Spec, StartFailed, Tier, UnsafeEntry
+from choir.sandbox.model import WORKSPACE, NotGone, Spec, StartFailed, UnsafeEntry
 from choir.sandbox.runs import RunFile, RunFolder, kill_uid, remove_tree
 from choir.sandbox.tiers.base import EGRESS_SOCKET, Driver, Machine, MountPoint, Plan, etc_files
 from choir.sandbox.uids import HeldUid, UidPool
@@ -65,13 +65,13 @@ class Holdings:
 
     def _take(self) -> None:
         host, plan = self.host, self.plan
-        if host.uids is not None and self.driver.tier is not Tier.LOCAL:
+        if host.uids is not None:
             self.uid = host.uids.take()
         if host.machine.cgroups.version:
             self.group = Group(host.machine.cgroups, plan.run)
         self.file = host.runs.begin(plan.run, self._facts())
         if self.group is not None:
-            self.group.create(plan.limits)
+            self.group.create(plan.limits, self.driver.members(plan.limits.processes))
         if self.driver.needs_scratch or plan.spec.egress is not None:
             plan.scratch.mkdir(mode=0o700, exist_ok=True)
         if plan.spec.egress is not None:

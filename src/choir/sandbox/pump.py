@@ -34,6 +34,7 @@ class Stream:
     seen_bytes: int = 0
     open: bool = True
     told: bool = True  # whether the caller hears of it while it comes
+    skip_bytes: int = 0  # leading bytes that are not the payload's
 
     @property
     def truncated(self) -> bool:
@@ -50,6 +51,9 @@ class Stream:
         if not piece:
             self.open = False
             return None
+        skipped = min(self.skip_bytes, len(piece))
+        self.skip_bytes -= skipped
+        piece = piece[skipped:]
         self.seen_bytes += len(piece)
         room = piece[: self.keep_bytes - len(self.kept)]
         self.kept += room

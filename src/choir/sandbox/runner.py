@@ -25,6 +25,7 @@ from choir.sandbox.tiers.base import Built, Driver, Plan
 
 _STATUS_BYTES_MAX = 4_096
 _WHY_BYTES = 400
+_GENTLE_S = 2.0  # for a leader that takes its descendants along
 
 
 def run(
@@ -75,10 +76,9 @@ class Child:
         held.plan = plan = replace(held.plan, status_fd=status_write)
         try:
             built = held.driver.build(plan, held.host.machine)
-            for name, content in built.files.items():
-                (plan.scratch / name).write_bytes(content)
+            _write_files(plan, built)
             os.pwrite(plan.args_fd, built.options, 0)
-            self.process = _spawn(plan, built)
+            self.process = _spawn(built)
         finally:
             os.close(status_write)
         self.pidfd = os.pidfd_open(self.process.pid)
@@ -129,7 +129,8 @@ class Child:
         assert process.stderr is not None
         assert self.status is not None
         keep = plan.limits.output_bytes
-        out = Stream("stdout", process.stdout.fileno(), keep)
+        mark = 1 if self.held.driver.marks_start else 0
+        out = Stream("stdout", process.stdout.fileno(), keep, skip_bytes=mark)
         err = Stream("stderr", process.stderr.fileno(), keep)
         stdin = os.dup(process.stdin.fileno())
         process.stdin.close()
@@ -141,7 +142,8 @@ class Child:
             pump.close()
         wall_s = time.monotonic() - self.began
         exit_code = self._reap(ended)
-        why = self.held.driver.start_failure(exit_code, bytes(self.status.kept), bytes(err.kept))
+        started = out.skip_bytes == 0
+        why = self.held.driver.start_failure(exit_code, started, bytes(self.status.kept), bytes(err.kept))
         if ended is Ended.EXITED and why:
             raise StartFailed(why=why[:_WHY_BYTES])
         return self._result(known, ended, exit_code, wall_s, out, err)
@@ -155,20 +157,25 @@ class Child:
 
     def _stop(self, pump: Pump) -> None:
         """Make sure that all of the run is dead, then read what its pipes still hold."""
-        self.kill()
+        gentle = self.held.driver.stop_signal
+        self.kill(gentle)
+        if gentle is not signal.SIGKILL and not pump.wait_for_end(_GENTLE_S):
+            self.kill(signal.SIGKILL)
         if not pump.wait_for_end(self.held.host.policy.kill_s_max):
             raise NotGone(run=self.held.plan.run, seconds=self.held.host.policy.kill_s_max)
-        self._wait_for_init()
+        if self.held.group is None:
+            self._wait_for_init()
+        elif not self.held.group.wait_until_empty(self.held.host.policy.kill_s_max):
+            raise NotGone(run=self.held.plan.run, seconds=self.held.host.policy.kill_s_max)
         pump.read_leftovers()
 
-    def kill(self) -> None:
-        """Kill the leader's session and all members of the groups."""
+    def kill(self, number: signal.Signals) -> None:
+        """Stop the leader's session and kill all members of the groups."""
         process = self.process
         if process is None or process.returncode is not None:
             return
-        for number in (process.pid,):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(number, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
         if self.held.group is not None:
             self.held.group.kill()
 
@@ -247,22 +254,38 @@ class Child:
         if process is None:
             return
         if process.returncode is None:
-            self.kill()
-            process.wait(self.held.host.policy.kill_s_max)
+            self.kill(self.held.driver.stop_signal)
+            try:
+                process.wait(_GENTLE_S)
+            except subprocess.TimeoutExpired:
+                self.kill(signal.SIGKILL)
+                process.wait(self.held.host.policy.kill_s_max)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
 
 
-def _spawn(plan: Plan, built: Built) -> subprocess.Popen[bytes]:
-    inherited = [plan.seccomp_fd, plan.args_fd, plan.status_fd, *(fd for _, fd in plan.etc_fds)]
+def _write_files(plan: Plan, built: Built) -> None:
+    """What the tier's program reads: a name that ends with / is a folder. Others may read all of it."""
+    for name, content in built.files.items():
+        path = plan.scratch / name
+        for folder in [path, *path.parents] if name.endswith("/") else path.parents:
+            if folder.is_relative_to(plan.scratch) and folder != plan.scratch:
+                folder.mkdir(parents=True, exist_ok=True)
+                folder.chmod(0o755)
+        if not name.endswith("/"):
+            path.write_bytes(content)
+            path.chmod(0o644)
+
+
+def _spawn(built: Built) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             built.argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=inherited,
+            pass_fds=built.inherit,
             env={},  # the first process of a sandbox can be read by its payload
             cwd="/",
             start_new_session=True,

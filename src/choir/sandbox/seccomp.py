@@ -27,7 +27,7 @@ _NUMBER, _ARCH, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; both arc
 _X32_BIT = 0x40000000
 _CLONE_NAMESPACES = 0x7E020000  # every CLONE_NEW…
 _SOCKETS_ALLOWED = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
-_TERMINAL_PUSHES = (0x5412, 0x541C, 0x5423)  # TIOCSTI, TIOCLINUX, TIOCSETD
+TERMINAL_PUSHES = (0x5412, 0x541C, 0x5423)  # TIOCSTI, TIOCLINUX, TIOCSETD
 _PERSONALITIES_ALLOWED = (0, 0xFFFFFFFF)  # the plain one, and asking which it is
 
 
@@ -53,7 +53,7 @@ def assemble(machine: str | None = None, *, memory_is_counted: bool = True) -> b
             program += [_jump(_JUMP_EQ, numbers[column], 0, 1), _answer(errno.EPERM)]
     program += [_jump(_JUMP_EQ, calls["clone3"], 0, 1), _answer(errno.ENOSYS)]
     program += _argument_has(calls["clone"], 0, _CLONE_NAMESPACES)
-    program += _argument_is_one_of(calls["ioctl"], 1, _TERMINAL_PUSHES, errno.EPERM)
+    program += _argument_is_one_of(calls["ioctl"], 1, TERMINAL_PUSHES, errno.EPERM)
     program += _argument_is_none_of(calls["socket"], 0, _SOCKETS_ALLOWED, errno.EAFNOSUPPORT)
     program += _argument_is_none_of(calls["socketpair"], 0, _SOCKETS_ALLOWED, errno.EAFNOSUPPORT)
     program += _argument_is_none_of(calls["personality"], 0, _PERSONALITIES_ALLOWED, errno.EPERM)

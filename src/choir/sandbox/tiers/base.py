@@ -10,6 +10,7 @@ import os
 import platform
 import resource
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ class Machine:
     programs: Mapping[str, str] = field(default_factory=dict)
     hard_limits: Mapping[str, int] = field(default_factory=dict)  # rlimit -> ceiling of this process; absent: none
     landlock_abi: int = 0
+    gvisor_platform: str = "ptrace"
     cgroup_mounts: str = "unknown"  # "v2", "hybrid" or "v1"
     usr_links: tuple[str, ...] = ()  # /bin and its like, where they are links into /usr
     usr_folders: tuple[str, ...] = ()  # the same, where they are folders
@@ -113,6 +115,7 @@ class Built:
     argv: list[str]
     options: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)  # to write below the scratch folder first
+    inherit: tuple[int, ...] = ()  # the descriptors it is given; all others are closed
 
 
 class Driver(Protocol):
@@ -120,6 +123,8 @@ class Driver(Protocol):
 
     tier: Tier
     tells_init: bool  # whether the status descriptor names the first process inside
+    stop_signal: signal.Signals  # what makes the leader end with all that is its own
+    marks_start: bool  # whether the first byte of stdout is our own, sent when the payload is about to start
     needs_scratch: bool  # whether a run needs a folder on the host
 
     def missing(self, machine: Machine) -> str:
@@ -132,6 +137,10 @@ class Driver(Protocol):
 
     def applied(self, machine: Machine) -> dict[str, str]:
         """What enforces each limit here. A limit that is absent is not enforced."""
+        ...
+
+    def members(self, processes: int) -> int:
+        """How many processes and threads the group must have room for, the tier's own among them."""
         ...
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
@@ -150,8 +159,8 @@ class Driver(Protocol):
         """The first process inside, if the tier tells; when it is gone, so are all others in there."""
         ...
 
-    def start_failure(self, exit_code: int, status: bytes, stderr: bytes) -> str:
-        """Why the payload was never started; nothing if it was."""
+    def start_failure(self, exit_code: int, started: bool, status: bytes, stderr: bytes) -> str:
+        """Why the payload was never started; nothing if it was. `started` is about the marking byte."""
         ...
 
 
@@ -168,6 +177,7 @@ def look(cgroups: Hierarchy) -> Machine:
         programs=programs,
         hard_limits=_hard_limits(),
         landlock_abi=abi(),
+        gvisor_platform=_gvisor_platform(programs.get("runsc")),
         cgroup_mounts=_cgroup_mounts(),
         usr_links=tuple(name for name in _USR_NAMES if Path("/", name).is_symlink()),
         usr_folders=tuple(name for name in _USR_NAMES if _is_real_folder(Path("/", name))),
@@ -222,6 +232,11 @@ def waiting(shell: str, command: list[str]) -> list[str]:
     return [shell, "-c", 'echo && read -r _ && exec "$@"', "sh", *command]
 
 
+def marked(command: list[str]) -> list[str]:
+    """The command, announced by one byte on stdout that the host takes away again."""
+    return ["/bin/sh", "-c", 'echo && "$@"; exit $?', "sh", *command]
+
+
 def host_applied(machine: Machine) -> dict[str, str]:
     """What the host itself enforces, whatever the tier."""
     found = {LimitName.WALL.value: "host clock", LimitName.OUTPUT.value: "host"}
@@ -253,6 +268,11 @@ def _say(program: str, *arguments: str, seconds: float = 5) -> str:
 
 def nul_separated(options: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(option) + b"\0" for option in options)
+
+
+def _gvisor_platform(program: str | None) -> str:
+    """Newer versions have systrap, which needs no KVM and is faster than ptrace."""
+    return "systrap" if program and "systrap" in _say(program, "flags") else "ptrace"
 
 
 def _hard_limits() -> dict[str, int]:

@@ -9,6 +9,7 @@ itself runs as a user id that no other sandbox has.
 from __future__ import annotations
 
 import re
+import signal
 
 from choir.sandbox.model import WORKSPACE, LimitName, Tier
 from choir.sandbox.tiers.base import (
@@ -27,7 +28,7 @@ from choir.sandbox.tiers.base import (
     version_of,
     waiting,
 )
-from choir.sandbox.tiers.stage import place, staged
+from choir.sandbox.tiers.stage import lend, place, staged
 
 
 class Bubblewrap:
@@ -36,6 +37,8 @@ class Bubblewrap:
     tier = Tier.BUBBLEWRAP
     tells_init = True
     needs_scratch = False
+    marks_start = False
+    stop_signal = signal.SIGKILL
 
     def missing(self, machine: Machine) -> str:
         return machine.lacks("bwrap", "prlimit", "sh", *(("mount", "setpriv", "unshare") if machine.is_root else ()))
@@ -49,6 +52,9 @@ class Bubblewrap:
         found[LimitName.DISK.value] = "tmpfs of fixed size"
         found[LimitName.NETWORK.value] = "network namespace and seccomp"
         return found
+
+    def members(self, processes: int) -> int:
+        return processes + 3  # bubblewrap outside, bubblewrap as first process inside, and a spare for its set-up
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         notes = []
@@ -66,8 +72,11 @@ class Bubblewrap:
         if plan.uid is not None:
             user = str(plan.uid)
             command = [programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
-        command = staged(plan, machine, _lent(plan), command)
-        return Built(joined(plan, machine, command), nul_separated(self._options(plan, machine)))
+        lent = _lent(plan)
+        if plan.uid is not None and lent:
+            command = staged(machine, [lend(mount) for mount in lent], command)
+        inherit = (plan.seccomp_fd, plan.args_fd, plan.status_fd, *(fd for _, fd in plan.etc_fds))
+        return Built(joined(plan, machine, command), nul_separated(self._options(plan, machine)), inherit=inherit)
 
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         return f"/proc/{self.init_process(status)}/root{WORKSPACE}"
@@ -76,7 +85,7 @@ class Bubblewrap:
         found = re.match(rb'\s*\{\s*"child-pid"\s*:\s*(\d+)[\s,}]', status)
         return int(found[1]) if found else None
 
-    def start_failure(self, exit_code: int, status: bytes, stderr: bytes) -> str:
+    def start_failure(self, exit_code: int, started: bool, status: bytes, stderr: bytes) -> str:  # noqa: ARG002
         """Bubblewrap reports an exit code only for a payload that it has started."""
         if b'"exit-code"' in status:
             return ""
