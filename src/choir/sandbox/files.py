@@ -237,15 +237,18 @@ def _names(folder: int, allowance: Allowance) -> list[str]:
     return sorted(names)
 
 
-def collect(folder: int, wanted: tuple[str, ...], allowance: Allowance) -> Collected:
-    """The regular files that were asked for. A hostile tree costs at most the allowance."""
+def collect(folder: int, wanted: tuple[str, ...], allowance: Allowance, into: Target | None = None) -> Collected:
+    """The regular files that were asked for, in memory or written below `into`, there with links that stay inside.
+
+    A hostile tree costs at most the allowance.
+    """
     found = Collected()
     for item in wanted:
-        _collect_one(folder, item, allowance, found)
+        _collect_one(folder, item, allowance, found, into)
     return found
 
 
-def _collect_one(folder: int, item: str, allowance: Allowance, found: Collected) -> None:
+def _collect_one(folder: int, item: str, allowance: Allowance, found: Collected, into: Target | None) -> None:
     everything = item in (".", "./")
     path = "." if everything else safe_path(item, allowance.depth)
     try:
@@ -256,12 +259,14 @@ def _collect_one(folder: int, item: str, allowance: Allowance, found: Collected)
     try:
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
             allowance.take_entry()
-            _collect_file(path, fd, allowance, found)
+            _collect_file(path, fd, allowance, found, into)
             return
         prefix = "" if everything else f"{path}/"
         for below, inner, facts in walk(fd, allowance):
             if stat.S_ISREG(facts.st_mode):
-                _collect_file(prefix + below, inner, allowance, found)
+                _collect_file(prefix + below, inner, allowance, found, into)
+            elif stat.S_ISLNK(facts.st_mode) and into is not None:
+                _collect_link(fd, prefix, below, found, into)
             elif not stat.S_ISDIR(facts.st_mode):
                 found.refuse(prefix + below, "it is not a regular file")
     except (TooMuch, OSError) as error:
@@ -270,13 +275,38 @@ def _collect_one(folder: int, item: str, allowance: Allowance, found: Collected)
         os.close(fd)
 
 
-def _collect_file(path: str, fd: int, allowance: Allowance, found: Collected) -> None:
+def _collect_link(root: int, prefix: str, below: str, found: Collected, into: Target) -> None:
+    leads_to = _read_link(root, below)
+    if stays_inside(prefix + below, leads_to):
+        into.make_link(prefix + below, leads_to)
+    else:
+        found.refuse(prefix + below, "it is a link that leads out")
+
+
+def stays_inside(path: str, leads_to: str) -> bool:
+    """Whether a link at `path` leads to a place below the same folder, read as text alone."""
+    if not leads_to or leads_to.startswith("/") or "\0" in leads_to:
+        return False
+    place = list(PurePosixPath(path).parent.parts)
+    for part in leads_to.split("/"):
+        if part == "..":
+            if not place:
+                return False
+            place.pop()
+        elif part not in ("", "."):
+            place.append(part)
+    return ".git" not in (part.lower() for part in place)
+
+
+def _collect_file(path: str, fd: int, allowance: Allowance, found: Collected, into: Target | None) -> None:
+    executable = bool(os.fstat(fd).st_mode & 0o100)
     try:
         os.fsencode(path).decode()
-        pieces: list[bytes] = []
-        for piece in _read_regular(fd, path, allowance):
-            allowance.take_bytes(len(piece))
-            pieces.append(piece)
+        if into is not None:
+            _write(into, path, _read_regular(fd, path, allowance), executable, allowance)
+            content = b""
+        else:
+            content = b"".join(_counted(_read_regular(fd, path, allowance), allowance))
     except UnicodeDecodeError:
         found.refuse(path, "its name is not UTF-8")
     except UnsafeEntry:
@@ -286,4 +316,10 @@ def _collect_file(path: str, fd: int, allowance: Allowance, found: Collected) ->
         if allowance.bytes < 0:
             raise
     else:
-        found.files.append(OutFile(path, b"".join(pieces), bool(os.fstat(fd).st_mode & 0o100)))
+        found.files.append(OutFile(path, content, executable))
+
+
+def _counted(pieces: Iterator[bytes], allowance: Allowance) -> Iterator[bytes]:
+    for piece in pieces:
+        allowance.take_bytes(len(piece))
+        yield piece

@@ -78,7 +78,7 @@ class Holdings:
             if host.egress is None:
                 raise StartFailed(why="this service has no egress proxy")
             owner = self.uid.uid if self.uid else None
-            self.endpoint = host.egress.open(plan.run, plan.spec.egress, plan.scratch, owner)
+            self.endpoint = host.egress.open(plan.spec.egress, plan.scratch, owner)
         self._fill_plan()
 
     def _facts(self) -> dict[str, object]:

@@ -142,6 +142,7 @@ class Spec:
     limits: Limits = field(default_factory=Limits)
     files: tuple[InFile, ...] = ()
     collect: tuple[str, ...] = ()  # files or folders below the workspace to bring back
+    collect_into: Path | None = None  # write what is collected below this folder instead of into the result
     folder: Path | None = None  # a folder of the host whose contents are copied into the workspace first
     mounts: tuple[Mount, ...] = ()
     root: Path | None = None  # an unpacked image; None: the host's /usr, read-only

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from choir.sandbox import files, rules
 from choir.sandbox.holdings import Holdings, Host
@@ -216,7 +217,8 @@ class Child:
         allowance = files.Allowance.of(held.host.policy)
         collected = files.Collected()
         if self.workspace >= 0 and plan.spec.collect:
-            collected = files.collect(self.workspace, plan.spec.collect, allowance)
+            into = self._open_into(plan.spec.collect_into)
+            collected = files.collect(self.workspace, plan.spec.collect, allowance, into)
         applied = rules.applied_limits(plan.spec, known.applied)
         return Result(
             run=plan.run,
@@ -237,6 +239,13 @@ class Child:
             files_refused=tuple(collected.refused),
             requests=held.endpoint.records() if held.endpoint else (),
         )
+
+    def _open_into(self, folder: Path | None) -> files.Target | None:
+        if folder is None:
+            return None
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self.held.stack.callback(os.close, fd)
+        return files.Target(fd)
 
     def _usage(self, wall_s: float) -> Usage:
         group = self.held.group

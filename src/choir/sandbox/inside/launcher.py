@@ -97,6 +97,11 @@ def kill_rest() -> None:
                 continue
 
 
+def give_up(*_: object) -> None:
+    kill_rest()
+    os._exit(143)
+
+
 def main() -> None:
     facts, argv = json.loads(sys.argv[1]), sys.argv[2:]
     must(libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0), "death signal")
@@ -104,7 +109,7 @@ def main() -> None:
     first = os.fork()
     if first == 0:
         become(facts, argv)
-    signal.signal(signal.SIGTERM, lambda *_: (kill_rest(), os._exit(143)))
+    signal.signal(signal.SIGTERM, give_up)
     for fd in (0, 1, 2):
         os.close(fd)
     while True:
