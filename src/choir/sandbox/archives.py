@@ -34,6 +34,9 @@ _ZIP_ENTRY_BYTES = 600  # room for one entry of the central directory, with its 
 
 
 class _Decompressor(Protocol):
+    @property
+    def needs_input(self) -> bool: ...
+
     def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
 
 
@@ -132,7 +135,7 @@ def _unpack_tar(source: BinaryIO, writer: _Writer) -> None:
         with tarfile.TarFile(fileobj=_Forward(source, writer), mode="r", errorlevel=2) as archive:
             while (member := archive.next()) is not None:
                 _unpack_member(archive, member, writer)
-                archive.members.clear()  # the list would grow with the archive
+                archive.members.clear()  # type: ignore[attr-defined]  # it would grow with the archive
     except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, ValueError) as error:
         raise Invalid(what="The archive", why=f"it cannot be read ({type(error).__name__})") from None
 
@@ -158,37 +161,31 @@ class _Forward(io.RawIOBase):
         self._source = source
         self._writer = writer
         self._at = 0
-        self._last = b""
+        self._last = b""  # the last byte given
+        self._replay = False  # whether it is to be given again
 
     def tell(self) -> int:
         return self._at
 
     def seek(self, place: int, whence: int = 0) -> int:
-        if whence != 0 or place < self._at - len(self._last):
-            raise ValueError("backwards")
-        if place == self._at - 1:  # tarfile looks at the last byte again to see that it is there
+        if place == self._at - 1 and whence == 0 and self._last and not self._replay:
+            self._replay = True  # tarfile looks at the last byte of a member again to see that it is there
             self._at -= 1
-            return place
-        while self._at < place:
-            skipped = self.read(min(_PIECE, place - self._at))
-            if not skipped:
-                break
+        if whence != 0 or place < self._at:
+            raise ValueError("backwards")
+        while self._at < place and (skipped := self.read(min(_PIECE, place - self._at))):
             self._writer.count(len(skipped))
         return self._at
 
-    def read(self, size: int = -1) -> bytes:
-        if size < 0 or size > _READ_MAX:
+    def read(self, size: int = -1, /) -> bytes:
+        if not 0 <= size <= _READ_MAX:
             raise ValueError("too much at once")
-        again, self._last_given = self._again(), True
-        data = again + _read_fully(self._source, size - len(again)) if size else b""
+        again = self._last if self._replay and size else b""
+        self._replay = self._replay and not size
+        data = again + _read_fully(self._source, size - len(again))
         self._at += len(data)
         self._last = data[-1:] or self._last
-        self._position = self._at
         return data
-
-    def _again(self) -> bytes:
-        behind = getattr(self, "_position", 0) - self._at
-        return self._last if behind == 1 else b""
 
 
 def _read_fully(source: BinaryIO, size: int) -> bytes:
@@ -202,7 +199,7 @@ def _read_fully(source: BinaryIO, size: int) -> bytes:
 def _opened(source: BinaryIO, magic: bytes) -> BinaryIO:
     """The archive's bytes, decompressed as they are read and never more than asked for."""
     makers: dict[bytes, Callable[[], _Decompressor]] = {
-        b"\x1f\x8b": lambda: _Gzip(),
+        b"\x1f\x8b": _Gzip,
         b"BZh": bz2.BZ2Decompressor,
         b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_MAX),
     }
@@ -218,7 +215,13 @@ class _Gzip:
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(wbits=31)
 
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+    @property
+    def needs_input(self) -> bool:
+        return not self._zlib.unconsumed_tail
+
+    def decompress(self, data: bytes, max_length: int = 0) -> bytes:
+        if self._zlib.eof:
+            raise EOFError
         return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
 
 
@@ -235,7 +238,8 @@ class _Decompressed(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
         while True:
-            packed = self._source.read(_PIECE) if self._wants_more() else b""
+            hungry = self._decompressor.needs_input
+            packed = self._source.read(_PIECE) if hungry else b""
             try:
                 data = self._decompressor.decompress(packed, len(view))
             except (EOFError, OSError):
@@ -243,12 +247,8 @@ class _Decompressed(io.RawIOBase):
             if data:
                 view[: len(data)] = data
                 return len(data)
-            if not packed and self._wants_more():
+            if hungry and not packed:
                 return 0
-
-    def _wants_more(self) -> bool:
-        """bz2 and xz say so themselves; zlib takes what it is given."""
-        return bool(getattr(self._decompressor, "needs_input", True))
 
 
 # --- zip --------------------------------------------------------------------------------------------
@@ -286,6 +286,8 @@ def _check_zip_end(source: BinaryIO, size: int, policy: SandboxPolicy) -> None:
     at = tail.rfind(b"PK\5\6")
     if at < 0 or len(tail) - at < _ZIP_END.size:
         raise Invalid(what="The archive", why="it has no end")
+    if tail[max(0, at - 20) :].startswith(b"PK\6\7"):
+        raise TooMuch(what="The archive", size="zip64", limit="the size of an ordinary zip file")
     _, _, _, _, entries, directory_bytes, offset, _ = _ZIP_END.unpack_from(tail, at)
     if 0xFFFFFFFF in (directory_bytes, offset) or entries == 0xFFFF:
         raise TooMuch(what="The archive", size="zip64", limit="the size of an ordinary zip file")

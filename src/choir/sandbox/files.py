@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -177,18 +177,25 @@ def _read_regular(fd: int, path: str, allowance: Allowance) -> Iterator[bytes]:
         yield piece
 
 
-def put_folder(target: Target, source: Path, allowance: Allowance) -> None:
+def put_folder(
+    target: Target, source: Path, allowance: Allowance, at: str = "", keep: Callable[[str], bool] = lambda _: True
+) -> None:
     """Copy a folder of the host: regular files and folders, links as links, nothing else."""
+    prefix = f"{safe_path(at, allowance.depth)}/" if at else ""
     root = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         for path, fd, facts in walk(root, allowance):
+            if not keep(path):
+                continue
             if stat.S_ISDIR(facts.st_mode):
-                target.make_folder(path)
+                target.make_folder(prefix + path)
             elif stat.S_ISLNK(facts.st_mode):
-                target.make_link(path, _read_link(root, path))
+                target.make_link(prefix + path, _read_link(root, path))
+            elif fd < 0:
+                raise UnsafeEntry(path=path[:100], why="it is not a regular file")
             else:
                 executable = bool(facts.st_mode & 0o100)
-                _write(target, path, _read_regular(fd, path, allowance), executable, allowance)
+                _write(target, prefix + path, _read_regular(fd, path, allowance), executable, allowance)
     except OSError as error:
         raise UnsafeEntry(path=str(source), why=f"it cannot be put in: {error.strerror}") from None
     finally:

@@ -144,6 +144,7 @@ class Spec:
     collect: tuple[str, ...] = ()  # files or folders below the workspace to bring back
     collect_into: Path | None = None  # write what is collected below this folder instead of into the result
     folder: Path | None = None  # a folder of the host whose contents are copied into the workspace first
+    folder_at: str = ""  # where below the workspace they go; empty: to its top
     mounts: tuple[Mount, ...] = ()
     root: Path | None = None  # an unpacked image; None: the host's /usr, read-only
     image: str | None = None  # an image's name, for podman and docker

@@ -106,7 +106,7 @@ class Child:
         allowance = files.Allowance.of(held.host.policy)
         target = files.Target(self.workspace, plan.uid)
         if plan.spec.folder is not None:
-            files.put_folder(target, plan.spec.folder, allowance)
+            files.put_folder(target, plan.spec.folder, allowance, at=plan.spec.folder_at)
         for item in plan.spec.files:
             files.put_file(target, item, allowance)
         with suppress(BrokenPipeError):
