@@ -147,8 +147,12 @@ class Group:
             yield cpu, "cpu.cfs_quota_us", quota
 
     def join_files(self) -> list[str]:
-        """Writing 0 into each of these moves the writer into the groups."""
-        return [str(folder / "cgroup.procs") for folder in self.folders]
+        """Writing 0 into each of these moves the writer into the groups.
+
+        Version 1 can move a single thread, which a shell is, without stopping the whole machine for a moment.
+        """
+        name = "tasks" if self.hierarchy.version == 1 else "cgroup.procs"
+        return [str(folder / name) for folder in self.folders]
 
     def cpu_s(self) -> float | None:
         folder = self._of.get("cpuacct")

@@ -151,23 +151,23 @@ def kill_uid(uid: int) -> bool:
 
 
 def processes_of(uid: int) -> list[int]:
+    """The live processes of a user id; a zombie is dead and only waits for its parent."""
     found: list[int] = []
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal():
             try:
-                if entry.stat().st_uid == uid or _real_uid(entry.name) == uid:
-                    found.append(int(entry.name))
+                owner, state = _owner_and_state(entry.name)
             except OSError:
                 continue
+            if owner == uid and state not in "ZX":
+                found.append(int(entry.name))
     return found
 
 
-def _real_uid(pid: str) -> int:
-    """The folder of a process that is not dumpable belongs to root, so its status has the last word."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("Uid:"):
-            return int(line.split()[1])
-    return -1
+def _owner_and_state(pid: str) -> tuple[int, str]:
+    """By its status: the folder of a process that is not dumpable belongs to root."""
+    facts = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
+    return int(facts["Uid"].split()[0]), facts["State"].split()[0]
 
 
 def _remove_run(path: Path, scratch: Path, uids: UidPool | None) -> str:
@@ -228,7 +228,8 @@ def start_time(pid: int) -> int | None:
 
 
 def _is_our_group(folder: Path, run: str) -> bool:
-    return folder.name == cgroups.PREFIX + run and folder.parts[:4] == ("/", "sys", "fs", "cgroup")
+    inside = folder.parts[:4] == ("/", "sys", "fs", "cgroup") and ".." not in folder.parts
+    return inside and folder.name == cgroups.PREFIX + run
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class Sandboxes:
         entropy: Entropy | None = None,
         uid_locks: Path = MACHINE_FOLDER,
         hierarchy: cgroups.Hierarchy | None = None,
+        clean_first: bool = True,
     ) -> None:
         self.policy = policy or SandboxPolicy()
         self.clock = clock or SystemClock()
@@ -53,7 +54,7 @@ class Sandboxes:
         self._lock = threading.Lock()
         self._known: dict[Tier, Capabilities] = {}
         self._counter = 0
-        self.cleaned = self.clean()
+        self.cleaned = self.clean() if clean_first else Cleaned((), ())
 
     def close(self) -> None:
         """Let go of what the service itself holds; runs that are going on keep what is theirs."""
@@ -75,7 +76,7 @@ class Sandboxes:
         rules.check(spec, self.policy)
         chosen = rules.choose(spec, self._needed(spec), self.policy)
         host = self._with_egress() if spec.egress is not None else self.host
-        return runner.run(host, _BUILT[chosen.tier], chosen, spec, self._name(), on_output, cancelled)
+        return runner.run(host, _BUILT[chosen.tier], chosen, spec, self.new_name(), on_output, cancelled)
 
     def capabilities(self, tier: Tier) -> Capabilities:
         """What a tier can do here, found out by running something in it."""
@@ -116,7 +117,7 @@ class Sandboxes:
             limits=Limits(wall_s=self.policy.probe_s_max, memory_bytes=64_000_000),
         )
         try:
-            result = runner.run(self.host, driver, known, spec, self._name())
+            result = runner.run(self.host, driver, known, spec, self.new_name())
         except ChoirError as error:
             return str(error)
         except OSError as error:
@@ -157,7 +158,8 @@ class Sandboxes:
                 self.host = replace(self.host, egress=EgressHost(self.policy))
             return self.host
 
-    def _name(self) -> str:
+    def new_name(self) -> str:
+        """A name that no run has had."""
         with self._lock:
             self._counter += 1
             counter = self._counter

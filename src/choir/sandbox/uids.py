@@ -54,7 +54,9 @@ class UidPool:
         self._folder_fd = _open_private(folder)
 
     def close(self) -> None:
-        os.close(self._folder_fd)
+        if self._folder_fd >= 0:
+            os.close(self._folder_fd)
+            self._folder_fd = -1
 
     def take(self) -> HeldUid:
         """The next free user id, machine-wide."""

@@ -64,12 +64,12 @@ class Proxy:
                 await self._handle(reader, writer, way, watch)
         except EgressRefused as refusal:
             await self._answer(writer, way, 403, "refused", str(refusal))
-        except (EgressFailed, OSError, ssl.SSLError) as error:
-            await self._answer(writer, way, 502, "failed", str(error)[:200])
         except _Cut as cut:
             self._note(way, "cut", str(cut))
-        except TimeoutError:
+        except TimeoutError:  # before OSError, which it is a kind of
             self._note(way, "cut", "silent for too long")
+        except (EgressFailed, OSError, EOFError, ValueError) as error:
+            await self._answer(writer, way, 502, "failed", str(error)[:200])
         finally:
             self._open -= 1
             writer.transport.abort()
@@ -120,11 +120,16 @@ class Proxy:
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             up_writer.write(rules.outgoing(head, to, rule))
             body = asyncio.create_task(self._send_body(reader, up_writer, head, way, watch))
+            answer = asyncio.create_task(self._relay_answer(up_reader, writer, way, watch))
             try:
-                await self._relay_answer(up_reader, writer, way, watch)
+                done, _ = await asyncio.wait({body, answer}, return_when=asyncio.FIRST_COMPLETED)
+                if body in done and not answer.done():
+                    body.result()  # a body that was cut ends the answer too
+                await answer
             finally:
                 body.cancel()
-                await asyncio.gather(body, return_exceptions=True)
+                answer.cancel()
+                await asyncio.gather(body, answer, return_exceptions=True)
             self._note(way, "done")
         finally:
             up_writer.transport.abort()
@@ -306,8 +311,10 @@ def _least(asked: int | None, ceiling: int) -> int:
 
 
 async def _read_hello(reader: asyncio.StreamReader) -> bytes:
-    """The first TLS record."""
+    """The first TLS record, or the first bytes of whatever else it is."""
     head = await reader.readexactly(5)
+    if head[0] != rules.TLS_HANDSHAKE:
+        return head
     size = int.from_bytes(head[3:5])
     return head + await reader.readexactly(min(size, 16_384))
 

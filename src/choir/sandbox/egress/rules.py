@@ -19,7 +19,7 @@ _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _HOP_BY_HOP = {b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"}
 _HOP_BY_HOP |= {b"te", b"trailer", b"transfer-encoding", b"upgrade", b"content-length"}
 _TRANSLATION = ipaddress.ip_network("64:ff9b::/96")  # NAT64: an IPv4 address in the last four bytes
-_TLS_HANDSHAKE, _TLS_CLIENT_HELLO, _TLS_SERVER_NAME = 22, 1, 0
+TLS_HANDSHAKE, _TLS_CLIENT_HELLO, _TLS_SERVER_NAME = 22, 1, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def upstream_port(to: Destination, rule: EgressRule) -> int:
 def server_name(hello: bytes) -> str | None:
     """The host that a TLS client greets (RFC 8446 §4.1.2, RFC 6066 §3); None if this is no such greeting."""
     try:
-        if hello[0] != _TLS_HANDSHAKE or hello[5] != _TLS_CLIENT_HELLO:
+        if hello[0] != TLS_HANDSHAKE or hello[5] != _TLS_CLIENT_HELLO:
             return None
         at = 43  # record head, handshake head, version, random
         at += 1 + hello[at]  # session

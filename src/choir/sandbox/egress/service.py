@@ -82,6 +82,8 @@ class EgressHost:
         return endpoint
 
     def close(self) -> None:
+        if self.loop.is_closed():
+            return
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(_CLOSE_S)
         self.loop.close()
