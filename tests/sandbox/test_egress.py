@@ -245,7 +245,7 @@ def test_hosts_fit_by_whole_names(pattern: str, host: str, fits: bool) -> None:
         "172.16.0.1",
         "192.168.1.1",
         "169.254.169.254",
-        "0.0.0.0",
+        "0.0.0.0",  # noqa: S104
         "100.64.0.1",
         "224.0.0.1",
         "::1",

@@ -70,6 +70,8 @@ class Proxy:
             self._note(way, "cut", "silent for too long")
         except (EgressFailed, OSError, EOFError, ValueError) as error:
             await self._answer(writer, way, 502, "failed", str(error)[:200])
+        except Exception as error:  # whatever it is, the request was made and belongs in the record
+            await self._answer(writer, way, 502, "failed", f"unexpected {type(error).__name__}")
         finally:
             self._open -= 1
             writer.transport.abort()

@@ -4,10 +4,10 @@ it is handed to the sandbox's own interpreter as text."""
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 
 @cache
 def source(name: str) -> str:
     """The text of one of these programs."""
-    return files(__name__).joinpath(f"{name}.py").read_text()
+    return Path(__file__).with_name(f"{name}.py").read_text()
