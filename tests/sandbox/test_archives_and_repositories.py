@@ -180,6 +180,19 @@ def test_changes_are_read_from_the_files_and_can_be_applied_elsewhere(tmp_path: 
     assert (other / "new.bin").read_bytes() == bytes(range(256))
 
 
+def test_a_repository_inside_the_tree_has_no_say(tmp_path: Path) -> None:
+    """An agent may leave one, with a program in its configuration that git would run."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    tree = WorkTree(folder, tmp_path / "git")
+    base = tree.begin()
+    inner = make_repository(folder)
+    git(inner, "config", "core.fsmonitor", f"touch {tmp_path}/pwned")
+    with pytest.raises(UnsafeEntry):
+        tree.changes(base)
+    assert not (tmp_path / "pwned").exists()
+
+
 def new_file(path: str, text: str, mode: int = 100644) -> bytes:
     head = f"diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n"
     return f"{head}@@ -0,0 +1 @@\n+{text}\n\\ No newline at end of file\n".encode()

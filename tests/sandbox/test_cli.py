@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from choir.doors.cli.sandbox import _plain, app
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CHOIR_HOME", str(tmp_path / "home"))
-    yield tmp_path
+    return tmp_path
 
 
 def choir(*words: str, given: str | None = None) -> Result:

@@ -19,8 +19,8 @@ from typing import Protocol
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress.model import Egress, EgressRule
-from choir.sandbox.files import Allowance, Target, put_folder
-from choir.sandbox.model import Limits, Result, Spec, Tier, Trust
+from choir.sandbox.files import Allowance, Target, put_folder, walk
+from choir.sandbox.model import Limits, Result, Spec, Tier, Trust, UnsafeEntry
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}\Z")
@@ -171,9 +171,10 @@ def _egress(address: str) -> Egress:
 class WorkTree:
     """A folder whose changes are measured against where it began. The repository is beside it, never inside."""
 
-    def __init__(self, folder: Path, repository: Path) -> None:
+    def __init__(self, folder: Path, repository: Path, policy: SandboxPolicy | None = None) -> None:
         self.folder = folder
         self.repository = repository
+        self.policy = policy or SandboxPolicy()
 
     def begin(self) -> str:
         """Make the repository and record what is there now; returns the base."""
@@ -186,7 +187,7 @@ class WorkTree:
         """What changed since, as a binary diff that `git apply` takes. Read from the files, not from anyone's word."""
         if not _COMMIT.match(base):
             raise Invalid(what="base", why="it must be a commit")
-        self._git("add", "-A", "-f", "--", ".")
+        self._add()
         return self._git("diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-renames", base)
 
     def apply(self, diff: bytes) -> None:
@@ -194,14 +195,27 @@ class WorkTree:
         self._git("apply", "--index", "--whitespace=nowarn", "-", given=diff)
 
     def _record(self, message: str) -> str:
-        self._git("add", "-A", "-f", "--", ".")
+        self._add()
         self._git("commit", "-q", "--allow-empty", "--no-verify", "-m", message)
         return self._git("rev-parse", "HEAD").decode().strip()
+
+    def _add(self) -> None:
+        """A repository inside the tree would bring its own configuration along, so there must be none."""
+        allowance = Allowance.of(self.policy)
+        root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            for path, _, facts in walk(root, allowance):
+                if not is_plain(path):
+                    raise UnsafeEntry(path=path[:100], why="a repository inside the tree is not allowed")
+                allowance.take_bytes(facts.st_size)
+        finally:
+            os.close(root)
+        self._git("add", "-A", "-f", "--", ".")
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:
         more = {"GIT_DIR": str(self.repository), "GIT_WORK_TREE": str(self.folder)}
         done = subprocess.run(
-            ["/usr/bin/git", *words],
+            ["/usr/bin/prlimit", f"--fsize={self.policy.file_bytes_max}", "--core=0", "--", "/usr/bin/git", *words],
             input=given,
             capture_output=True,
             cwd=self.folder,

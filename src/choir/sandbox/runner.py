@@ -47,9 +47,11 @@ def run(
         child.start()
         return child.finish(known, on_output, cancelled)
     finally:
-        if child is not None:
-            child.destroy()
-        held.give_back()
+        try:
+            if child is not None:
+                child.destroy()
+        finally:
+            held.give_back()
 
 
 class Child:
@@ -103,6 +105,7 @@ class Child:
         path = held.driver.workspace(plan, process.pid, bytes(self.status.kept))
         self.workspace = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         held.stack.callback(os.close, self.workspace)
+        self._check_workspace()
         allowance = files.Allowance.of(held.host.policy)
         target = files.Target(self.workspace, plan.uid)
         if plan.spec.folder is not None:
@@ -111,6 +114,14 @@ class Child:
             files.put_file(target, item, allowance)
         with suppress(BrokenPipeError):
             os.write(process.stdin.fileno(), b"\n")
+
+    def _check_workspace(self) -> None:
+        """That the folder is the run's own, and not one of a process that took the id of a dead one."""
+        poll = select.poll()
+        poll.register(self.pidfd, select.POLLIN)
+        owner = os.fstat(self.workspace).st_uid
+        if owner != self.held.plan.payload_uid or poll.poll(0):
+            raise StartFailed(why="the sandbox ended before its files were put in")
 
     def _is_ready(self, stdout: int) -> bool:
         """Wait for the line that says the workspace is there; False if the child died or took too long."""
@@ -268,7 +279,8 @@ class Child:
                 process.wait(_GENTLE_S)
             except subprocess.TimeoutExpired:
                 self.kill(signal.SIGKILL)
-                process.wait(self.held.host.policy.kill_s_max)
+                with suppress(subprocess.TimeoutExpired):  # then its groups are not empty, and that is reported
+                    process.wait(self.held.host.policy.kill_s_max)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()

@@ -154,8 +154,8 @@ class Proxy:
         while head.length < 0:  # chunks are taken apart, so that nothing can follow the last one
             size = int((await reader.readline()).split(b";")[0].strip() or b"0", 16)
             data = await reader.readexactly(size + 2) if 0 < size <= self._up_max else b""
-            if size > self._up_max:
-                raise _Cut("the request is too large")
+            if size > self._up_max or (size and not data.endswith(b"\r\n")):
+                raise _Cut("the request is too large or its chunks cannot be read")
             await self._pass_up(b"%x\r\n%s" % (size, data if size else b"\r\n"), writer, way, watch)
             if size == 0:
                 break
