@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 say() { printf 'setup: %s\n' "$*" >&2; }
 
 debian_packages=(python3-venv)
+sandbox_packages=(bubblewrap git curl ca-certificates) # the default sandbox tier, and what its tests use inside
+stronger_packages=(crun runsc)                          # the container and gvisor tiers; good to have
 
 find_python() {
   for candidate in "${PYTHON:-}" python3.13 python3.12 python3.11 python3; do
@@ -32,6 +34,25 @@ install_debian_packages() {
   fi
 }
 
+# What is not there yet, of programs named package or package:program.
+missing_of() {
+  for item in "$@"; do
+    command -v "${item#*:}" >/dev/null 2>&1 || printf '%s\n' "${item%%:*}"
+  done
+}
+
+install_sandboxes() {
+  local missing
+  mapfile -t missing < <(missing_of bubblewrap:bwrap git curl)
+  if [ ${#missing[@]} -gt 0 ] && ! install_debian_packages "${sandbox_packages[@]}"; then
+    say "${missing[*]} not found and not installable here: without bubblewrap no stranger's code can be run, all else works. Run: sudo apt-get install ${sandbox_packages[*]}"
+  fi
+  mapfile -t missing < <(missing_of "${stronger_packages[@]}")
+  if [ ${#missing[@]} -gt 0 ] && ! install_debian_packages "${missing[@]}"; then
+    say "${missing[*]} not found and not installable here: the sandbox tiers container and gvisor may be missing, all else works."
+  fi
+}
+
 python=$(find_python)
 stamp=.venv/.choir-setup
 wanted=$(cat requirements.lock pyproject.toml tools/setup.sh | sha256sum | cut -d' ' -f1)
@@ -45,6 +66,8 @@ if ! can_make_venv "$python"; then
     exit 1
   }
 fi
+
+install_sandboxes
 
 say "making .venv with $("$python" --version)"
 [ -x .venv/bin/python ] && .venv/bin/python -c '' 2>/dev/null || "$python" -m venv --clear .venv

@@ -127,19 +127,21 @@ def publish_checkpoint(home: Path, note: str) -> None:
     A larger one stays: of several processes that sign at once, the last to write may not be the latest.
     """
     path = home / PUBLISHED
-    if _size(note) >= _published_size(path):
+    if _extent(note) >= _published_extent(path):
         write_public_file(path, note.encode())
 
 
-def _published_size(path: Path) -> int:
+def _published_extent(path: Path) -> tuple[int, int]:
     try:
-        return _size(path.read_text(encoding="utf-8"))
+        return _extent(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, ChoirError):
-        return 0
+        return 0, 0
 
 
-def _size(note: str) -> int:
-    return Checkpoint.parse(note.partition("\n\n")[0] + "\n").size
+def _extent(note: str) -> tuple[int, int]:
+    """How many entries and account acts a checkpoint covers."""
+    checkpoint = Checkpoint.parse(note.partition("\n\n")[0] + "\n")
+    return checkpoint.size, checkpoint.acts or 0
 
 
 def compare_published(tx: Tx, path: Path) -> None:

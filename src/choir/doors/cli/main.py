@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from choir.doors.cli import bench, ledger, node, output, policy
+from choir.doors.cli import bench, ledger, node, output, policy, sandbox
 from choir.foundation.errors import ChoirError, Unavailable
 
 
@@ -34,6 +34,7 @@ app = typer.Typer(
 node.register(app)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(policy.app, name="policy")
+app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(bench.app, name="bench")
 app.command("fund")(ledger.fund)
 app.command("explain")(ledger.explain)

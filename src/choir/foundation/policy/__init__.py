@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
 from choir.foundation.policy.objects import ObjectsPolicy
+from choir.foundation.policy.sandbox import SandboxPolicy
 from choir.foundation.policy.values import (
     PolicyValue,
     UnknownPolicy,
@@ -27,6 +28,7 @@ __all__ = [
     "ObjectsPolicy",
     "Policy",
     "PolicyValue",
+    "SandboxPolicy",
     "UnknownPolicy",
     "describe",
     "effective_hash",
@@ -42,3 +44,4 @@ class Policy:
     node: NodePolicy = field(default_factory=NodePolicy)
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
     objects: ObjectsPolicy = field(default_factory=ObjectsPolicy)
+    sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)

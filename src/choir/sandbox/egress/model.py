@@ -1,0 +1,79 @@
+"""What a run may reach outside, and the record of what it did.
+
+Guarantees: nothing is allowed that no rule names; a credential is used on the host's side only and never
+shown, not even in a record or an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from choir.foundation.errors import NotAllowed
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A header that the proxy adds; the payload never sees it."""
+
+    header: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EgressRule:
+    """One host, or `*.` and a domain for everything below it, and what may be done there."""
+
+    host: str
+    ports: tuple[int, ...] = (80, 443)
+    methods: tuple[str, ...] = ("GET", "HEAD")
+    paths: tuple[str, ...] = ("/",)  # prefixes
+    tunnel: bool = False  # CONNECT: TLS end to end, so that methods and paths cannot be looked at
+    private: bool = False  # may lead to loopback, private or link-local addresses
+    upstream_tls: bool = False  # asked for as http://, fetched as https:// by the proxy
+    credential: Credential | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Egress:
+    """Everything a run may reach. The first rule that fits decides."""
+
+    rules: tuple[EgressRule, ...]
+    requests_max: int | None = None  # None: as the policy says
+    request_bytes_max: int | None = None
+    response_bytes_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EgressRecord:
+    """One request, for the receipt."""
+
+    at_us: int
+    method: str
+    host: str
+    port: int
+    path: str  # without the query, which may hold secrets
+    outcome: str  # "done", "refused", "failed" or "cut"
+    why: str = ""
+    status: int = 0
+    address: str = ""
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    ms: int = 0
+    credential: bool = False  # whether the proxy added one
+
+    def summary(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class EgressRefused(NotAllowed):
+    """The rules do not allow this request."""
+
+    code = "sandbox.egress_refused"
+
+
+class EgressFailed(NotAllowed):
+    """The request was allowed but could not be carried out."""
+
+    code = "sandbox.egress_failed"
+    sentence = "The request could not be carried out: {why}."

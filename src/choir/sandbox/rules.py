@@ -1,0 +1,146 @@
+"""Which tier runs what, with which limits. Pure: specs, policy and capabilities in, decisions out.
+
+Guarantees: a run never gets a weaker tier than it asked for or needs; local is never chosen for anyone;
+strangers' code is refused where a limit it needs is missing; every number stays below its ceiling.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from choir.foundation.errors import Invalid
+from choir.foundation.policy import SandboxPolicy
+from choir.sandbox.model import (
+    Capabilities,
+    EffectiveLimits,
+    LimitMissing,
+    LimitName,
+    Limits,
+    Spec,
+    SpecTooLarge,
+    Tier,
+    TierMissing,
+    TierTooWeak,
+    Trust,
+)
+
+FIRM = (LimitName.MEMORY, LimitName.PROCESSES, LimitName.DISK)  # what strangers' code must not be without
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_RESERVED_TARGETS = ("/proc", "/dev", "/sys", "/run/choir")
+
+
+def effective_limits(asked: Limits, policy: SandboxPolicy) -> EffectiveLimits:
+    """Defaults where nothing was asked for; a refusal above the ceiling."""
+    output = _within("output_bytes", asked.output_bytes, policy.output_bytes, policy.output_bytes_max, low=0)
+    wall = asked.wall_s if asked.wall_s is not None else policy.wall_s
+    if not 0 < wall <= policy.wall_s_max:
+        raise SpecTooLarge(what="wall_s", size=wall, limit=policy.wall_s_max)
+    return EffectiveLimits(
+        memory_bytes=_within("memory_bytes", asked.memory_bytes, policy.memory_bytes, policy.memory_bytes_max),
+        processes=_within("processes", asked.processes, policy.processes, policy.processes_max),
+        cpu_s=_within("cpu_s", asked.cpu_s, policy.cpu_s, policy.cpu_s_max),
+        cores_milli=_within("cores_milli", asked.cores_milli, policy.cores_milli, 1_000_000, low=10),
+        disk_bytes=_within("disk_bytes", asked.disk_bytes, policy.disk_bytes, policy.disk_bytes_max, low=4096),
+        wall_s=wall,
+        output_bytes=output,
+        open_files=policy.open_files,
+        flood_bytes=max(output * policy.output_flood_factor, policy.output_flood_bytes_min),
+    )
+
+
+def _within(what: str, asked: int | None, default: int, ceiling: int, low: int = 1) -> int:
+    chosen = default if asked is None else asked
+    if chosen > ceiling:
+        raise SpecTooLarge(what=what, size=chosen, limit=ceiling)
+    if chosen < low:
+        raise Invalid(what=what, why=f"it must be at least {low}")
+    return chosen
+
+
+def check(spec: Spec, policy: SandboxPolicy) -> None:
+    """A spec that can be run at all."""
+    words = [*spec.argv, *spec.environment, *spec.environment.values()]
+    if not spec.argv or not spec.argv[0]:
+        raise Invalid(what="argv", why="it must name a program")
+    if any("\0" in word for word in words):
+        raise Invalid(what="argv or environment", why="NUL is not allowed")
+    for name in spec.environment:
+        if not _NAME.match(name):
+            raise Invalid(what=f"environment name '{name[:40]}'", why="letters, digits and _ only")
+    size = sum(len(os.fsencode(word)) + 1 for word in words)
+    if size > policy.environment_bytes_max:
+        raise SpecTooLarge(what="argv and environment", size=size, limit=policy.environment_bytes_max)
+    if len(spec.stdin) > policy.stdin_bytes_max:
+        raise SpecTooLarge(what="stdin", size=len(spec.stdin), limit=policy.stdin_bytes_max)
+    for mount in spec.mounts:
+        check_target(mount.target)
+
+
+def check_target(target: str) -> None:
+    """Where a mount may appear: an absolute plain path that hides nothing the sandbox relies on."""
+    parts = target.split("/")
+    plain = target.startswith("/") and target != "/" and not {"", ".", ".."} & set(parts[1:])
+    if not plain or any(f"{target}/".startswith(f"{reserved}/") for reserved in _RESERVED_TARGETS):
+        raise Invalid(what=f"mount target '{target[:60]}'", why="it must be an absolute path outside /proc, /dev, /sys")
+
+
+def tier_needed(spec: Spec, policy: SandboxPolicy) -> Tier:
+    """The weakest tier that this code may run in."""
+    if spec.trust is Trust.STRANGER:
+        return max(spec.tier_min, Tier(policy.stranger_tier_min))
+    return Tier.LOCAL if spec.tier is Tier.LOCAL else spec.tier_min
+
+
+def choose(spec: Spec, known: Mapping[Tier, Capabilities], policy: SandboxPolicy) -> Capabilities:
+    """The tier that will run this, or the refusal that explains why none does."""
+    needed = tier_needed(spec, policy)
+    if spec.tier is not None:
+        if spec.tier < needed:
+            raise TierTooWeak(tier=spec.tier.label, needed=needed.label)
+        chosen = _working(spec.tier, known)
+    else:
+        chosen = _weakest_working(max(needed, Tier.BUBBLEWRAP), known)
+    _refuse_missing(spec, chosen, policy)
+    return chosen
+
+
+def _weakest_working(needed: Tier, known: Mapping[Tier, Capabilities]) -> Capabilities:
+    for tier in sorted(known):
+        if tier >= needed and known[tier].works:
+            return known[tier]
+    return _working(needed, known)
+
+
+def _working(tier: Tier, known: Mapping[Tier, Capabilities]) -> Capabilities:
+    found = known.get(tier)
+    if found is None:
+        raise TierMissing(tier=tier.label, why="this version does not have it.")
+    if not found.works:
+        raise TierMissing(tier=tier.label, why=found.why)
+    return found
+
+
+def missing_limits(applied: Mapping[str, str]) -> tuple[str, ...]:
+    """The limits that nothing enforces, in order."""
+    return tuple(limit.value for limit in LimitName if limit.value not in applied)
+
+
+def applied_limits(spec: Spec, applied: Mapping[str, str]) -> dict[str, str]:
+    """What enforces each limit for this very run."""
+    found = dict(applied)
+    if any(mount.writable for mount in spec.mounts):
+        found.pop(LimitName.DISK.value, None)  # a folder of the host has no size of its own
+    if spec.egress is not None and LimitName.NETWORK.value in found:
+        found[LimitName.NETWORK.value] += "; one socket to the proxy"
+    return found
+
+
+def _refuse_missing(spec: Spec, chosen: Capabilities, policy: SandboxPolicy) -> None:
+    if spec.trust is not Trust.STRANGER or not policy.stranger_limits_required:
+        return
+    applied = applied_limits(spec, chosen.applied)
+    lacking = [limit.value for limit in FIRM if limit.value not in applied]
+    if lacking:
+        raise LimitMissing(limits=" and ".join(lacking), tier=chosen.tier.label)

@@ -1,0 +1,316 @@
+"""One run from start to finish, the same for all tiers.
+
+Guarantees: whatever happens in between, when `run` returns or raises the processes are dead and all that
+the run held is given back; only if the kernel will not let a process die does the run file stay, for the
+reaper, and the caller is told.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from choir.sandbox import files, rules
+from choir.sandbox.holdings import Holdings, Host
+from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, Usage
+from choir.sandbox.pump import OnOutput, Pump, Stream
+from choir.sandbox.runs import start_time
+from choir.sandbox.tiers.base import Built, Driver, Plan
+
+_STATUS_BYTES_MAX = 4_096
+_WHY_BYTES = 400
+_GENTLE_S = 2.0  # for a leader that takes its descendants along
+
+
+def run(
+    host: Host,
+    driver: Driver,
+    known: Capabilities,
+    spec: Spec,
+    name: str,
+    on_output: OnOutput | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Result:
+    """Run the spec in this tier. The choice of tier was made before."""
+    held = Holdings(host, driver, spec, name)
+    held.take()
+    child: Child | None = None
+    try:
+        child = Child(held)
+        child.start()
+        return child.finish(known, on_output, cancelled)
+    finally:
+        try:
+            if child is not None:
+                child.destroy()
+        finally:
+            held.give_back()
+
+
+class Child:
+    """The first process of a run and what is known of it."""
+
+    def __init__(self, held: Holdings) -> None:
+        self.held = held
+        self.began = time.monotonic()
+        self.deadline = self.began + held.plan.limits.wall_s
+        self.process: subprocess.Popen[bytes] | None = None
+        self.pidfd = -1
+        self.workspace = -1
+        self.status: Stream | None = None
+        self.rusage_cpu_s = 0.0
+        self.rusage_rss_bytes = 0
+
+    # --- start ---
+
+    def start(self) -> None:
+        """Start the tier's command, and put the files in while it waits."""
+        held = self.held
+        status_read, status_write = os.pipe2(os.O_CLOEXEC)
+        held.stack.callback(os.close, status_read)
+        self.status = Stream("status", status_read, _STATUS_BYTES_MAX, told=False)
+        held.plan = plan = replace(held.plan, status_fd=status_write)
+        try:
+            built = held.driver.build(plan, held.host.machine)
+            _write_files(plan, built)
+            os.pwrite(plan.args_fd, built.options, 0)
+            self.process = _spawn(built)
+        finally:
+            os.close(status_write)
+        self.pidfd = os.pidfd_open(self.process.pid)
+        held.stack.callback(os.close, self.pidfd)
+        if held.file is not None and held.group is None:  # a group is proof enough of what is ours
+            held.file.note({"leader": self.process.pid, "leader_started": start_time(self.process.pid)})
+        if plan.wait:
+            self._put_files_in()
+
+    def _put_files_in(self) -> None:
+        held, plan, process = self.held, self.held.plan, self.process
+        assert process is not None
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert self.status is not None
+        if not self._is_ready(process.stdout.fileno()):
+            return  # the pump will find out why
+        while held.driver.tells_init and held.driver.init_process(bytes(self.status.kept)) is None:
+            if self.status.take() is None:
+                return
+        path = held.driver.workspace(plan, process.pid, bytes(self.status.kept))
+        self.workspace = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        held.stack.callback(os.close, self.workspace)
+        self._check_workspace()
+        allowance = files.Allowance.of(held.host.policy)
+        target = files.Target(self.workspace, plan.uid)
+        if plan.spec.folder is not None:
+            files.put_folder(target, plan.spec.folder, allowance, at=plan.spec.folder_at)
+        for item in plan.spec.files:
+            files.put_file(target, item, allowance)
+        with suppress(BrokenPipeError):
+            os.write(process.stdin.fileno(), b"\n")
+
+    def _check_workspace(self) -> None:
+        """That the folder is the run's own, and not one of a process that took the id of a dead one."""
+        poll = select.poll()
+        poll.register(self.pidfd, select.POLLIN)
+        owner = os.fstat(self.workspace).st_uid
+        if owner != self.held.plan.payload_uid or poll.poll(0):
+            raise StartFailed(why="the sandbox ended before its files were put in")
+
+    def _is_ready(self, stdout: int) -> bool:
+        """Wait for the line that says the workspace is there; False if the child died or took too long."""
+        poll = select.poll()
+        poll.register(stdout, select.POLLIN)
+        left_ms = max(0, int((self.deadline - time.monotonic()) * 1000))
+        return bool(poll.poll(left_ms)) and os.read(stdout, 1) == b"\n"
+
+    # --- run ---
+
+    def finish(self, known: Capabilities, on_output: OnOutput | None, cancelled: Callable[[], bool]) -> Result:
+        """Pump until the end, then look at what is left."""
+        process, plan = self.process, self.held.plan
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert self.status is not None
+        keep = plan.limits.output_bytes
+        mark = 1 if self.held.driver.marks_start else 0
+        out = Stream("stdout", process.stdout.fileno(), keep, skip_bytes=mark)
+        err = Stream("stderr", process.stderr.fileno(), keep)
+        stdin = os.dup(process.stdin.fileno())
+        process.stdin.close()
+        pump = Pump(self.pidfd, stdin, [out, err, self.status], plan.spec.stdin, plan.limits.flood_bytes, on_output)
+        try:
+            ended = pump.run(self.deadline, lambda: self._over(cancelled))
+            self._stop(pump)
+        finally:
+            pump.close()
+        wall_s = time.monotonic() - self.began
+        exit_code = self._reap(ended)
+        started = out.skip_bytes == 0
+        why = self.held.driver.start_failure(exit_code, started, bytes(self.status.kept), bytes(err.kept))
+        if ended is Ended.EXITED and why:
+            raise StartFailed(why=why[:_WHY_BYTES])
+        return self._result(known, ended, exit_code, wall_s, out, err)
+
+    def _over(self, cancelled: Callable[[], bool]) -> Ended | None:
+        if cancelled():
+            return Ended.CANCELLED
+        group = self.held.group
+        used = group.cpu_s() if group else None
+        return Ended.CPU if used is not None and used > self.held.plan.limits.cpu_s else None
+
+    def _stop(self, pump: Pump) -> None:
+        """Make sure that all of the run is dead, then read what its pipes still hold."""
+        gentle = self.held.driver.stop_signal
+        self.kill(gentle)
+        if gentle is not signal.SIGKILL and not pump.wait_for_end(_GENTLE_S):
+            self.kill(signal.SIGKILL)
+        if not pump.wait_for_end(self.held.host.policy.kill_s_max):
+            raise NotGone(run=self.held.plan.run, seconds=self.held.host.policy.kill_s_max)
+        if self.held.group is None:
+            self._wait_for_init()
+        elif not self.held.group.wait_until_empty(self.held.host.policy.kill_s_max):
+            raise NotGone(run=self.held.plan.run, seconds=self.held.host.policy.kill_s_max)
+        pump.read_leftovers()
+
+    def kill(self, number: signal.Signals) -> None:
+        """Stop the leader's session and kill all members of the groups."""
+        process = self.process
+        if process is None or process.returncode is not None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        if self.held.group is not None:
+            self.held.group.kill()
+
+    def _wait_for_init(self) -> None:
+        """The sandbox's own first process: when the kernel lets it go, all others in there are gone."""
+        assert self.status is not None
+        pid = self.held.driver.init_process(bytes(self.status.kept))
+        if pid is None:
+            return
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError:
+            return
+        try:
+            poll = select.poll()
+            poll.register(fd, select.POLLIN)
+            poll.poll(self.held.host.policy.kill_s_max * 1000)
+        finally:
+            os.close(fd)
+
+    def _reap(self, ended: Ended) -> int:
+        """The exit code as a shell would say it."""
+        process = self.process
+        assert process is not None
+        _, status, usage = os.wait4(process.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        process.returncode = code
+        self.rusage_cpu_s = usage.ru_utime + usage.ru_stime
+        self.rusage_rss_bytes = usage.ru_maxrss * 1024
+        if ended is not Ended.EXITED:
+            return 128 + signal.SIGKILL
+        return code if code >= 0 else 128 - code
+
+    def _result(
+        self, known: Capabilities, ended: Ended, exit_code: int, wall_s: float, out: Stream, err: Stream
+    ) -> Result:
+        held, plan = self.held, self.held.plan
+        allowance = files.Allowance.of(held.host.policy)
+        collected = files.Collected()
+        if self.workspace >= 0 and plan.spec.collect:
+            into = self._open_into(plan.spec.collect_into)
+            collected = files.collect(self.workspace, plan.spec.collect, allowance, into)
+        applied = rules.applied_limits(plan.spec, known.applied)
+        return Result(
+            run=plan.run,
+            tier=known.tier,
+            engine=known.engine,
+            exit_code=exit_code,
+            ended=ended,
+            stdout=bytes(out.kept),
+            stderr=bytes(err.kept),
+            stdout_truncated=out.truncated,
+            stderr_truncated=err.truncated,
+            out_of_memory=held.group.out_of_memory() if held.group else None,
+            usage=self._usage(wall_s),
+            limits=plan.limits,
+            applied=applied,
+            missing=rules.missing_limits(applied),
+            files=tuple(collected.files),
+            files_refused=tuple(collected.refused),
+            requests=held.endpoint.records() if held.endpoint else (),
+        )
+
+    def _open_into(self, folder: Path | None) -> files.Target | None:
+        if folder is None:
+            return None
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self.held.stack.callback(os.close, fd)
+        return files.Target(fd)
+
+    def _usage(self, wall_s: float) -> Usage:
+        group = self.held.group
+        cpu_s = group.cpu_s() if group else None
+        peak = group.memory_peak_bytes() if group else None
+        if group is not None and peak is not None:
+            return Usage(wall_s, self.rusage_cpu_s if cpu_s is None else cpu_s, peak, group.hierarchy.label)
+        return Usage(wall_s, self.rusage_cpu_s, self.rusage_rss_bytes, "largest process")
+
+    # --- end ---
+
+    def destroy(self) -> None:
+        """Kill and reap whatever is left after an error; nothing to do after a clean end."""
+        process = self.process
+        if process is None:
+            return
+        if process.returncode is None:
+            self.kill(self.held.driver.stop_signal)
+            try:
+                process.wait(_GENTLE_S)
+            except subprocess.TimeoutExpired:
+                self.kill(signal.SIGKILL)
+                with suppress(subprocess.TimeoutExpired):  # then its groups are not empty, and that is reported
+                    process.wait(self.held.host.policy.kill_s_max)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _write_files(plan: Plan, built: Built) -> None:
+    """What the tier's program reads: a name that ends with / is a folder. Others may read all of it."""
+    for name, content in built.files.items():
+        path = plan.scratch / name
+        for folder in [path, *path.parents] if name.endswith("/") else path.parents:
+            if folder.is_relative_to(plan.scratch) and folder != plan.scratch:
+                folder.mkdir(parents=True, exist_ok=True)
+                folder.chmod(0o755)
+        if not name.endswith("/"):
+            path.write_bytes(content)
+            path.chmod(0o644)
+
+
+def _spawn(built: Built) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            built.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=built.inherit,
+            env={},  # the first process of a sandbox can be read by its payload
+            cwd="/",
+            start_new_session=True,
+            bufsize=0,
+        )
+    except OSError as error:
+        raise StartFailed(why=error.strerror or str(error)) from None

@@ -1,0 +1,166 @@
+"""The sandbox service: knows the machine's tiers and runs specs in them.
+
+Guarantees: tiers are probed by really running something, once, and again only when asked; what dead nodes
+left is removed when the service starts; a run goes into the tier that the rules choose or is refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
+from choir.foundation.errors import ChoirError
+from choir.foundation.ids import show_id, uuid7
+from choir.foundation.policy import SandboxPolicy
+from choir.sandbox import cgroups, rules, runner
+from choir.sandbox.holdings import Host
+from choir.sandbox.model import Capabilities, Limits, Result, Spec, Tier, Trust
+from choir.sandbox.pump import OnOutput
+from choir.sandbox.runs import Cleaned, Found, RunFolder
+from choir.sandbox.tiers import base, drivers
+from choir.sandbox.tiers.stage import STAGE
+from choir.sandbox.uids import MACHINE_FOLDER, UidPool
+
+_PROBE_WORD = "choir-sandbox-works"
+_BUILT = drivers()
+
+
+class Sandboxes:
+    """Runs specs. One per process; safe to call from many threads."""
+
+    def __init__(
+        self,
+        state: Path,
+        policy: SandboxPolicy | None = None,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+        uid_locks: Path = MACHINE_FOLDER,
+        hierarchy: cgroups.Hierarchy | None = None,
+        clean_first: bool = True,
+    ) -> None:
+        self.policy = policy or SandboxPolicy()
+        self.clock = clock or SystemClock()
+        self.entropy = entropy or SystemEntropy()
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = cgroups.discover() if hierarchy is None else hierarchy
+        machine = base.look(found)
+        if machine.is_root:
+            STAGE.mkdir(mode=0o711, parents=True, exist_ok=True)
+        uids = UidPool(self.policy.uid_first, self.policy.uid_count, uid_locks) if machine.is_root else None
+        self.host = Host(machine, RunFolder(state), self.policy, uids)
+        self._lock = threading.Lock()
+        self._known: dict[Tier, Capabilities] = {}
+        self._counter = 0
+        self.cleaned = self.clean() if clean_first else Cleaned((), ())
+
+    def close(self) -> None:
+        """Let go of what the service itself holds; runs that are going on keep what is theirs."""
+        if self.host.egress is not None:
+            self.host.egress.close()
+        if self.host.uids is not None:
+            self.host.uids.close()
+
+    def __enter__(self) -> Sandboxes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def run(
+        self, spec: Spec, on_output: OnOutput | None = None, cancelled: Callable[[], bool] = lambda: False
+    ) -> Result:
+        """Run a spec to its end. Blocks; raises a refusal if it may not or cannot run."""
+        rules.check(spec, self.policy)
+        chosen = rules.choose(spec, self._needed(spec), self.policy)
+        host = self._with_egress() if spec.egress is not None else self.host
+        return runner.run(host, _BUILT[chosen.tier], chosen, spec, self.new_name(), on_output, cancelled)
+
+    def capabilities(self, tier: Tier) -> Capabilities:
+        """What a tier can do here, found out by running something in it."""
+        with self._lock:
+            known = self._known.get(tier)
+        if known is None:
+            known = self.probe(tier)
+            with self._lock:
+                self._known[tier] = known
+        return known
+
+    def doctor(self) -> list[Capabilities]:
+        """Every tier, probed anew."""
+        with self._lock:
+            self._known.clear()
+        return [self.capabilities(tier) for tier in Tier]
+
+    def probe(self, tier: Tier) -> Capabilities:
+        """Run something in a tier within the time limit and say what came of it."""
+        driver = _BUILT.get(tier)
+        if driver is None:
+            return Capabilities(tier, False, "", "this version does not have it.", {}, rules.missing_limits({}))
+        machine = self.host.machine
+        lacking = driver.missing(machine)
+        if lacking:
+            return Capabilities(tier, False, "", f"{lacking}.", {}, rules.missing_limits({}))
+        applied = driver.applied(machine)
+        known = Capabilities(tier, True, driver.engine(machine), "", applied, rules.missing_limits(applied))
+        why = self._try(driver, known)
+        notes = driver.notes(machine)
+        return replace(known, works=not why, why=why or " ".join(notes), notes=notes)
+
+    def _try(self, driver: base.Driver, known: Capabilities) -> str:
+        spec = Spec(
+            argv=("/bin/sh", "-c", f"echo {_PROBE_WORD}"),
+            tier=known.tier,
+            trust=Trust.OWN,
+            limits=Limits(wall_s=self.policy.probe_s_max, memory_bytes=64_000_000),
+        )
+        try:
+            result = runner.run(self.host, driver, known, spec, self.new_name())
+        except ChoirError as error:
+            return str(error)
+        except OSError as error:
+            return f"it could not be set up: {error}"
+        if result.timed_out:
+            return f"it did not answer within {self.policy.probe_s_max} seconds."
+        if result.stdout.strip().decode(errors="replace") != _PROBE_WORD:
+            said = result.stderr.decode(errors="replace").strip()[:200]
+            return f"a trial run ended with code {result.exit_code}: {said}"
+        return ""
+
+    def ls(self) -> list[Found]:
+        """The runs of this state folder, live or left behind."""
+        return list(self.host.runs.all())
+
+    def clean(self) -> Cleaned:
+        """Remove what dead nodes left."""
+        return self.host.runs.clean(self.host.uids)
+
+    def _needed(self, spec: Spec) -> dict[Tier, Capabilities]:
+        """Only the tiers that could matter are probed: weakest first, until one works."""
+        if spec.tier is not None:
+            return {spec.tier: self.capabilities(spec.tier)}
+        known: dict[Tier, Capabilities] = {}
+        lowest = max(rules.tier_needed(spec, self.policy), Tier.BUBBLEWRAP)
+        for tier in Tier:
+            if tier >= lowest:
+                known[tier] = self.capabilities(tier)
+                if known[tier].works:
+                    break
+        return known
+
+    def _with_egress(self) -> Host:
+        with self._lock:
+            if self.host.egress is None:
+                from choir.sandbox.egress.service import EgressHost
+
+                self.host = replace(self.host, egress=EgressHost(self.policy))
+            return self.host
+
+    def new_name(self) -> str:
+        """A name that no run has had."""
+        with self._lock:
+            self._counter += 1
+            counter = self._counter
+        return show_id("run", uuid7(self.clock.now_us(), counter, self.entropy.bytes(6)))

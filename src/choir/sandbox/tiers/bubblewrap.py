@@ -1,0 +1,166 @@
+"""The default tier: bubblewrap with every namespace of its own.
+
+Guarantees: the payload sees the host's /usr read-only, a private workspace of fixed size, a minimal /etc
+and /dev, and nothing else of the host; it has no capability, cannot gain one, cannot make namespaces, has
+no network but its own loopback, and dies with the process that started it. Started by root, bubblewrap
+itself runs as a user id that no other sandbox has.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+
+from choir.sandbox.model import WORKSPACE, LimitName, Tier
+from choir.sandbox.tiers.base import (
+    EGRESS_SOCKET,
+    ETC_FROM_HOST,
+    PAYLOAD_UID,
+    Built,
+    Machine,
+    MountPoint,
+    Plan,
+    environment,
+    host_applied,
+    joined,
+    nul_separated,
+    rlimits,
+    version_of,
+    waiting,
+)
+from choir.sandbox.tiers.stage import lend, place, staged
+
+
+class Bubblewrap:
+    """Namespaces, seccomp, no capabilities."""
+
+    tier = Tier.BUBBLEWRAP
+    tells_init = True
+    needs_scratch = False
+    marks_start = False
+    stop_signal = signal.SIGKILL
+
+    def missing(self, machine: Machine) -> str:
+        return machine.lacks("bwrap", "prlimit", "sh", *(("mount", "setpriv", "unshare") if machine.is_root else ()))
+
+    def engine(self, machine: Machine) -> str:
+        return version_of(machine.programs["bwrap"], "--version")
+
+    def applied(self, machine: Machine) -> dict[str, str]:
+        found = host_applied(machine)
+        found.setdefault(LimitName.PROCESSES.value, "rlimit, counted within the user namespace")
+        found[LimitName.DISK.value] = "tmpfs of fixed size"
+        found[LimitName.NETWORK.value] = "network namespace and seccomp"
+        return found
+
+    def members(self, processes: int) -> int:
+        return processes + 3  # bubblewrap outside, bubblewrap as first process inside, and a spare for its set-up
+
+    def notes(self, machine: Machine) -> tuple[str, ...]:
+        notes = []
+        if not machine.cgroups.version:
+            notes.append(f"Memory and CPU are limited per process only: {machine.cgroups.why}.")
+        if not machine.is_root:
+            notes.append("All sandboxes run as the same user of the host; only root can give each its own.")
+        return tuple(notes)
+
+    def build(self, plan: Plan, machine: Machine) -> Built:
+        programs = machine.programs
+        command = [programs["bwrap"], "--args", str(plan.args_fd), "--", *self._inside(plan, machine)]
+        if plan.spec.root is not None:  # an image may lack prlimit; the process count is the cgroup's then
+            command = [programs["prlimit"], *rlimits(plan, machine, processes=False), "--", *command]
+        if plan.uid is not None:
+            user = str(plan.uid)
+            command = [programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
+        lent = _lent(plan)
+        if plan.uid is not None and lent:
+            command = staged(machine, [lend(mount) for mount in lent], command)
+        inherit = (plan.seccomp_fd, plan.args_fd, plan.status_fd, *(fd for _, fd in plan.etc_fds))
+        return Built(joined(plan, machine, command), nul_separated(self._options(plan, machine)), inherit=inherit)
+
+    def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
+        return f"/proc/{self.init_process(status)}/root{WORKSPACE}"
+
+    def init_process(self, status: bytes) -> int | None:
+        found = re.match(rb'\s*\{\s*"child-pid"\s*:\s*(\d+)[\s,}]', status)
+        return int(found[1]) if found else None
+
+    def start_failure(self, exit_code: int, started: bool, status: bytes, stderr: bytes) -> str:  # noqa: ARG002
+        """Bubblewrap reports an exit code only for a payload that it has started."""
+        if b'"exit-code"' in status:
+            return ""
+        return stderr.decode(errors="replace").strip() or f"bubblewrap ended with code {exit_code}"
+
+    def _inside(self, plan: Plan, machine: Machine) -> list[str]:
+        """What bubblewrap starts: limits, then the forwarder if there is egress, then the payload."""
+        command = list(plan.spec.argv)
+        if plan.forwarder:
+            command = ["/usr/bin/python3", "-I", "-S", "-c", plan.forwarder, EGRESS_SOCKET, *command]
+        if plan.spec.root is None:
+            command = ["/usr/bin/prlimit", *rlimits(plan, machine), "--", *command]
+        return waiting("/bin/sh", command) if plan.wait else command
+
+    def _options(self, plan: Plan, machine: Machine) -> list[str]:
+        return [
+            "--unshare-all",
+            "--unshare-user",
+            "--disable-userns",
+            "--die-with-parent",
+            "--new-session",
+            "--cap-drop",
+            "ALL",
+            "--uid",
+            str(PAYLOAD_UID),
+            "--gid",
+            str(PAYLOAD_UID),
+            "--hostname",
+            "sandbox",
+            "--seccomp",
+            str(plan.seccomp_fd),
+            "--json-status-fd",
+            str(plan.status_fd),
+            *self._environment(plan),
+            *self._view(plan, machine),
+            "--chdir",
+            WORKSPACE,
+        ]
+
+    def _environment(self, plan: Plan) -> list[str]:
+        options = ["--clearenv"]
+        for name, value in environment(plan).items():
+            options += ["--setenv", name, value]
+        return options
+
+    def _view(self, plan: Plan, machine: Machine) -> list[str]:
+        """The file system, from the outside in; the root comes last, read-only."""
+        size = str(plan.limits.disk_bytes)
+        options = self._root(plan, machine)
+        options += ["--proc", "/proc", "--dev", "/dev", "--size", size, "--perms", "1777", "--tmpfs", "/dev/shm"]  # noqa: S108
+        options += ["--size", size, "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
+        options += ["--size", size, "--perms", "0755", "--tmpfs", WORKSPACE]
+        for mount in (*plan.mounts, *((plan.egress,) if plan.egress else ())):
+            options += _bind(plan, mount)
+        return [*options, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+    def _root(self, plan: Plan, machine: Machine) -> list[str]:
+        if plan.spec.root is not None:
+            options = [word for mount in plan.root_mounts for word in _bind(plan, mount)]
+            return options + [word for name, target in plan.root_links for word in ("--symlink", target, f"/{name}")]
+        options = ["--ro-bind", "/usr", "/usr"]
+        for name in machine.usr_links:
+            options += ["--symlink", f"usr/{name}", f"/{name}"]
+        for name in machine.usr_folders:
+            options += ["--ro-bind", f"/{name}", f"/{name}"]
+        for name, fd in plan.etc_fds:
+            options += ["--file", str(fd), f"/etc/{name}"]
+        for path in ETC_FROM_HOST:
+            options += ["--ro-bind-try", path, path]
+        return options
+
+
+def _bind(plan: Plan, mount: MountPoint) -> list[str]:
+    return ["--bind" if mount.writable else "--ro-bind", place(plan, mount), mount.target]
+
+
+def _lent(plan: Plan) -> tuple[MountPoint, ...]:
+    return (*plan.root_mounts, *plan.mounts, *((plan.egress,) if plan.egress else ()))

@@ -1,0 +1,154 @@
+"""The container tier: an OCI runtime with hardening flags, by what is there.
+
+crun runs the host's own /usr or an unpacked image; podman and docker run an image by its name. Guarantees
+(crun): as in the bundle; nothing of crun's own state outlives the run, because it is kept on the run's
+private stage; the whole container dies with the process that started it.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+
+from choir.sandbox.model import WORKSPACE, LimitName, Tier
+from choir.sandbox.tiers import oci
+from choir.sandbox.tiers.base import (
+    EGRESS_SOCKET,
+    Built,
+    Machine,
+    Plan,
+    environment,
+    host_applied,
+    joined,
+    marked,
+    rlimits,
+    version_of,
+)
+from choir.sandbox.tiers.stage import STAGED_STATE, STAGED_WORK, staged, work
+
+_NEEDS_ROOT = "it needs root here"
+
+
+def with_forwarder(plan: Plan) -> list[str]:
+    """The payload, behind the forwarder if there is egress."""
+    command = list(plan.spec.argv)
+    if plan.forwarder:
+        command = ["/usr/bin/python3", "-I", "-S", "-c", plan.forwarder, EGRESS_SOCKET, *command]
+    return marked(command)
+
+
+class Container:
+    """crun, podman or docker."""
+
+    tier = Tier.CONTAINER
+    tells_init = False
+    marks_start = True
+    stop_signal = signal.SIGKILL
+    needs_scratch = True
+
+    def missing(self, machine: Machine) -> str:
+        if not machine.is_root:
+            return _NEEDS_ROOT
+        if not {"crun", "podman", "docker"} & set(machine.programs):
+            return "none of crun, podman and docker was found"
+        return machine.lacks("mount", "setpriv", "sh", "unshare")
+
+    def engine(self, machine: Machine) -> str:
+        name = _engine(machine, None)
+        return version_of(machine.programs[name], "--version")
+
+    def applied(self, machine: Machine) -> dict[str, str]:
+        found = host_applied(machine)
+        found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
+        found[LimitName.DISK.value] = "tmpfs of fixed size"
+        found[LimitName.NETWORK.value] = "network namespace and seccomp"
+        return found
+
+    def members(self, processes: int) -> int:
+        return processes + 6  # unshare, crun and its helpers, the shell that announces the payload
+
+    def notes(self, machine: Machine) -> tuple[str, ...]:
+        if machine.cgroups.version:
+            return ()
+        return (f"Memory and CPU are limited per process only: {machine.cgroups.why}.",)
+
+    def build(self, plan: Plan, machine: Machine) -> Built:
+        engine = _engine(machine, plan.spec.image)
+        if engine == "crun":
+            return self._crun(plan, machine)
+        return podman(plan, machine) if engine == "podman" else docker(plan, machine)
+
+    def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
+        return f"/proc/{leader}/root{STAGED_WORK}"
+
+    def init_process(self, status: bytes) -> int | None:  # noqa: ARG002
+        return None
+
+    def start_failure(self, exit_code: int, started: bool, status: bytes, stderr: bytes) -> str:  # noqa: ARG002
+        if started:
+            return ""
+        return stderr.decode(errors="replace").strip() or f"the runtime ended with code {exit_code}"
+
+    def _crun(self, plan: Plan, machine: Machine) -> Built:
+        lines = oci.stage_lines(plan, machine)
+        if machine.cgroup_mounts != "v2":  # crun refuses to look at hybrid hosts; in here it sees a plain one
+            lines.append(("cgroup2", "-", "-"))
+        runtime = [machine.programs["crun"], "--root", str(STAGED_STATE), "--cgroup-manager=disabled"]
+        command = [*runtime, "run", "--bundle", str(plan.scratch), plan.run]
+        document = oci.config(plan, machine, with_forwarder(plan))
+        command = staged(machine, lines, command, wait=plan.wait, own_processes=True)
+        return Built(joined(plan, machine, command), files=oci.files(plan, document))
+
+
+def podman(plan: Plan, machine: Machine) -> Built:
+    """An image by name, without a daemon: it runs on the stage like crun."""
+    options = [machine.programs["podman"], "--root", str(STAGED_STATE / "storage"), "--runroot", str(STAGED_STATE)]
+    options += ["--cgroup-manager=cgroupfs", "run", "--cgroups=disabled", *_hardened(plan, machine)]
+    options += ["--volume", f"{STAGED_WORK}:{WORKSPACE}:rw,nosuid,nodev", *_image(plan)]
+    lines = [work(plan), ("make", "-", "state")]
+    command = staged(machine, lines, options, wait=plan.wait, own_processes=True)
+    return Built(joined(plan, machine, command), files=_seccomp_file(plan))
+
+
+def docker(plan: Plan, machine: Machine) -> Built:
+    """An image by name, through the daemon, which sets the limits itself."""
+    limits = plan.limits
+    options = [machine.programs["docker"], "run", *_hardened(plan, machine)]
+    options += ["--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes)]
+    options += ["--pids-limit", str(limits.processes), "--cpus", f"{limits.cores_milli / 1000:.3f}"]
+    options += ["--init", "--tmpfs", f"{WORKSPACE}:rw,nosuid,nodev,mode=0777,size={limits.disk_bytes}"]
+    return Built([*options, *_image(plan)], files=_seccomp_file(plan))
+
+
+def _hardened(plan: Plan, machine: Machine) -> list[str]:
+    """The flags that podman and docker share."""
+    size = plan.limits.disk_bytes
+    user = plan.payload_uid
+    options = ["--rm", "--interactive", "--pull=never", "--name", plan.run, "--network=none", "--read-only"]
+    options += ["--cap-drop=ALL", "--security-opt=no-new-privileges", f"--user={user}:{user}"]
+    options += [f"--security-opt=seccomp={plan.scratch / 'seccomp.json'}", "--ipc=private", "--hostname=sandbox"]
+    options += ["--tmpfs", f"/tmp:rw,nosuid,nodev,size={size}"]  # noqa: S108
+    options += [f"--shm-size={size}", f"--workdir={WORKSPACE}"]
+    for word in rlimits(plan, machine):
+        options += ["--ulimit", word.removeprefix("--")]
+    for name, value in environment(plan).items():
+        options += ["--env", f"{name}={value}"]
+    for mount in plan.mounts:
+        options += ["--volume", f"{mount.source}:{mount.target}:{'rw' if mount.writable else 'ro'}"]
+    if plan.egress:
+        options += ["--volume", f"{plan.egress.source}:{EGRESS_SOCKET}:rw"]
+    return options
+
+
+def _image(plan: Plan) -> list[str]:
+    assert plan.spec.image is not None
+    return ["--", plan.spec.image, *with_forwarder(plan)]
+
+
+def _seccomp_file(plan: Plan) -> dict[str, bytes]:
+    return {"seccomp.json": json.dumps(oci.seccomp_rules(plan.memory_is_counted)).encode()}
+
+
+def _engine(machine: Machine, image: str | None) -> str:
+    order = ("podman", "docker") if image else ("crun", "podman", "docker")
+    return next((name for name in order if name in machine.programs), "podman")
