@@ -10,12 +10,11 @@ import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from pydantic import ValidationError
 
-from choir.doors import wire
 from choir.doors.cli import ledger_files, output
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
 from choir.foundation.clock import format_time, from_datetime
@@ -23,9 +22,12 @@ from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
 from choir.ledger.model import account_name
 
+if TYPE_CHECKING:
+    from choir.doors import wire
+
 app = typer.Typer(help="Accounts, entries, holds, statements and proofs.", no_args_is_help=True)
 ledger_files.register(app)
-T = TypeVar("T", bound=wire.Wire)
+T = TypeVar("T", bound="wire.Wire")
 
 AccountArgument = Annotated[str, typer.Argument(help="Such as person:ada/available/CREDIT.", metavar="ACCOUNT")]
 AmountArgument = Annotated[str, typer.Argument(help="With decimals, such as 12.50.", metavar="AMOUNT")]
@@ -134,6 +136,8 @@ def post(
     An entry: {"reason": "…", "legs": [{"from": "…", "to": "…", "amount": "100"}]}.
     A batch: {"entries": [{"key": "…", "reason": "…", "legs": […], "link": "a"}]}.
     """
+    from choir.doors import wire
+
     output.want_json(as_json)
     value = _read_json(file)
     with output.client_of(node) as client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 from rich.progress import Progress
@@ -13,13 +13,10 @@ from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Invalid, Refusal
-from choir.foundation.node_key import load_node_secret
-from choir.ledger.importing import import_export
-from choir.ledger.notes import VerifierKey
-from choir.ledger.verifying import Report, verify_database, verify_export
 from choir.operations.home import prepare_home, running_node
-from choir.operations.preparing import database_of, opened_node, owner_connection, prepare_database
-from choir.storage.database import Tx, connect
+
+if TYPE_CHECKING:
+    from choir.ledger.verifying import Report
 
 
 class StopTheNode(Refusal):
@@ -46,6 +43,11 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute every hash, balance and proof, and say exactly what differs (exit code 5)."""
+    from choir.ledger.notes import VerifierKey
+    from choir.ledger.verifying import verify_database, verify_export
+    from choir.operations.preparing import opened_node
+    from choir.storage.database import Tx, connect
+
     output.want_json(as_json)
     held = [_read(path) for path in checkpoint or []]
     with _bar("Verifying", quiet=as_json) as told:
@@ -66,6 +68,9 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the whole ledger as canonical JSONL with a signed trailer, for anyone to verify."""
+    from choir.operations.preparing import opened_node
+    from choir.storage.database import Tx, connect
+
     output.want_json(as_json)
     settings = output.settings_of(home)
     with opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
@@ -92,6 +97,10 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Load an export into a new, empty ledger; the node needs the key it is signed with."""
+    from choir.foundation.node_key import load_node_secret
+    from choir.ledger.importing import import_export
+    from choir.operations.preparing import database_of, owner_connection, prepare_database
+
     output.want_json(as_json)
     settings = output.settings_of(home)
     if running_node(settings.home) is not None:

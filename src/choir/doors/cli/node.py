@@ -18,7 +18,6 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption, NodeOption
-from choir.doors.sdk.client import Client, credential
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.logs import set_up_logs
@@ -192,6 +191,8 @@ def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = F
     settings = output.settings_of(home, node)
     running = running_node(settings.home) if settings.home.exists() else None
     url = running.url if running is not None and node is None and running.pid else settings.node
+    from choir.doors.sdk.client import Client, credential
+
     with Client(url, credential(settings), patience_s=1.0) as client:
         found = client.node()
     if as_json:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from choir.doors.sdk.client import Client
-from choir.doors.sdk.transport import NoNode
+from choir.doors.sdk.errors import NoNode
 from choir.foundation.errors import Broken, ChoirError, NotAllowed, Unauthenticated
 from choir.foundation.settings import Settings, load_settings
+
+if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
+    from choir.doors.sdk.client import Client
 
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
@@ -58,6 +60,8 @@ def settings_of(home: str | None = None, node: str | None = None, **flags: str |
 
 def client_of(node: str | None) -> Client:
     """A client of the node that a command talks to."""
+    from choir.doors.sdk.client import Client
+
     return Client(node, connect_s=_CONNECT_S)
 
 

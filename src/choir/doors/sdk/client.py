@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from choir.doors import wire
-from choir.doors.sdk.transport import NodeError, NoNode, Transport
+from choir.doors.sdk.errors import NodeError, NoNode
+from choir.doors.sdk.transport import Transport
 from choir.foundation.settings import Settings, load_settings
 from choir.operations.home import operator_token
 

@@ -7,6 +7,7 @@ is raised as the same error class the node raised.
 
 from __future__ import annotations
 
+import importlib
 import random
 import time
 from collections.abc import Mapping
@@ -14,32 +15,21 @@ from typing import Any
 
 import httpx
 
-import choir.doors.wire
-import choir.ledger.checkpoints
-import choir.ledger.model
-import choir.operations.home
-import choir.storage.database  # noqa: F401 - these make a node's refusals known, so that they can be raised here
+from choir.doors.sdk.errors import NodeError, NoNode
 from choir.foundation.errors import ChoirError, Invalid, Unavailable, error_class
 
+# Where the errors are that a node may answer with.
+_REFUSING = (
+    "choir.doors.wire",
+    "choir.ledger.checkpoints",
+    "choir.ledger.model",
+    "choir.operations.home",
+    "choir.storage.database",
+)
 _PAUSE_S = 0.1
 _PAUSE_S_MAX = 2.0
 _REPEATABLE_STATUS = frozenset({502, 503, 504})
 _NOT_SOON = frozenset({"node.disk_low", "storage.write_disk_full"})  # nothing changes before somebody acts
-
-
-class NoNode(Unavailable):
-    """Nothing answers at the node's address."""
-
-    code = "sdk.no_node"
-    sentence = "No node answers at {url}."
-    hint = "Start it with `choir up`, or say where it is with --node or CHOIR_NODE."
-
-
-class NodeError(ChoirError):
-    """An answer that this version does not know."""
-
-    code = "sdk.node_error"
-    sentence = "{detail}"
 
 
 class Transport:
@@ -127,9 +117,16 @@ def _result(answer: httpx.Response) -> Any:
     raise error_of(code, detail, fields)
 
 
+def _learned(code: str) -> type[ChoirError] | None:
+    """Load what a node refuses with, now that it is needed: a client that is not refused starts faster."""
+    for module in _REFUSING:
+        importlib.import_module(module)
+    return error_class(code)
+
+
 def error_of(code: str, detail: str, fields: dict[str, Any]) -> ChoirError:
     """The error behind a problem, as the class the node raised."""
-    known = error_class(code)
+    known = error_class(code) or _learned(code)
     if known is not None:
         try:
             return known(**fields)
