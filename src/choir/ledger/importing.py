@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import psycopg
+
 from choir.foundation.errors import Broken, Refusal
 from choir.foundation.signing import Ed25519Signer
 from choir.ledger.checking import CheckedHold, JournalCheck
@@ -62,8 +64,12 @@ def import_export(owner: Connection, path: Path, signer: Ed25519Signer, on_progr
     if current.public != signer.public:
         loaded = VerifierKey(current.name, signer.public)
         raise NotTheNodeKey(loaded=loaded.hash.hex(), current=current.hash.hex())
-    with owner.transaction(), path.open("rb") as file:
-        _Load(owner).run(ExportReader(file))
+    try:
+        with owner.transaction(), path.open("rb") as file:
+            _Load(owner).run(ExportReader(file))
+    except psycopg.errors.UniqueViolation as error:
+        what = f"an id or key stands in it twice ({error.diag.constraint_name})"
+        raise ExportDoesNotVerify(where="import", what=what) from None
     return report
 
 

@@ -23,6 +23,8 @@ from choir.storage.database import Connection, Tx
 Group = Sequence[Draft | Refusal]  # drafts that stand or fall together; a refusal is one that was malformed
 PreparedGroup = Sequence[Prepared | Refusal]
 
+_REMEMBERED_MAX = 200_000  # account ids kept in memory; what is forgotten is looked up again
+
 
 class Ledger:
     """Posting entries inside somebody's transaction."""
@@ -110,7 +112,9 @@ class Ledger:
         if len(found) < len(names):
             missing = store.account_ids(db, [name for name in names if name not in found])
             if committed:
-                remembered.update(missing)
+                if len(remembered) > _REMEMBERED_MAX:
+                    remembered.clear()
+                remembered.update((name, id_) for name, id_ in missing.items() if not name.startswith("hold:"))
             found |= missing
         return found
 

@@ -24,7 +24,14 @@ from choir.ledger import store
 from choir.ledger.model import Draft, Posted
 from choir.ledger.rules import Outcome
 from choir.ledger.service import Group, Ledger, PreparedGroup, all_posted
-from choir.storage.database import Connection, Database, DatabaseUnavailable, StorageConflict, translated
+from choir.storage.database import (
+    Connection,
+    Database,
+    DatabaseUnavailable,
+    StorageConflict,
+    WriteDiskFull,
+    translated,
+)
 
 _RETRY_S = 0.05
 _LOCKED_ROUNDS = 64  # after losing a race, how many rounds take the lock first
@@ -69,12 +76,24 @@ class Submitter:
             if not self._busy:
                 self._busy = mine.leads = True
         if not mine.leads:
-            mine.done.acquire()
+            self._wait(mine)
         if mine.leads:
             self._lead()
         if mine.error is not None:
             raise mine.error
         return mine.outcomes
+
+    def _wait(self, mine: _Waiting) -> None:
+        """Until somebody posted for us or handed us the lead; an interrupt must leave nobody else waiting."""
+        try:
+            mine.done.acquire()
+        except BaseException:
+            with self._guard:
+                if mine in self._queue and not mine.leads:
+                    self._queue.remove(mine)
+            if mine.leads:
+                self._lead()
+            raise
 
     def close(self) -> None:
         """Drop the connection; the next submit opens another."""
@@ -122,6 +141,20 @@ class Submitter:
                 waiting.done.release()
 
     def _post(self, batch: list[_Waiting]) -> None:
+        try:
+            self._post_together(batch)
+        except (DatabaseUnavailable, WriteDiskFull):
+            raise
+        except Exception:
+            if len(batch) == 1:
+                raise
+            for waiting in batch:  # one of them is the cause: the others must not suffer for it
+                try:
+                    self._post_together([waiting])
+                except Exception as error:
+                    waiting.error = error
+
+    def _post_together(self, batch: list[_Waiting]) -> None:
         groups = [group for waiting in batch for group in waiting.groups]
         outcomes = self._post_until_answered(groups)
         start = 0

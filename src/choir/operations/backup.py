@@ -151,6 +151,7 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
             except BaseException:
                 _empty(dsns)
                 raise
+            _renumber_events(dsns)
             if accept_rollback:
                 (settings.home / PUBLISHED).unlink(missing_ok=True)
                 publish_checkpoint(settings.home, manifest.checkpoint)
@@ -263,6 +264,12 @@ def _compare(dsns: Dsns, manifest: Manifest) -> None:
     with connect(dsns.owner or dsns.app) as owner:
         if what_differs(Tx(owner), claimed) is not None:
             raise Broken(what="The backup", why="its journal is not the one of its checkpoint")
+
+
+def _renumber_events(dsns: Dsns) -> None:
+    """Events are ordered by transaction, and transactions of the old server mean nothing to the new one."""
+    with connect(dsns.owner or dsns.app) as owner:
+        owner.execute("update outbox set xid = '0'")
 
 
 def _run(program: str, arguments: list[str], dsn: str = "") -> str:

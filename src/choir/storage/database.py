@@ -200,6 +200,8 @@ def translated(error: psycopg.Error) -> ChoirError:
         return StorageConflict(attempts=1)
     if isinstance(error, pg.DiskFull):
         return WriteDiskFull()
+    if isinstance(error, pg.ProgramLimitExceeded):
+        raise error  # not a lost connection but a value that fits no row: a bug of ours
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return DatabaseUnavailable(why=_first_line(error))
     raise error
