@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
 from choir.foundation.policy.objects import ObjectsPolicy
@@ -25,6 +26,7 @@ __all__ = [
     "LedgerPolicy",
     "NodePolicy",
     "ObjectsPolicy",
+    "PeoplePolicy",
     "Policy",
     "PolicyValue",
     "UnknownPolicy",
@@ -42,3 +44,4 @@ class Policy:
     node: NodePolicy = field(default_factory=NodePolicy)
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
     objects: ObjectsPolicy = field(default_factory=ObjectsPolicy)
+    people: PeoplePolicy = field(default_factory=PeoplePolicy)
