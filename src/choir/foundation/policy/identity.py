@@ -96,4 +96,3 @@ class PeoplePolicy:
     forget_rows_max: int = value(
         1_000, "rows", 1, 100_000, _ENGINEERING, "Most rows of each table that one round of forgetting removes."
     )
-    page_max: int = value(200, "rows", 1, 10_000, _ENGINEERING, "Longest page of a listing.")
