@@ -10,8 +10,15 @@ from dataclasses import dataclass
 
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.node_key import load_node_secret
-from choir.foundation.policy import Policy, load
+from choir.foundation.policy import Policy, effective_hash, load
 from choir.foundation.settings import Settings
+from choir.identity.challenges import Challenges
+from choir.identity.erasing import Erasing
+from choir.identity.passkeys import Passkeys, relying_party
+from choir.identity.people import People
+from choir.identity.rates import Rates
+from choir.identity.recovery import Recovery
+from choir.identity.sessions import Sessions
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.exporting import Exporter
@@ -44,6 +51,13 @@ class Node:
     funding: Funding
     objects: Objects
     outbox: Outbox
+    rates: Rates
+    challenges: Challenges
+    passkeys: Passkeys
+    sessions: Sessions
+    recovery: Recovery
+    people: People
+    erasing: Erasing
 
     def unit_of_work(self) -> AbstractContextManager[Tx]:
         """A transaction for one use case."""
@@ -65,6 +79,23 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
     accounts = Accounts(clock, policy.ledger)
     checkpoints = Checkpoints(keys, clock)
+    objects = Objects(clock, policy.objects)
+    outbox = Outbox(clock, entropy)
+    rates = Rates(clock, entropy, policy.people)
+    challenges = Challenges(rates, clock, entropy, policy.people)
+    passkeys = Passkeys(relying_party(settings.public_url), challenges, rates, clock, policy.people)
+    people = People(
+        passkeys,
+        challenges,
+        rates,
+        ledger,
+        accounts,
+        outbox,
+        clock,
+        entropy,
+        policy.people,
+        policy_hash=effective_hash(policy),
+    )
     return Node(
         settings=settings,
         policy=policy,
@@ -79,6 +110,13 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
         funding=Funding(accounts, production=identity.production),
-        objects=Objects(clock, policy.objects),
-        outbox=Outbox(clock, entropy),
+        objects=objects,
+        outbox=outbox,
+        rates=rates,
+        challenges=challenges,
+        passkeys=passkeys,
+        sessions=Sessions(clock, entropy, policy.people),
+        recovery=Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
+        people=people,
+        erasing=Erasing(people, accounts, objects, outbox, clock),
     )

@@ -91,6 +91,7 @@ class Person:
     user_handle: bytes
     created_us: int
     erased_us: int | None
+    sybil_signs: int  # others who had come from the same place when they signed up
     sybil_score: int
 
     @property
@@ -226,6 +227,32 @@ class BadCredential(Unauthenticated):
     code = "identity.bad_credential"
     sentence = "The credential is not valid: {why}."
     hint = "Sign in again, or make a new token."
+
+
+class TooManyPasskeys(Refusal):
+    code = "identity.too_many_passkeys"
+    sentence = "A person has at most {limit} passkeys."
+    hint = "Remove one that you no longer use."
+
+
+class UnknownPasskey(NotFound):
+    code = "identity.passkey_unknown"
+    sentence = "You have no such passkey."
+
+
+class UnknownSession(NotFound):
+    code = "identity.session_unknown"
+    sentence = "You have no such session."
+
+
+class NotInGoodStanding(Refusal):
+    code = "identity.not_in_good_standing"
+    sentence = "This account cannot vouch for others yet: {why}."
+
+
+class SameIdentity(Refusal):
+    code = "identity.same_identity"
+    sentence = "Nobody can vouch for themselves, nor for an account that is taken for their own."
 
 
 class LastPasskey(Refusal):

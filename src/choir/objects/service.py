@@ -265,6 +265,12 @@ class Objects:
         row = store.lock(tx, digest)
         return row is not None and store.drop_claim(tx, owner, row.id, row.size)
 
+    def claimed(self, tx: Tx, owner: str, *, after: ObjectHash | None = None, limit: int = 100) -> list[ObjectHash]:
+        """A page of what the owner is charged for, by name; `after` is the last name of the page before."""
+        rules.check_owner(owner, self.policy)
+        digests = store.claimed(tx, owner, b"" if after is None else rules.digest_of(after), limit)
+        return [rules.name_of(digest) for digest in digests]
+
     # Collection
 
     def collect(self, tx: Tx, now_us: int) -> Collected:

@@ -208,6 +208,15 @@ def drop_claim(tx: Tx, owner: str, id_: int, size: int) -> bool:
     return bool(dropped)
 
 
+def claimed(tx: Tx, owner: str, after: bytes, limit: int) -> list[bytes]:
+    rows = tx.rows(
+        "select o.digest from object_claims c join objects o on o.id = c.object"
+        " where c.owner = %s and o.digest > %s order by o.digest limit %s",
+        owner, after, limit,
+    )  # fmt: skip
+    return [bytes(row[0]) for row in rows]
+
+
 # References
 
 

@@ -1,4 +1,4 @@
-"""What a node does by itself: expire holds, sign checkpoints, collect objects, forget old events."""
+"""What a node does by itself: expire holds, sign checkpoints, collect objects, forget what is over."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _HOLDS_AT_ONCE = 200
 _EVENTS_AT_ONCE = 1000
 _EXPIRE_EVERY_S = 1
 _FORGET_EVERY_S = 3600
+_FORGET_IDENTITY_EVERY_S = 60
 _COLLECT_EVERY_S = 300
 
 
@@ -21,7 +22,11 @@ def make_scheduler(node: Node) -> Scheduler:
     """The scheduler with all handlers; repeating tasks are on the list once, whoever comes first."""
     work = _Work(node)
     handlers = Handlers(
-        quick={"ledger.expire_holds": work.expire_holds, "outbox.forget": work.forget_events},
+        quick={
+            "identity.forget": work.forget_identity,
+            "ledger.expire_holds": work.expire_holds,
+            "outbox.forget": work.forget_events,
+        },
         slow={"ledger.checkpoint": work.checkpoint, "objects.collect": work.collect_objects},
     )
     return Scheduler(node.database, handlers, node.clock, node.policy.node)
@@ -31,6 +36,7 @@ def schedule_repeating(node: Node) -> None:
     """Put the node's repeating tasks on the list."""
     now_us = node.clock.now_us()
     every = {
+        "identity.forget": _FORGET_IDENTITY_EVERY_S,
         "ledger.expire_holds": _EXPIRE_EVERY_S,
         "ledger.checkpoint": node.policy.ledger.checkpoint_s,
         "objects.collect": _COLLECT_EVERY_S,
@@ -83,3 +89,10 @@ class _Work:
         """Drop events that are older than anyone may ask for."""
         before_us = self._node.clock.now_us() - self._node.policy.node.outbox_keep_s * MICROSECONDS
         self._node.outbox.forget(tx, before_us, _EVENTS_AT_ONCE)
+
+    def forget_identity(self, tx: Tx, _: Task) -> None:
+        """Drop challenges and sessions whose time is over, old counters, and yesterday's salt."""
+        node = self._node
+        node.challenges.forget(tx)
+        node.sessions.forget(tx)
+        node.rates.forget(tx)

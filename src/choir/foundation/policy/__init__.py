@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
 from choir.foundation.policy.objects import ObjectsPolicy
@@ -26,6 +27,7 @@ __all__ = [
     "LedgerPolicy",
     "NodePolicy",
     "ObjectsPolicy",
+    "PeoplePolicy",
     "Policy",
     "PolicyValue",
     "SandboxPolicy",
@@ -45,3 +47,4 @@ class Policy:
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
     objects: ObjectsPolicy = field(default_factory=ObjectsPolicy)
     sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)
+    people: PeoplePolicy = field(default_factory=PeoplePolicy)

@@ -7,7 +7,8 @@ create table people (
     user_handle bytea not null unique,  -- WebAuthn's opaque name for the person
     created_us bigint not null,
     erased_us bigint,
-    sybil_score integer not null default 0  -- grows with signs of being one of many
+    sybil_signs integer not null default 0,  -- others who had come from the same place when they signed up
+    sybil_score integer not null default 0  -- grows with signs of being one of many, falls with vouches
 );
 grant select, insert, update (handle, erased_us, sybil_score, user_handle) on people to {app};
 
@@ -17,6 +18,13 @@ create table retired_handles (
     at_us bigint not null
 );
 grant select, insert on retired_handles to {app};
+
+-- What those hashes are made with: random, made once, and as lasting as they are.
+create table handle_pepper (
+    one boolean primary key default true check (one),
+    pepper bytea not null check (length(pepper) = 32)
+);
+grant select, insert on handle_pepper to {app};
 
 create table passkeys (
     id bytea primary key check (length(id) between 16 and 1023),  -- WebAuthn credential id
@@ -50,6 +58,7 @@ create table challenges (
     expires_us bigint not null
 );
 create index challenges_expiry on challenges (expires_us);
+create index challenges_person on challenges (person);
 grant select, insert, delete on challenges to {app};
 
 create table vouches (
@@ -176,6 +185,14 @@ create table rate_counts (
 );
 create index rate_counts_age on rate_counts (begins_us);
 grant select, insert, delete, update (count) on rate_counts to {app};
+
+-- What network addresses are hashed with before they are counted. A day's salt goes with the day, and what
+-- was counted under it can no longer be traced to an address.
+create table address_salts (
+    day bigint primary key,
+    salt bytea not null check (length(salt) = 32)
+);
+grant select, insert, delete on address_salts to {app};
 
 -- Why two owners are taken for one: same owner, shared payout, shared key derivation, funding.
 create table cluster_links (

@@ -1,0 +1,81 @@
+"""Erasing a person: everything that names them goes, everything that others rely on stays.
+
+Guarantees: afterwards the handle, passkeys, sessions, recovery codes, given names and memos are gone and the
+account's secret keys destroyed; nobody can sign in as that person or take their handle; what they delegated is
+revoked. The journal is not touched: it never held personal data, so it verifies as before. Balances stay where
+they are, on accounts that are frozen: an entry that emptied them would have to invent who is owed the money.
+All of it happens in one transaction, or none.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from choir.foundation.clock import Clock
+from choir.identity import audit
+from choir.identity import people_store as store
+from choir.identity.model import Principal, UnknownPerson, agent_owner, person_owner
+from choir.identity.people import People
+from choir.ledger import reading
+from choir.ledger.accounts import Accounts
+from choir.ledger.memos import erase_memos
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+from choir.storage.outbox import Outbox
+
+_REASON = "the person was erased"
+_PAGE = 500
+
+
+class Erasing:
+    """The one use case, and its parts."""
+
+    def __init__(self, people: People, accounts: Accounts, objects: Objects, outbox: Outbox, clock: Clock) -> None:
+        self._people = people
+        self._accounts = accounts
+        self._objects = objects
+        self._outbox = outbox
+        self._clock = clock
+
+    def erase_self(self, tx: Tx, who: Principal) -> None:
+        """Erase the caller, who must have shown a passkey just now."""
+        person = who.must_be_person()
+        who.must_be_fresh(self._clock.now_us())
+        self.erase(tx, person, actor=who.source)
+
+    def erase(self, tx: Tx, id_: UUID, *, actor: str) -> bool:
+        """Erase a person; False if they were erased before. Whether the actor may is for the caller to know."""
+        person = store.lock_person(tx, id_)
+        if person is None:
+            raise UnknownPerson(person=person_owner(id_))
+        if person.erased_us is not None:
+            return False
+        now_us = self._clock.now_us()
+        owners = [person.owner, *(agent_owner(agent) for agent in store.agents(tx, id_))]
+        self._people.retire(tx, person)
+        store.delete_credentials(tx, id_)
+        store.end_delegated(tx, id_, now_us)
+        store.destroy_secrets(tx, owners, now_us)
+        for owner in owners:
+            self._give_up_objects(tx, owner)
+        audit.record(tx, "person.erased", at_us=now_us, actor=actor, owner=person.owner)
+        self._outbox.announce(tx, "identity.person.erased", subject=person.owner, actor=actor, data={})
+        erase_memos(tx, owners)
+        for owner in owners:
+            self._freeze(tx, owner)
+        return True
+
+    def _give_up_objects(self, tx: Tx, owner: str) -> None:
+        """Let go of all claims; an object itself stays while anything else points to it."""
+        while names := self._objects.claimed(tx, owner, limit=_PAGE):
+            for name in names:
+                self._objects.erase(tx, owner, name)
+
+    def _freeze(self, tx: Tx, owner: str) -> None:
+        """Stop the accounts; this takes the ledger's lock, so it comes last."""
+        after = ""
+        while page := reading.accounts(tx, prefix=f"{owner}/", after=after, limit=_PAGE):
+            for account in page:
+                if account.state == "open":
+                    self._accounts.freeze(tx, account.name, reason=_REASON, source="system:erasing")
+            after = page[-1].name
