@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from choir.foundation.policy.delegations import DelegationsPolicy
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
 from choir.foundation.policy.objects import ObjectsPolicy
@@ -22,6 +23,7 @@ from choir.foundation.policy.values import (
 )
 
 __all__ = [
+    "DelegationsPolicy",
     "LedgerPolicy",
     "NodePolicy",
     "ObjectsPolicy",
@@ -42,3 +44,4 @@ class Policy:
     node: NodePolicy = field(default_factory=NodePolicy)
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
     objects: ObjectsPolicy = field(default_factory=ObjectsPolicy)
+    delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
