@@ -9,9 +9,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
-from choir.foundation.node_key import load_node_secret
+from choir.foundation.node_key import load_node_secret, load_retired_secrets
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
+from choir.identity.agents import Agents
+from choir.identity.clusters import Clusters
+from choir.identity.delegations import Delegations
+from choir.identity.keys import AccountKeys
+from choir.identity.nostr import NostrAuth
+from choir.identity.sealing import SealerRing
+from choir.identity.signer import AccountSigner, LocalSigner
+from choir.identity.spending import Spending
+from choir.identity.tokens import Tokens
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.exporting import Exporter
@@ -44,6 +53,14 @@ class Node:
     funding: Funding
     objects: Objects
     outbox: Outbox
+    agents: Agents
+    delegations: Delegations
+    spending: Spending
+    tokens: Tokens
+    account_keys: AccountKeys
+    account_signer: AccountSigner
+    nostr_auth: NostrAuth
+    clusters: Clusters
 
     def unit_of_work(self) -> AbstractContextManager[Tx]:
         """A transaction for one use case."""
@@ -65,6 +82,9 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
     accounts = Accounts(clock, policy.ledger)
     checkpoints = Checkpoints(keys, clock)
+    delegations = Delegations(clock, entropy, policy.delegations)
+    sealers = SealerRing(lambda: load_node_secret(settings), lambda: load_retired_secrets(settings))
+    account_keys = AccountKeys(sealers, clock, entropy, policy.delegations)
     return Node(
         settings=settings,
         policy=policy,
@@ -81,4 +101,12 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         funding=Funding(accounts, production=identity.production),
         objects=Objects(clock, policy.objects),
         outbox=Outbox(clock, entropy),
+        agents=Agents(clock, entropy, policy.delegations),
+        delegations=delegations,
+        spending=Spending(ledger, delegations),
+        tokens=Tokens(clock, entropy, policy.delegations),
+        account_keys=account_keys,
+        account_signer=LocalSigner(account_keys),
+        nostr_auth=NostrAuth(delegations, clock, policy.delegations),
+        clusters=Clusters(clock, policy.delegations),
     )

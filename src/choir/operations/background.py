@@ -1,4 +1,4 @@
-"""What a node does by itself: expire holds, sign checkpoints, collect objects, forget old events."""
+"""What a node does by itself: expire holds, sign checkpoints, collect objects, re-encrypt keys, forget old events."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from choir.foundation.clock import MICROSECONDS
 from choir.ledger import holds, reading
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
+from choir.operations.rotation import rewrap_account_keys
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Scheduler, Task, schedule
 
@@ -14,14 +15,24 @@ _EVENTS_AT_ONCE = 1000
 _EXPIRE_EVERY_S = 1
 _FORGET_EVERY_S = 3600
 _COLLECT_EVERY_S = 300
+_REWRAP_EVERY_S = 300
+_FORGET_USED_EVERY_S = 60
 
 
 def make_scheduler(node: Node) -> Scheduler:
     """The scheduler with all handlers; repeating tasks are on the list once, whoever comes first."""
     work = _Work(node)
     handlers = Handlers(
-        quick={"ledger.expire_holds": work.expire_holds, "outbox.forget": work.forget_events},
-        slow={"ledger.checkpoint": work.checkpoint, "objects.collect": work.collect_objects},
+        quick={
+            "ledger.expire_holds": work.expire_holds,
+            "outbox.forget": work.forget_events,
+            "identity.forget_used": work.forget_used,
+        },
+        slow={
+            "ledger.checkpoint": work.checkpoint,
+            "objects.collect": work.collect_objects,
+            "identity.rewrap": work.rewrap,
+        },
     )
     return Scheduler(node.database, handlers, node.clock, node.policy.node)
 
@@ -34,6 +45,8 @@ def schedule_repeating(node: Node) -> None:
         "ledger.checkpoint": node.policy.ledger.checkpoint_s,
         "objects.collect": _COLLECT_EVERY_S,
         "outbox.forget": _FORGET_EVERY_S,
+        "identity.rewrap": _REWRAP_EVERY_S,
+        "identity.forget_used": _FORGET_USED_EVERY_S,
     }
     with node.unit_of_work() as tx:
         for name, seconds in every.items():
@@ -51,7 +64,7 @@ class _Work:
         """Give back what is left in holds whose time is over."""
         due = reading.expired_holds(tx, self._node.clock.now_us(), _HOLDS_AT_ONCE)
         if due:
-            self._node.ledger.post_batch(tx, [[holds.expire(id_)] for id_ in due])
+            self._node.spending.settle_batch(tx, [[holds.expire(id_)] for id_ in due])
 
     def checkpoint(self, _: Task) -> None:
         """Keep tiles in bounded transactions, then sign what is new and publish it."""
@@ -70,6 +83,14 @@ class _Work:
         while more:
             with self._node.unit_of_work() as tx:
                 more = self._node.objects.collect(tx, self._node.clock.now_us()).more
+
+    def rewrap(self, _: Task) -> None:
+        """Finish a replacement of the node's key that was cut off: encrypt anew what a former key sealed."""
+        rewrap_account_keys(self._node)
+
+    def forget_used(self, tx: Tx, _: Task) -> None:
+        """Drop signed requests that are too old to be used again."""
+        self._node.nostr_auth.forget_used(tx)
 
     def forget_events(self, tx: Tx, _: Task) -> None:
         """Drop events that are older than anyone may ask for."""
