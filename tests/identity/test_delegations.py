@@ -372,7 +372,9 @@ def test_the_number_of_live_delegations_is_limited(database: Database) -> None:
 
 def test_agents_are_named_listed_renamed_and_retired(agency: Agency) -> None:
     person, stranger = agency.person(), agency.person()
-    one, two = agency.agent(person, "one"), agency.agent(person, "two")
+    one = agency.agent(person, "one")
+    agency.clock.advance(1)
+    two = agency.agent(person, "two")
     with agency.tx() as tx:
         assert agency.agents.of_person(tx, person) == [one, two]
         assert agency.agents.of_person(tx, person, after=one.id, limit=5) == [two]
