@@ -156,10 +156,10 @@ def test_a_narrowed_delegation_is_charged_to_all_above_it(agency: Agency) -> Non
 def test_an_agent_can_pass_on_a_part_of_what_it_has(agency: Agency) -> None:
     person, stranger = agency.person(), agency.person()
     root = agency.grant(person, agency.agent(person).id, cap(100))
-    helper = agency.agent(stranger)
-    made = agency.narrow(root, helper.id, cap(10), by=agency.principal(root.id))
+    hired = agency.agent(stranger)
+    made = agency.narrow(root, hired.id, cap(10), by=agency.principal(root.id))
     assert (made.person, made.parent, made.depth) == (person, root.id, 1)
-    assert agency.principal(made.id).source == agent_owner(helper.id)
+    assert agency.principal(made.id).source == agent_owner(hired.id)
 
 
 def test_nothing_can_be_widened(agency: Agency) -> None:

@@ -61,6 +61,15 @@ def test_a_refused_entry_charges_nothing_even_if_the_caller_goes_on(agency: Agen
     assert agency.balance(SHOP) == 5
 
 
+def test_nothing_is_committed_before_the_caller_commits(agency: Agency, buyer: Buyer) -> None:
+    with agency.tx() as tx:
+        agency.spending.spend_and_post(tx, buyer.principal, [paid("1", buyer.account, SHOP, 11)])
+        assert agency.balance(SHOP) == 0
+        tx.connection.rollback()
+    assert agency.balance(SHOP) == 0
+    assert agency.spent(buyer.delegation.id) == 0
+
+
 def test_an_entry_sent_again_is_charged_once(agency: Agency, buyer: Buyer) -> None:
     draft = paid("1", buyer.account, SHOP, 100)
     first = agency.pay(buyer.principal, draft)

@@ -40,7 +40,7 @@ class Spending:
         money the feature moves by its own authority (a slashed stake, a trade that both sides agreed to).
         """
         amounts = [delegation_rules.outgoing(principal, draft, others) for draft in drafts]
-        with tx.connection.transaction():  # so that a refusal which the caller survives leaves no charge
+        with tx.savepoint():  # so that a refusal which the caller survives leaves no charge
             self._delegations.lock(tx, principal)
             known = reading.posted_keys(tx, [(draft.source, draft.key) for draft in drafts])
             new = [n for n, draft in enumerate(drafts) if (draft.source, draft.key) not in known]
