@@ -9,16 +9,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
-from choir.foundation.node_key import load_node_secret
+from choir.foundation.node_key import load_node_secret, load_retired_secrets
 from choir.foundation.policy import Policy, effective_hash, load
 from choir.foundation.settings import Settings
+from choir.identity.agents import Agents
 from choir.identity.challenges import Challenges
+from choir.identity.clusters import Clusters
+from choir.identity.delegations import Delegations
 from choir.identity.erasing import Erasing
+from choir.identity.keys import AccountKeys
+from choir.identity.nostr import NostrAuth
 from choir.identity.passkeys import Passkeys, relying_party
 from choir.identity.people import People
 from choir.identity.rates import Rates
 from choir.identity.recovery import Recovery
+from choir.identity.sealing import SealerRing
 from choir.identity.sessions import Sessions
+from choir.identity.signer import AccountSigner, LocalSigner
+from choir.identity.spending import Spending
+from choir.identity.tokens import Tokens
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.exporting import Exporter
@@ -58,6 +67,14 @@ class Node:
     recovery: Recovery
     people: People
     erasing: Erasing
+    agents: Agents
+    delegations: Delegations
+    spending: Spending
+    tokens: Tokens
+    account_keys: AccountKeys
+    account_signer: AccountSigner
+    nostr_auth: NostrAuth
+    clusters: Clusters
 
     def unit_of_work(self) -> AbstractContextManager[Tx]:
         """A transaction for one use case."""
@@ -84,6 +101,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     rates = Rates(clock, entropy, policy.people)
     challenges = Challenges(rates, clock, entropy, policy.people)
     passkeys = Passkeys(relying_party(settings.public_url), challenges, rates, clock, policy.people)
+    clusters = Clusters(clock, policy.delegations)
     people = People(
         passkeys,
         challenges,
@@ -95,7 +113,11 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         entropy,
         policy.people,
         policy_hash=effective_hash(policy),
+        same_identity=lambda tx, a, b: clusters.independence(tx, a, b) == 0,
     )
+    delegations = Delegations(clock, entropy, policy.delegations)
+    sealers = SealerRing(lambda: load_node_secret(settings), lambda: load_retired_secrets(settings))
+    account_keys = AccountKeys(sealers, clock, entropy, policy.delegations)
     return Node(
         settings=settings,
         policy=policy,
@@ -119,4 +141,12 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         recovery=Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
         people=people,
         erasing=Erasing(people, accounts, objects, outbox, clock),
+        agents=Agents(clock, entropy, policy.delegations),
+        delegations=delegations,
+        spending=Spending(ledger, delegations),
+        tokens=Tokens(clock, entropy, policy.delegations),
+        account_keys=account_keys,
+        account_signer=LocalSigner(account_keys),
+        nostr_auth=NostrAuth(delegations, clock, policy.delegations),
+        clusters=clusters,
     )

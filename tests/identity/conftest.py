@@ -8,6 +8,7 @@ import pytest
 
 from choir.foundation.policy import PeoplePolicy
 from choir.storage.database import Database
+from tests.identity.agency import Agency
 from tests.identity.town import Citizen, Town
 
 
@@ -35,3 +36,11 @@ def town_with(database: Database) -> Iterator[Callable[..., Town]]:
     yield make
     for town in made:
         town.close()
+
+
+@pytest.fixture
+def agency(database: Database) -> Agency:
+    """Agents and delegations, on a database without people."""
+    made = Agency(database)
+    made.open_books()
+    return made

@@ -41,6 +41,20 @@ def load_node_secret(settings: Settings) -> NodeSecret:
         raise NodeKeyMissing(origin=settings.node_key_file, why="it is not 64 hex digits") from None
 
 
+def retired_key_file(path: Path, name: str) -> Path:
+    """Where a key is kept that was replaced, while something is still encrypted under it."""
+    return path.with_name(f"{path.name}.retired-{name}")
+
+
+def load_retired_secrets(settings: Settings) -> list[NodeSecret]:
+    """The keys that were replaced and are still kept beside the key file."""
+    file = settings.node_key_file
+    try:
+        return [NodeSecret.parse(kept.read_text()) for kept in sorted(file.parent.glob(f"{file.name}.retired-*"))]
+    except OSError as error:
+        raise NodeKeyMissing(origin=f"{file}.retired-*", why=error.strerror) from None
+
+
 def make_key_file(path: Path, entropy: Entropy) -> bool:
     """Write a new key unless there is one; says whether it did."""
     if path.exists():

@@ -76,8 +76,9 @@ class Principal:
             raise FreshAssertionNeeded
 
     def must_be_person(self) -> UUID:
-        """The person, for acts that no agent may do."""
-        if self.role is not Role.PERSON or self.person is None:
+        """The person, for acts that no agent may do, nor a token or a signature without a passkey."""
+        by_proxy = self.credential.startswith(("token:", "nostr"))
+        if self.role is not Role.PERSON or self.person is None or by_proxy:
             raise PersonNeeded
         return self.person
 
@@ -147,6 +148,17 @@ def agent_owner(id_: UUID) -> str:
     return f"agent:{show_id('agent', id_).removeprefix('agent_')}"
 
 
+def owner_id(owner: str) -> tuple[str, UUID]:
+    """The kind ("person" or "agent") and id behind an owner of accounts."""
+    kind, _, letters = owner.partition(":")
+    if kind not in ("person", "agent"):
+        raise Invalid(what=f"owner '{owner[:60]}'", why="it must be a person or an agent")
+    id_ = parse_id(kind, f"{kind}_{letters}")
+    if owner != (person_owner(id_) if kind == "person" else agent_owner(id_)):
+        raise Invalid(what=f"owner '{owner[:60]}'", why="it is written in another way than ids are")
+    return kind, id_
+
+
 def parse_person_id(text: str) -> UUID:
     return parse_id("person", text)
 
@@ -157,6 +169,22 @@ def parse_agent_id(text: str) -> UUID:
 
 def parse_delegation_id(text: str) -> UUID:
     return parse_id("delegation", text)
+
+
+def agent_id(value: UUID) -> str:
+    return show_id("agent", value)
+
+
+def delegation_id(value: UUID) -> str:
+    return show_id("delegation", value)
+
+
+def token_id(value: UUID) -> str:
+    return show_id("token", value)
+
+
+def parse_token_id(text: str) -> UUID:
+    return parse_id("token", text)
 
 
 class ScopeMissing(NotAllowed):
@@ -188,6 +216,23 @@ class DelegationEnded(NotAllowed):
     sentence = "The delegation {delegation} is {why}."
 
 
+class NoCap(NotAllowed):
+    code = "identity.no_cap"
+    sentence = "The delegation {delegation} has no cap for {asset}, so none of it can be spent."
+    hint = "Ask for a delegation with a cap for this asset."
+
+
+class NotYourAccount(NotAllowed):
+    code = "identity.not_your_account"
+    sentence = "This credential cannot move what is in {account}."
+    hint = "An agent spends what is its person's only by a delegation with a cap."
+
+
+class BadTerms(Invalid):
+    code = "identity.bad_terms"
+    sentence = "That cannot be granted: {why}."
+
+
 class DelegationWider(Invalid):
     code = "identity.delegation_wider"
     sentence = "A delegation can be narrowed, never widened: {why}."
@@ -206,6 +251,36 @@ class UnknownAgent(NotFound):
 class UnknownDelegation(NotFound):
     code = "identity.delegation_unknown"
     sentence = "There is no delegation {delegation}."
+
+
+class UnknownToken(NotFound):
+    code = "identity.token_unknown"
+    sentence = "There is no token {token}."
+
+
+class UnknownKey(NotFound):
+    code = "identity.key_unknown"
+    sentence = "There is no account key {key}."
+
+
+class TooMany(Refusal):
+    code = "identity.too_many"
+    sentence = "There are already {limit} {what}, which is the limit."
+
+
+class AgentRetired(Refusal):
+    code = "identity.agent_retired"
+    sentence = "The agent {agent} is retired."
+
+
+class KeyTaken(Refusal):
+    code = "identity.key_taken"
+    sentence = "The key {key} is already in use by another account."
+
+
+class BadName(Invalid):
+    code = "identity.bad_name"
+    sentence = "That cannot be a name: {why}."
 
 
 class HandleTaken(Refusal):

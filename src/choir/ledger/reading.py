@@ -106,6 +106,17 @@ def entries(tx: Tx, *, after_seq: int = 0, limit: int = 100) -> list[Entry]:
     return [_entry(row) for row in rows]
 
 
+def posted_keys(tx: Tx, asked: list[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Which of these (source, key) pairs an entry was posted with."""
+    rows = tx.rows(
+        "select e.source, e.key from unnest(%s::text[], %s::text[]) as asked (source, key)"
+        " join entries e on e.source = asked.source and e.key = asked.key",
+        [source for source, _ in asked],
+        [key for _, key in asked],
+    )
+    return {(source, key) for source, key in rows}
+
+
 def memo(tx: Tx, seq: int) -> str | None:
     """What a person wrote beside an entry, unless it was erased."""
     found: str | None = tx.value("select memo from entry_memos where seq = %s", seq)

@@ -1,4 +1,4 @@
-"""What a node does by itself: expire holds, sign checkpoints, collect objects, forget what is over."""
+"""What a node does by itself: expire holds, sign checkpoints, collect objects, re-encrypt keys, forget what is over."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from choir.foundation.policy import tree
 from choir.ledger import holds, reading
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
+from choir.operations.rotation import rewrap_account_keys
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Scheduler, Task, schedule
 
@@ -16,6 +17,8 @@ _EXPIRE_EVERY_S = 1
 _FORGET_EVERY_S = 3600
 _FORGET_IDENTITY_EVERY_S = 60
 _COLLECT_EVERY_S = 300
+_REWRAP_EVERY_S = 300
+_FORGET_USED_EVERY_S = 60
 
 
 def make_scheduler(node: Node) -> Scheduler:
@@ -26,8 +29,13 @@ def make_scheduler(node: Node) -> Scheduler:
             "identity.forget": work.forget_identity,
             "ledger.expire_holds": work.expire_holds,
             "outbox.forget": work.forget_events,
+            "identity.forget_used": work.forget_used,
         },
-        slow={"ledger.checkpoint": work.checkpoint, "objects.collect": work.collect_objects},
+        slow={
+            "ledger.checkpoint": work.checkpoint,
+            "objects.collect": work.collect_objects,
+            "identity.rewrap": work.rewrap,
+        },
     )
     return Scheduler(node.database, handlers, node.clock, node.policy.node)
 
@@ -41,6 +49,8 @@ def schedule_repeating(node: Node) -> None:
         "ledger.checkpoint": node.policy.ledger.checkpoint_s,
         "objects.collect": _COLLECT_EVERY_S,
         "outbox.forget": _FORGET_EVERY_S,
+        "identity.rewrap": _REWRAP_EVERY_S,
+        "identity.forget_used": _FORGET_USED_EVERY_S,
     }
     with node.unit_of_work() as tx:
         for name, seconds in every.items():
@@ -65,7 +75,7 @@ class _Work:
         """Give back what is left in holds whose time is over."""
         due = reading.expired_holds(tx, self._node.clock.now_us(), _HOLDS_AT_ONCE)
         if due:
-            self._node.ledger.post_batch(tx, [[holds.expire(id_)] for id_ in due])
+            self._node.spending.settle_batch(tx, [[holds.expire(id_)] for id_ in due])
 
     def checkpoint(self, _: Task) -> None:
         """Keep tiles in bounded transactions, then sign what is new and publish it."""
@@ -84,6 +94,14 @@ class _Work:
         while more:
             with self._node.unit_of_work() as tx:
                 more = self._node.objects.collect(tx, self._node.clock.now_us()).more
+
+    def rewrap(self, _: Task) -> None:
+        """Finish a replacement of the node's key that was cut off: encrypt anew what a former key sealed."""
+        rewrap_account_keys(self._node)
+
+    def forget_used(self, tx: Tx, _: Task) -> None:
+        """Drop signed requests that are too old to be used again."""
+        self._node.nostr_auth.forget_used(tx)
 
     def forget_events(self, tx: Tx, _: Task) -> None:
         """Drop events that are older than anyone may ask for."""

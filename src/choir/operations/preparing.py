@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.errors import Broken, ChoirError
-from choir.foundation.node_key import load_node_secret, sync_folder
+from choir.foundation.node_key import load_node_secret, retired_key_file, sync_folder
 from choir.foundation.settings import Settings
 from choir.foundation.signing import NodeSecret
 from choir.ledger import reading
@@ -103,7 +103,7 @@ def coming_key_file(path: Path) -> Path:
 
 def put_key_in_place(path: Path, coming: Path, old: VerifierKey) -> None:
     """Keep the old key under its short name; it can no longer sign anything that is believed."""
-    kept = path.with_name(f"{path.name}.retired-{old.hash.hex()}")
+    kept = retired_key_file(path, old.hash.hex())
     if not kept.exists():
         kept.hardlink_to(path)
     coming.replace(path)

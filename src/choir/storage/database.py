@@ -15,6 +15,7 @@ from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -100,6 +101,14 @@ class Tx:
         with self.connection.cursor(name=name, row_factory=tuple_row) as cursor:
             cursor.itersize = _STREAM_ROWS
             yield from cursor.execute(sql, params or None)
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """What the block wrote is undone if it raises; the transaction itself goes on."""
+        if self.connection.info.transaction_status is TransactionStatus.IDLE:
+            self.connection.execute("select")  # else the block would be a transaction of its own, and commit
+        with self.connection.transaction():
+            yield
 
     def pipeline(self) -> AbstractContextManager[Any]:
         """Send several statements in one round trip."""

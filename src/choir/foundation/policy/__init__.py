@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from choir.foundation.policy.delegations import DelegationsPolicy
 from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
@@ -24,6 +25,7 @@ from choir.foundation.policy.values import (
 )
 
 __all__ = [
+    "DelegationsPolicy",
     "LedgerPolicy",
     "NodePolicy",
     "ObjectsPolicy",
@@ -48,3 +50,4 @@ class Policy:
     objects: ObjectsPolicy = field(default_factory=ObjectsPolicy)
     sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
+    delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)

@@ -120,6 +120,15 @@ create table delegation_spends (
 );
 grant select, insert, update (spent) on delegation_spends to {app};
 
+-- Holds that were charged to a delegation: what comes back from one is given back to the same windows.
+create table delegation_holds (
+    hold uuid primary key,
+    delegation uuid not null references delegations,
+    asset text not null,
+    charged_us bigint not null
+);
+grant select, insert on delegation_holds to {app};
+
 create table account_keys (
     id uuid primary key,
     owner text not null,  -- "person:…" or "agent:…"
