@@ -75,6 +75,8 @@ def test_a_second_node_on_a_home_is_refused_and_the_first_goes_on(
     assert f"already running on {node.home} (process {node.process.pid}" in second.err
     assert "choir down" in second.err
     assert node.ready()
+    assert node.run("status", "--json").json["pid"] == node.process.pid  # the first is as it was
+    assert node.run("down", "--json").json == {"stopped": True, "pid": node.process.pid}
 
 
 def test_a_port_that_is_in_use_is_named_and_nothing_stays(node: NodeUnderTest) -> None:

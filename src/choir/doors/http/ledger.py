@@ -14,7 +14,7 @@ from choir.doors.http.access import KeyDep, NodeDep, OperatorDep, OperatorRoute
 from choir.doors.http.problems import problem_of
 from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import parse_time
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
 from choir.ledger import holds, reading
@@ -23,6 +23,7 @@ from choir.ledger.model import (
     Draft,
     IssuanceNeedsTwo,
     Leg,
+    LinkedRefused,
     Posted,
     account_name,
     hold_account,
@@ -110,19 +111,23 @@ def post_entry(body: wire.EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep,
 @router.post("/entries/batch")
 def post_batch(body: wire.BatchIn, who: OperatorDep, node: NodeDep) -> wire.BatchOut:
     """Post many entries, each accepted or refused on its own, in order."""
-    groups: list[list[Draft]] = []
+    groups: list[list[Draft | Refusal]] = []
     for link, run in itertools.groupby(body.entries, key=lambda item: item.link):
-        drafts = [_draft(node, item, who.source, item.key) for item in run]
-        groups += [drafts] if link is not None else [[draft] for draft in drafts]
-    outcomes = node.submitter.submit_batch(groups)
-    return wire.BatchOut(
-        results=[
-            wire.BatchItemOut(posted=views.posted(outcome))
-            if isinstance(outcome, Posted)
-            else wire.BatchItemOut(problem=problem_of(outcome))
-            for outcome in outcomes
-        ]
-    )
+        made = [_draft_or_refusal(node, item, who.source) for item in run]
+        groups += [made] if link is not None else [[item] for item in made]
+    sound = [drafts for group in groups if (drafts := _sound(group))]
+    outcomes = iter(node.submitter.submit_batch(sound))
+    results: list[wire.BatchItemOut] = []
+    for group in groups:
+        sent = bool(_sound(group))
+        for item in group:
+            outcome = next(outcomes) if sent else item if isinstance(item, Refusal) else LinkedRefused()
+            results.append(
+                wire.BatchItemOut(posted=views.posted(outcome))
+                if isinstance(outcome, Posted)
+                else wire.BatchItemOut(problem=problem_of(outcome))
+            )
+    return wire.BatchOut(results=results)
 
 
 @router.get("/entries")
@@ -279,6 +284,19 @@ def fund(body: wire.FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, respon
     if posted.again:
         response.status_code = 200
     return views.posted(posted)
+
+
+def _draft_or_refusal(node: Node, body: wire.BatchEntryIn, source: str) -> Draft | Refusal:
+    try:
+        return _draft(node, body, source, body.key)
+    except Refusal as refusal:
+        return refusal
+
+
+def _sound(group: list[Draft | Refusal]) -> list[Draft]:
+    """The drafts of a group; none if one of them cannot even be written down."""
+    drafts = [item for item in group if isinstance(item, Draft)]
+    return drafts if len(drafts) == len(group) else []
 
 
 def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
