@@ -154,6 +154,25 @@ def test_a_batch_answers_for_each_entry(http: httpx.Client) -> None:
     assert again[0]["posted"] == results[0]["posted"] | {"again": True}
 
 
+def test_an_entry_that_cannot_be_written_down_spoils_only_its_own_group(http: httpx.Client) -> None:
+    one, two, three, four = (uuid.uuid4().hex for _ in range(4))
+    body = {
+        "entries": [
+            entry(key=one),
+            entry(key=two, amount=str(2**63)),
+            entry(key=three, link="both"),
+            entry(key=four, link="both", receipt="sha256:xx"),
+        ]
+    }
+    results = http.post("/v1/entries/batch", json=body).json()["results"]
+    assert results[0]["posted"]["again"] is False
+    assert [item["problem"]["code"] for item in results[1:]] == [
+        "money.out_of_range",
+        "ledger.linked_refused",
+        "invalid",
+    ]
+
+
 def test_a_hold_is_placed_captured_and_released(http: httpx.Client) -> None:
     once = key()
     body = {"payer": ADA, "amount": "100", "expires_at": "2027-01-01T00:00:00Z", "captures": 2, "reason": "a job"}

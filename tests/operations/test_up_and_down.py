@@ -9,10 +9,12 @@ import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from choir.operations.home import running_node
+from choir.storage.embedded.previous import Places, read_pid_file
 from choir.storage.processes import FolderLock
 from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, command_line, fund, new_node, until
 from tests.storage.servers import exists, wait_for
@@ -41,6 +43,44 @@ def test_ctrl_c_during_the_start_ends_well_too(node: NodeUnderTest) -> None:
         assert node.stop(signal.SIGINT) == 0
         assert node.left() == []
     assert "Traceback" not in node.said
+
+
+def test_a_stop_is_heard_while_the_database_takes_long_to_start(node: NodeUnderTest) -> None:
+    node.up()
+    assert node.stop() == 0
+    server = _stopped_while_starting(node)
+    assert node.process is not None
+    node.process.send_signal(signal.SIGTERM)
+    try:
+        until(lambda: _is_asked_to_end(server), 20)  # the node does not wait for it any longer
+    finally:
+        os.kill(server, signal.SIGCONT)
+    assert node.process.wait(60) == 0
+    assert "recovering" in node.said
+    assert "Traceback" not in node.said
+    assert node.left() == []
+
+
+def _stopped_while_starting(node: NodeUnderTest) -> int:
+    """Start the node and halt its server before it is ready, as a long recovery would look."""
+    for _ in range(10):
+        process = node.launch()
+        wait_for(lambda: node.database_pid() is not None, 60)
+        server = node.database_pid()
+        assert server is not None
+        os.kill(server, signal.SIGSTOP)
+        found = read_pid_file(Places.of(node.home).data)
+        if found is not None and found.pid == server and found.status != "ready":
+            return server
+        os.kill(server, signal.SIGCONT)  # too late: once more
+        wait_for(lambda: node.ready() or process.poll() is not None, 60)  # noqa: B023 - called at once
+        assert node.stop() == 0
+    pytest.skip("the server is always ready too soon here")
+
+
+def _is_asked_to_end(pid: int) -> bool:
+    waiting = Path(f"/proc/{pid}/status").read_text().partition("ShdPnd:")[2].split()[0]
+    return bool(int(waiting, 16) & 1 << signal.SIGINT - 1)
 
 
 def test_in_the_background_it_returns_when_the_node_is_ready(node: NodeUnderTest) -> None:
@@ -75,6 +115,8 @@ def test_a_second_node_on_a_home_is_refused_and_the_first_goes_on(
     assert f"already running on {node.home} (process {node.process.pid}" in second.err
     assert "choir down" in second.err
     assert node.ready()
+    assert node.run("status", "--json").json["pid"] == node.process.pid  # the first is as it was
+    assert node.run("down", "--json").json == {"stopped": True, "pid": node.process.pid}
 
 
 def test_a_port_that_is_in_use_is_named_and_nothing_stays(node: NodeUnderTest) -> None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from choir.foundation.clock import SystemClock, SystemEntropy, format_time
@@ -110,6 +112,7 @@ class Manifest:
     origin: str
     entries: int
     checkpoint: str  # the signed note over exactly these entries or fewer
+    app_role: str = "choir_app"  # whom the dump gives its rights to; a restore gives them to its own
 
 
 def back_up(settings: Settings, target: Path, say: Progress) -> Manifest:
@@ -121,7 +124,7 @@ def back_up(settings: Settings, target: Path, say: Progress) -> Manifest:
             checkpoint = node.checkpoints.sign(tx)
         publish_checkpoint(settings.home, checkpoint.note)
         now = format_time(SystemClock().now_us())
-        manifest = Manifest(_FORMAT, now, node.identity.origin, checkpoint.size, checkpoint.note)
+        manifest = Manifest(_FORMAT, now, node.identity.origin, checkpoint.size, checkpoint.note, dsns.app_role)
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".choir-backup-") as folder:
             dump = Path(folder) / "database.dump"
             say("Dumping the database.")
@@ -147,6 +150,7 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
             say("Loading the database.")
             _load(dump, wanted, dsns)
             try:
+                _grant(dump, manifest, dsns)
                 _compare(dsns, manifest)
             except BaseException:
                 _empty(dsns)
@@ -241,8 +245,19 @@ def _wanted(source: Path, dump: Path, folder: Path) -> Path:
 
 
 def _load(dump: Path, wanted: Path, dsns: Dsns) -> None:
-    options = ["--no-owner", "--exit-on-error", "--single-transaction", f"--use-list={wanted}"]
+    options = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", f"--use-list={wanted}"]
     _run("pg_restore", [*options, str(dump)], dsns.owner or dsns.app)
+
+
+def _grant(dump: Path, manifest: Manifest, dsns: Dsns) -> None:
+    """Give the application role here the rights that the one in the dump had; their names may differ."""
+    theirs = re.compile(rf' (TO|FROM) "?{re.escape(manifest.app_role)}"?;$')
+    text = _run("pg_restore", ["--no-owner", "--schema-only", "--file=-", str(dump)])
+    with connect(dsns.owner or dsns.app) as owner:
+        mine = sql.Identifier(dsns.app_role).as_string(owner)
+        for line in text.splitlines():
+            if line.startswith(("GRANT ", "REVOKE ")) and theirs.search(line):
+                owner.execute(theirs.sub(rf" \1 {mine};", line).encode())
 
 
 def _empty(dsns: Dsns) -> None:

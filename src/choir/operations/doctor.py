@@ -41,10 +41,10 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _checked("disk", lambda: _disk(settings))
     yield from _checked("node key", lambda: _node_key(settings))
     yield from _checked("address", lambda: _address(settings))
-    if settings.embedded and not (settings.home / "postgres" / "data").exists():
-        yield _no_database(settings)
-        return
     try:
+        if settings.embedded and not (settings.home / "postgres" / "data").exists():
+            yield _no_database(settings)
+            return
         with database_of(settings) as dsns:
             yield from _checked("database", lambda: _database(dsns))
             yield from _checked("migrations", lambda: _migrations(dsns))
@@ -52,6 +52,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
             yield from _checked("published checkpoint", lambda: _published(settings, dsns))
     except ChoirError as error:
         yield Finding("database", "wrong", str(error), error.advice)
+    except OSError as error:
+        yield _unreadable("database", error)
 
 
 def _no_database(settings: Settings) -> Finding:
@@ -72,8 +74,12 @@ def _checked(part: str, check: Callable[[], str]) -> Iterator[Finding]:
     except ChoirError as error:
         yield Finding(part, "wrong", str(error), error.advice)
     except OSError as error:
-        told = f"{error.filename or part}: {(error.strerror or str(error)).lower()}"
-        yield Finding(part, "wrong", told, "Check who owns it and who may read it.")
+        yield _unreadable(part, error)
+
+
+def _unreadable(part: str, error: OSError) -> Finding:
+    told = f"{error.filename or part}: {(error.strerror or str(error)).lower()}"
+    return Finding(part, "wrong", told, "Check who owns it and who may read it.")
 
 
 def _policy(settings: Settings) -> Policy:

@@ -40,6 +40,14 @@ class HomeUnusable(Unavailable):
     hint = "Choose another one with CHOIR_HOME, or make it writable for you."
 
 
+class KeyNotMade(Unavailable):
+    """The node's key cannot be written where the settings say."""
+
+    code = "node.key_not_made"
+    sentence = "The node's key could not be made at {path}: {why}."
+    hint = "Check CHOIR_NODE_KEY_FILE, and that you may write there."
+
+
 class DiskLow(Unavailable):
     """So little disk is left that writes are refused before the database meets a full disk."""
 
@@ -78,8 +86,9 @@ class NodeLock:
         write_secret_file(self._state, json.dumps(asdict(running)))
 
     def release(self) -> None:
-        self._state.unlink(missing_ok=True)
-        self._lock.release()
+        if self._lock.descriptor >= 0:  # what another node wrote is not ours to remove
+            self._state.unlink(missing_ok=True)
+            self._lock.release()
 
 
 def running_node(home: Path) -> RunningNode | None:
@@ -103,12 +112,19 @@ def prepare_home(settings: Settings, entropy: Entropy) -> None:
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not settings.node_key and not settings.node_key_command:
-            make_key_file(settings.node_key_file, entropy)
+            _make_key(settings.node_key_file, entropy)
         token = home / "operator.token"
         if not token.exists():
             write_secret_file(token, "op_" + base64.urlsafe_b64encode(entropy.bytes(32)).decode().rstrip("=") + "\n")
     except OSError as error:
         raise HomeUnusable(home=home, why=(error.strerror or str(error)).lower()) from None
+
+
+def _make_key(path: Path, entropy: Entropy) -> None:
+    try:
+        make_key_file(path, entropy)
+    except OSError as error:
+        raise KeyNotMade(path=path, why=(error.strerror or str(error)).lower()) from None
 
 
 def operator_token(home: Path) -> str:

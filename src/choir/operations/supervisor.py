@@ -61,6 +61,10 @@ class WorkerFailed(Unavailable):
     hint = "The log above says why; `choir doctor` checks all parts."
 
 
+class _StopAsked(Exception):
+    """A signal came while the database was recovering, which may take long."""
+
+
 class Supervisor:
     """Starts, watches and stops everything of one node."""
 
@@ -84,6 +88,8 @@ class Supervisor:
             if not self._stop.is_set():
                 on_ready()
             self._watch()
+        except _StopAsked:
+            pass
         finally:
             self._shut_down()
 
@@ -105,7 +111,17 @@ class Supervisor:
     def _start_database(self) -> Dsns:
         if self._postgres is None:
             return Dsns.external(self._settings)
-        return Dsns.embedded(self._postgres.start(self._say))
+        return Dsns.embedded(self._postgres.start(self._unless_stopped(self._say)))
+
+    def _unless_stopped(self, say: Progress) -> Progress:
+        """Tells progress, and ends the wait when the node is to stop."""
+
+        def tell(text: str) -> None:
+            say(text)
+            if self._stop.is_set():
+                raise _StopAsked
+
+        return tell
 
     def _worker_environment(self, dsns: Dsns) -> dict[str, str]:
         settings = self._settings
@@ -145,7 +161,7 @@ class Supervisor:
         assert self._postgres is not None
         log.warning("PostgreSQL ended; starting it again")
         try:
-            self._postgres.start(log.info)
+            self._postgres.start(self._unless_stopped(log.info))
         except ChoirError as error:
             log.error("PostgreSQL does not start", extra={"code": error.code, "detail": str(error)})  # noqa: TRY400
             self._stop.wait(1.0)

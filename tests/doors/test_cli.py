@@ -1,0 +1,283 @@
+"""The command line: help with examples, JSON, exit codes, and errors that are sentences."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from choir.doors.cli.main import app
+from tests.auditor import verifier
+from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, free_port, fund, new_node
+
+
+def _commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    group = group or get_command(app)
+    for name, command in sorted(group.commands.items()):
+        if hasattr(command, "commands"):
+            yield from _commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(_commands())
+PRINTS_NOTHING = {("up",), ("bench", "ledger")}
+
+
+@pytest.fixture(scope="module")
+def funded() -> Iterator[NodeUnderTest]:
+    with new_node() as node:
+        fund(node.up())
+        yield node
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself_with_an_example(path: tuple[str, ...]) -> None:
+    done = subprocess.run([*CHOIR, *path, "--help"], capture_output=True, text=True, check=True)
+    assert f"choir {' '.join(path)}" in done.stdout
+    assert "Example: " in done.stdout
+    if path not in PRINTS_NOTHING:
+        assert "--json" in done.stdout
+
+
+def test_every_command_with_a_result_prints_json_that_parses(funded: NodeUnderTest) -> None:
+    hold = _json(funded, "ledger", "hold", ADA, "1", "--captures", "2")["hold"]["id"]
+    entry = _json(funded, "ledger", "transfer", ADA, BOB, "2.50", "--reason", "a test")["id"]
+    assert _json(funded, "ledger", "capture", hold, BOB, "0.50", "--more")["seq"]
+    assert _json(funded, "ledger", "release", hold)["seq"]
+    assert _json(funded, "ledger", "open", "person:eve/available/CREDIT")["state"] == "open"
+    assert _json(funded, "ledger", "freeze", "person:eve/available/CREDIT", "--reason", "x")["state"] == "frozen"
+    assert _json(funded, "ledger", "unfreeze", "person:eve/available/CREDIT", "--reason", "x")["state"] == "open"
+    assert _json(funded, "ledger", "close", "person:eve/available/CREDIT", "--reason", "x")["state"] == "closed"
+    assert len(_json(funded, "ledger", "accounts", "--prefix", "person:")) >= 2
+    assert _json(funded, "ledger", "balance", ADA)["asset"] == "CREDIT"
+    assert _json(funded, "ledger", "statement", ADA)["items"]
+    assert _json(funded, "ledger", "trial-balance")["balanced"] is True
+    assert _json(funded, "ledger", "checkpoint")["note"]
+    assert _json(funded, "ledger", "prove", entry)["format"] == "choir-ledger-proof/1"
+    assert _json(funded, "ledger", "verify")["good"] is True
+    assert _json(funded, "explain", entry)["sentences"]
+    assert _json(funded, "fund", ADA, "1")["again"] is False
+    assert _json(funded, "policy", "show")["values"]
+    assert _json(funded, "policy", "explain", "ledger.checkpoint_s")["unit"] == "seconds"
+    assert _json(funded, "key", "show")[0]["n"] == 1
+    assert _json(funded, "config", "show")
+    assert _json(funded, "doctor")
+    assert _json(funded, "status")["running"] is True
+
+
+def _json(node: NodeUnderTest, *command: str) -> Any:
+    done = node.run(*command, "--json")
+    assert done.code == 0, done.err
+    return done.json
+
+
+def test_people_get_tables_and_sentences(funded: NodeUnderTest) -> None:
+    assert f"{BOB}  " in funded.run("ledger", "balance", BOB).out
+    once = ("ledger", "transfer", ADA, BOB, "12.50", "--reason", "thanks", "--key", "thanks-1")
+    assert "number" in funded.run(*once).out
+    assert "accepted before, nothing new happened" in funded.run(*once).out
+    statement = funded.run("ledger", "statement", BOB).out
+    assert "thanks" in statement
+    assert "12.50" in statement
+    assert "Every asset sums to zero." in funded.run("ledger", "trial-balance").out
+    assert "Verified: " in funded.run("ledger", "verify").out
+    more = funded.run("ledger", "statement", ADA, "--limit", "1")
+    assert "There is more: --cursor" in more.err
+
+
+def test_exit_codes_are_those_of_the_conventions(funded: NodeUnderTest, tmp_path: Path) -> None:
+    nobody = {"CHOIR_NODE": f"http://127.0.0.1:{free_port()}"}
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_bytes(b'{"type":"header"}\n')
+    cases: list[tuple[int, tuple[str, ...], dict[str, str]]] = [
+        (0, ("--version",), {}),
+        (1, ("ledger", "transfer", BOB, ADA, "1000000"), {}),
+        (1, ("ledger", "balance", "person:nobody/available/CREDIT"), {}),
+        (1, ("policy", "explain", "no.such"), {}),
+        (2, ("no-such-command",), {}),
+        (2, ("ledger", "transfer", ADA), {}),
+        (2, ("ledger", "statement", ADA, "--limit", "0"), {}),
+        (2, ("ledger", "prove"), {}),
+        (3, ("status",), nobody | {"CHOIR_HOME": str(tmp_path / "none")}),
+        (4, ("ledger", "balance", ADA), {"CHOIR_TOKEN": "wrong"}),
+        (5, ("ledger", "verify", "--file", str(damaged)), {}),
+    ]
+    for code, command, env in cases:
+        done = funded.run(*command, env=env)
+        assert done.code == code, f"{command}: {done}"
+        assert "Traceback" not in done.err
+
+
+def test_an_error_is_a_sentence_and_advice_or_json(funded: NodeUnderTest) -> None:
+    done = funded.run("ledger", "balance", "person:nobody/available/CREDIT")
+    assert done.out == ""
+    assert done.err.startswith("choir: There is no account person:nobody/available/CREDIT.\n")
+    assert "choir ledger open" in done.err
+    shown = funded.run("ledger", "balance", "person:nobody/available/CREDIT", "--json")
+    assert shown.out == ""
+    assert json.loads(shown.err)["error"]["code"] == "ledger.account.unknown"
+
+
+@pytest.mark.parametrize(
+    "amount", ["1.005", "0.001", "-5", "abc", "", "1e5", "1,000", "9" * 400, "0." + "0" * 400 + "1", "NaN", "∞", "١"]
+)
+def test_absurd_amounts_are_refused(funded: NodeUnderTest, amount: str) -> None:
+    before = funded.entries()
+    done = funded.run("ledger", "transfer", "--reason", "a test", "--", ADA, BOB, amount)
+    assert done.code == 1, done
+    assert done.err.startswith("choir: ")
+    assert "Traceback" not in done.err
+    assert funded.entries() == before
+
+
+LEG = {"from": ADA, "to": BOB, "amount": "3"}
+
+
+def test_entries_and_batches_are_posted_from_standard_input(funded: NodeUnderTest, tmp_path: Path) -> None:
+    one = json.dumps({"reason": "a test", "legs": [LEG], "memo": "für dich"}, ensure_ascii=False).encode()
+    assert funded.run("ledger", "post", "-", "--json", stdin=one).json["seq"]
+    batch = {"entries": [{"key": "in-a-batch", "reason": "a test", "legs": [LEG]}]}
+    first = funded.run("ledger", "post", "-", "--json", stdin=json.dumps(batch).encode())
+    assert first.code == 0, first.err
+    (tmp_path / "batch.json").write_text(json.dumps(batch))
+    again = funded.run("ledger", "post", str(tmp_path / "batch.json"), "--json")
+    assert again.json["results"][0]["posted"]["again"] is True
+    poor = {
+        "entries": [{"key": "x", "reason": "a test", "legs": [LEG | {"from": BOB, "to": ADA, "amount": str(2**60)}]}]
+    }
+    refused = funded.run("ledger", "post", "-", stdin=json.dumps(poor).encode())
+    assert refused.code == 1
+    assert "refused: " in refused.out
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b"\xff\xfe",
+        b"{}",
+        b'{"entries": 5}',
+        b'{"entries": [7]}',
+        b'{"entries": []}',
+        b'{"reason": "x", "legs": [5]}',
+        b'{"reason": "x", "legs": {"from": 1}}',
+        b'{"reason": "x", "legs": [{"from": "a", "to": "b", "amount": "1"}]}',
+        b'{"reason": "x", "legs": [], "surprise": 1}',
+        b"[" * 100_000,
+    ],
+)
+def test_input_that_is_no_entry_is_refused(funded: NodeUnderTest, data: bytes) -> None:
+    before = funded.entries()
+    done = funded.run("ledger", "post", "-", stdin=data)
+    assert done.code == 1, done
+    assert done.err.startswith("choir: ")
+    assert "Traceback" not in done.err
+    assert funded.entries() == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ledger", "post", "/nowhere/at-all.json"),
+        ("ledger", "export", "/nowhere/at-all.jsonl"),
+        ("ledger", "verify", "--file", "/nowhere/at-all.jsonl"),
+        ("ledger", "verify", "--checkpoint", "/dev/null"),
+        ("ledger", "verify", "--key", "nonsense", "--file", "/dev/null"),
+        ("ledger", "import", "/nowhere/at-all.jsonl"),
+        ("ledger", "transfer", ADA, BOB, "1", "--key", "caf\u00e9"),
+        ("ledger", "balance", "nonsense"),
+        ("ledger", "balance", ADA, "--at", "yesterday"),
+        ("ledger", "balance", ADA, "--node", "nonsense"),
+        ("explain", "entry_nonsense"),
+        ("restore", "/nowhere/at-all.tar"),
+    ],
+    ids=" ".join,
+)
+def test_no_mistake_ends_in_a_traceback(funded: NodeUnderTest, command: tuple[str, ...]) -> None:
+    done = funded.run(*command)
+    assert done.code in (1, 2, 5), done
+    assert "Traceback" not in done.err + done.out
+
+
+def test_a_closed_pipe_is_no_news(funded: NodeUnderTest) -> None:
+    for command in (
+        "ledger accounts",
+        "policy show --json",
+        "ledger export -",
+        "config show",
+        "ledger statement " + ADA,
+    ):
+        line = " ".join([*CHOIR, command, "| head -c 1 > /dev/null"])
+        done = subprocess.run(["sh", "-c", line], env=funded.environment, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        assert "BrokenPipe" not in done.stderr
+        assert "Exception" not in done.stderr
+
+
+def test_an_export_is_the_same_bytes_on_standard_output_and_verifies(funded: NodeUnderTest, tmp_path: Path) -> None:
+    with funded.client() as client:
+        client.transfer(ADA, BOB, 1, reason="naïve café ♫")
+        client.checkpoint()
+    file = tmp_path / "ledger.jsonl"
+    assert funded.run("ledger", "export", str(file)).code == 0
+    piped = subprocess.run(
+        [*CHOIR, "ledger", "export", "-"],
+        env=funded.environment | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert piped.stdout == file.read_bytes()
+    assert not list(tmp_path.glob("*.partial"))
+    key = funded.run("key", "show", "--json").json[-1]["key"]
+    assert verifier.run("export", file, "--key", key).code == 0
+    assert funded.run("ledger", "verify", "--file", str(file), "--key", key).code == 0
+    both = funded.run("ledger", "export", "-", "--json")
+    assert both.code == 0
+
+
+def test_an_export_is_imported_into_a_new_home(funded: NodeUnderTest, tmp_path: Path) -> None:
+    file = tmp_path / "ledger.jsonl"
+    funded.run("ledger", "export", str(file))
+    refused = funded.run("ledger", "import", str(file))
+    assert refused.code == 1
+    assert "A node is running" in refused.err
+    with new_node() as copy:
+        stranger = copy.run("ledger", "import", str(file))
+        assert stranger.code in (1, 5), stranger.err  # it has another key
+        assert "Traceback" not in stranger.err
+    with new_node() as copy:
+        copy.home.mkdir(mode=0o700)
+        (copy.home / "node.key").write_bytes((funded.home / "node.key").read_bytes())
+        imported = copy.run("ledger", "import", str(file), "--json")
+        assert imported.code == 0, imported.err
+        assert imported.json["good"] is True
+        assert copy.run("ledger", "verify").code == 0
+        copy.up()
+        with copy.client() as client, funded.client() as original:
+            assert client.balance(BOB) == original.balance(BOB)
+            client.transfer(ADA, BOB, 1, reason="it goes on")
+        again = copy.run("ledger", "import", str(file))
+        assert again.code == 1
+
+
+def test_completion_is_there_for_the_usual_shells() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        done = subprocess.run([*CHOIR, "--show-completion", shell], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "_CHOIR_COMPLETE" in done.stdout or "choir" in done.stdout
+
+
+def test_a_token_or_key_is_never_printed(funded: NodeUnderTest) -> None:
+    secrets = [funded.token, (funded.home / "node.key").read_text().strip()]
+    for command in (("status",), ("doctor",), ("config", "show"), ("key", "show"), ("ledger", "accounts")):
+        done = funded.run(*command)
+        assert not any(secret in done.out + done.err for secret in secrets)

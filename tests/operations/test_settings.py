@@ -1,0 +1,122 @@
+"""Settings: flag over environment over file over default; each knows its origin; secrets stay hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.operations.nodes import NodeUnderTest
+
+
+def shown(node: NodeUnderTest, *flags: str, **env: str) -> dict[str, dict[str, Any]]:
+    done = node.run("config", "show", "--json", *flags, env=env)
+    assert done.code == 0, done.err
+    return {item["name"]: item for item in done.json}
+
+
+def write_file(node: NodeUnderTest, text: str) -> str:
+    node.home.mkdir(exist_ok=True)
+    path = node.home / "choir.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_default(node: NodeUnderTest) -> None:
+    path = write_file(node, 'processes = 3\nmode = "production"\npublic_url = "https://choir.example"\n')
+    found = shown(node, CHOIR_PROCESSES="5")
+    assert (found["processes"]["value"], found["processes"]["origin"]) == ("5", "environment CHOIR_PROCESSES")
+    assert (found["mode"]["value"], found["mode"]["origin"]) == ("production", path)
+    assert found["public_url"]["value"] == "https://choir.example"
+    assert (found["node_key_file"]["value"], found["node_key_file"]["origin"]) == ("", "default")
+    assert found["home"]["value"] == str(node.home)
+
+
+def test_a_flag_wins_over_everything(node: NodeUnderTest) -> None:
+    found = shown(node, "--home", str(node.temporary / "elsewhere"))
+    assert found["home"]["value"] == str(node.temporary / "elsewhere")
+    assert found["home"]["origin"] == "flag"
+
+
+def test_secrets_are_never_shown(node: NodeUnderTest) -> None:
+    secrets = {
+        "CHOIR_TOKEN": "op_hidden",
+        "CHOIR_NODE_KEY": "ab" * 32,
+        "CHOIR_DATABASE_URL": "postgresql://app:hidden@db/choir",
+        "CHOIR_DATABASE_OWNER_URL": "postgresql://owner:hidden@db/choir",
+    }
+    for done in (node.run("config", "show", env=secrets), node.run("config", "show", "--json", env=secrets)):
+        assert done.code == 0
+        assert "hidden" not in done.out + done.err
+        assert "ab" * 32 not in done.out
+        assert "(set)" in done.out
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("CHOIR_BIND", "8420", "write it like 127.0.0.1:8420"),
+        ("CHOIR_BIND", "127.0.0.1:99999", "write it like 127.0.0.1:8420"),
+        ("CHOIR_PROCESSES", "0", "a number from 1 to 64"),
+        ("CHOIR_PROCESSES", "many", "a number from 1 to 64"),
+        ("CHOIR_MODE", "test", "dev or production"),
+        ("CHOIR_LOG_FORMAT", "xml", "json, text or auto"),
+        ("CHOIR_POLICY__NODE__NO_SUCH_THING", "1", "no_such_thing"),
+        ("CHOIR_POLICY__NODE__REQUEST_S_MAX", "100000", "node.request_s_max"),
+        ("CHOIR_POLICY__NODE__REQUEST_S_MAX", "soon", "node.request_s_max"),
+        ("CHOIR_DATABASE_URL", "nonsense-with-hush", "postgresql://"),
+        ("CHOIR_DATABASE_URL", "postgresql://app:hush@127.0.0.1:9/choir", "The database is not available"),
+        ("CHOIR_NODE_KEY", "hush", "key"),
+        ("CHOIR_NODE_KEY_FILE", "/dev/null/x", "The node's key could not be made at /dev/null/x"),
+        ("CHOIR_NODE_KEY_COMMAND", "false", "it ended with code 1"),
+        ("CHOIR_NODE_KEY_COMMAND", "/nowhere/at-all", "the key command"),
+        ("CHOIR_BIND", "256.1.1.1:8420", "256.1.1.1:8420 cannot be used"),
+        ("CHOIR_HOME", "/proc/nowhere", "/proc/nowhere cannot be used"),
+        ("CHOIR_HOME", "/dev/null/x", "/dev/null/x cannot be used"),
+    ],
+)
+def test_a_bad_setting_is_named_in_a_sentence(node: NodeUnderTest, variable: str, value: str, told: str) -> None:
+    done = node.run("up", env={variable: value})
+    assert done.code in (1, 2), done.err
+    assert told in done.err
+    assert "hush" not in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("bind = ", "it is not TOML"),
+        ("colour = 'red'", "there is no setting 'colour'"),
+        ("policy = 3", "policy must be a table"),
+        ("[policy.node]\nrequest_s_max = 0", "node.request_s_max"),
+        ("processes = true", "a number from 1 to 64"),
+    ],
+)
+def test_a_bad_file_is_named_in_a_sentence(node: NodeUnderTest, text: str, told: str) -> None:
+    write_file(node, text)
+    done = node.run("up")
+    assert done.code == 1
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_file_that_is_no_text_or_no_file_is_named(node: NodeUnderTest) -> None:
+    path = write_file(node, "")
+    (node.home / "choir.toml").write_bytes(b"\xff\xfe")
+    assert path in node.run("status").err
+    (node.home / "choir.toml").unlink()
+    (node.home / "choir.toml").mkdir()
+    done = node.run("status")
+    assert done.code == 1
+    assert f"{path} is not valid: is a directory." in done.err
+
+
+def test_the_file_can_hold_everything_that_a_node_needs(node: NodeUnderTest) -> None:
+    write_file(node, f'bind = "127.0.0.1:{node.port}"\nprocesses = 2\n[policy.ledger]\nbatch_entries_max = 5\n')
+    node.up()
+    assert len(node.workers()) == 2
+    with node.client() as client:
+        values = {item.name: item.value for item in client.policy().values}
+    assert values["ledger.batch_entries_max"] == 5
+    assert "batch_entries_max = 5" in node.run("policy", "explain", "ledger.batch_entries_max").out
