@@ -213,3 +213,12 @@ def test_an_image_is_used_as_root(sandboxes: Sandboxes, tmp_path: Path) -> None:
     result = shell(sandboxes, "cat /opt/hello; ls /evil/ 2>&1", root=image, mounts=(usr,))
     assert result.stdout.startswith(b"from the image"), result.stderr
     assert b"No such file" in result.stdout
+
+
+def test_sparse_files_cannot_bloat_the_host(sandboxes: Sandboxes) -> None:
+    """A file may claim to be far larger than the workspace that holds it."""
+    script = "for n in 1 2 3 4 5 6 7 8; do truncate -s 40M f$n; done; echo done"
+    result = shell(sandboxes, script, collect=(".",), limits=Limits(disk_bytes=50_000_000))
+    assert result.stdout == b"done\n", result.stderr
+    assert sum(len(item.content) for item in result.files) <= 50_000_000
+    assert result.files_refused

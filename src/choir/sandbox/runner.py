@@ -225,11 +225,7 @@ class Child:
         self, known: Capabilities, ended: Ended, exit_code: int, wall_s: float, out: Stream, err: Stream
     ) -> Result:
         held, plan = self.held, self.held.plan
-        allowance = files.Allowance.of(held.host.policy)
-        collected = files.Collected()
-        if self.workspace >= 0 and plan.spec.collect:
-            into = self._open_into(plan.spec.collect_into)
-            collected = files.collect(self.workspace, plan.spec.collect, allowance, into)
+        collected = self._collect()
         applied = rules.applied_limits(plan.spec, known.applied)
         return Result(
             run=plan.run,
@@ -250,6 +246,18 @@ class Child:
             files_refused=tuple(collected.refused),
             requests=held.endpoint.records() if held.endpoint else (),
         )
+
+    def _collect(self) -> files.Collected:
+        """What was asked for. A sparse file is larger than the workspace it is in, so that is a limit too."""
+        held, plan = self.held, self.held.plan
+        if self.workspace < 0 or not plan.spec.collect:
+            return files.Collected()
+        allowance = files.Allowance.of(held.host.policy)
+        into = self._open_into(plan.spec.collect_into)
+        allowance.bytes = min(allowance.bytes, plan.limits.disk_bytes)
+        if into is None:
+            allowance.bytes = min(allowance.bytes, held.host.policy.result_bytes_max)
+        return files.collect(self.workspace, plan.spec.collect, allowance, into)
 
     def _open_into(self, folder: Path | None) -> files.Target | None:
         if folder is None:

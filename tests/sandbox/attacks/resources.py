@@ -110,6 +110,13 @@ def _right_code(result: Result, scene: Scene) -> str:
     return "" if result.exit_code == 5 and result.usage.wall_s < 10 else f"it ended with code {result.exit_code}"
 
 
+def _fills_memory_with_files(attack: Attack, scene: Scene) -> bool:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        command = [PYTHON, "-c", attack.program]
+        done = subprocess.run(command, cwd=folder, env=_slow(scene), timeout=100, check=False, capture_output=True)
+    return b"ESCAPED" in done.stdout
+
+
 RESOURCES = (
     Attack(
         "fork-bomb",
@@ -225,6 +232,7 @@ for n in range(150):
 escaped("150 000 files")
 """,
         Limits(memory_bytes=60 * _MEGABYTE, wall_s=20, cpu_s=20),
+        proof=_fills_memory_with_files,
     ),
     Attack(
         "endless-output",

@@ -41,6 +41,14 @@ class SandboxPolicy:
     files_max: int = value(10_000, "files", 0, 10_000_000, _ENG, "Most files put into or taken out of a run.")
     file_bytes_max: int = value(256_000_000, "bytes", 0, 10**12, _ENG, "Largest file put in or taken out.")
     files_bytes_max: int = value(1_000_000_000, "bytes", 0, 10**12, _ENG, "All files put in or taken out together.")
+    result_bytes_max: int = value(
+        64_000_000,
+        "bytes",
+        0,
+        10**10,
+        _ENG,
+        "All files of one run that are brought back in memory and not into a folder.",
+    )
     depth_max: int = value(64, "folders", 1, 1_000, _ENG, "Deepest nesting of folders that is read or unpacked.")
     archive_ratio_max: int = value(
         200, "times", 1, 100_000, _ENG, "An archive that grows more than this when unpacked is refused as a bomb."
