@@ -11,7 +11,17 @@ import pytest
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups, rules
 from choir.sandbox.egress.model import Egress
-from choir.sandbox.model import Capabilities, LimitMissing, Limits, Spec, Tier, TierMissing, TierTooWeak, Trust
+from choir.sandbox.model import (
+    Capabilities,
+    LimitMissing,
+    Limits,
+    Spec,
+    StartFailed,
+    Tier,
+    TierMissing,
+    TierTooWeak,
+    Trust,
+)
 from choir.sandbox.tiers import drivers
 from choir.sandbox.tiers.base import PROGRAMS, Built, Machine, MountPoint, Plan
 from choir.sandbox.tiers.container import docker, podman
@@ -134,16 +144,26 @@ def test_images_by_name_are_hardened_too(build: object) -> None:
     assert built.argv[built.argv.index("--", built.argv.index("--user=1900000001:1900000001")) + 1] == "debian:12"
     assert json.loads(built.files["seccomp.json"])["defaultAction"] == "SCMP_ACT_ALLOW"
     if build is docker:
+        assert built.after == ("/usr/bin/docker", "rm", "--force", "run_1")
+        assert has(built.argv, "timeout", "-s", "KILL", "120", "prog")
         assert has(built.argv, "--memory", "100000000", "--memory-swap", "100000000", "--pids-limit", "7")
     assert "--privileged" not in built.argv
 
 
+def only(*engines: str) -> Machine:
+    others = {"crun", "podman", "docker"} - set(engines)
+    return replace(ROOT, programs={name: path for name, path in ROOT.programs.items() if name not in others})
+
+
 def test_the_engine_follows_what_is_there() -> None:
-    without = replace(ROOT, programs={name: path for name, path in ROOT.programs.items() if name != "crun"})
     image = Spec(argv=("prog",), image="debian:12")
-    assert "/usr/bin/podman" in drivers()[Tier.CONTAINER].build(plan(spec=image), without).argv
+    assert "/usr/bin/podman" in drivers()[Tier.CONTAINER].build(plan(spec=image), only("podman", "docker")).argv
+    assert "/usr/bin/docker" in drivers()[Tier.CONTAINER].build(plan(spec=image), only("docker")).argv
+    assert drivers()[Tier.CONTAINER].applied(only("docker"), "debian:12")["memory"] == "docker's daemon"
+    with pytest.raises(StartFailed):
+        drivers()[Tier.CONTAINER].build(plan(spec=image), only("crun"))
     none = replace(ROOT, programs={"sh": "/bin/sh"})
-    assert "none of crun" in drivers()[Tier.CONTAINER].missing(none)
+    assert "crun not found" in drivers()[Tier.CONTAINER].missing(none)
     assert "bwrap" in drivers()[Tier.BUBBLEWRAP].missing(none)
     assert "runsc" in drivers()[Tier.GVISOR].missing(none)
     assert "root" in drivers()[Tier.GVISOR].missing(USER)

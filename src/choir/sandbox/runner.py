@@ -65,6 +65,7 @@ class Child:
         self.pidfd = -1
         self.workspace = -1
         self.status: Stream | None = None
+        self.after: tuple[str, ...] = ()
         self.rusage_cpu_s = 0.0
         self.rusage_rss_bytes = 0
 
@@ -79,6 +80,7 @@ class Child:
         held.plan = plan = replace(held.plan, status_fd=status_write)
         try:
             built = held.driver.build(plan, held.host.machine)
+            self.after = built.after
             _write_files(plan, built)
             os.pwrite(plan.args_fd, built.options, 0)
             self.process = _spawn(built)
@@ -226,7 +228,8 @@ class Child:
     ) -> Result:
         held, plan = self.held, self.held.plan
         collected = self._collect()
-        applied = rules.applied_limits(plan.spec, known.applied)
+        by_image = held.driver.applied(held.host.machine, plan.spec.image) if plan.spec.image else known.applied
+        applied = rules.applied_limits(plan.spec, by_image)
         return Result(
             run=plan.run,
             tier=known.tier,
@@ -289,6 +292,10 @@ class Child:
                 self.kill(signal.SIGKILL)
                 with suppress(subprocess.TimeoutExpired):  # then its groups are not empty, and that is reported
                     process.wait(self.held.host.policy.kill_s_max)
+        if self.after:
+            with suppress(subprocess.TimeoutExpired, OSError):
+                limit = self.held.host.policy.kill_s_max
+                subprocess.run(self.after, env={}, capture_output=True, timeout=limit, check=False)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()

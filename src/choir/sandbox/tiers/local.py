@@ -40,7 +40,7 @@ class Local:
     def engine(self, machine: Machine) -> str:
         return f"landlock {machine.landlock_abi}"
 
-    def applied(self, machine: Machine) -> dict[str, str]:
+    def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
         found = host_applied(machine)
         if machine.is_root:
             found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
