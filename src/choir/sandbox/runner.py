@@ -151,7 +151,7 @@ class Child:
         pump = Pump(self.pidfd, stdin, [out, err, self.status], plan.spec.stdin, plan.limits.flood_bytes, on_output)
         try:
             ended = pump.run(self.deadline, lambda: self._over(cancelled))
-            self._stop(pump)
+            self._stop(pump, ended)
         finally:
             pump.close()
         wall_s = time.monotonic() - self.began
@@ -169,10 +169,11 @@ class Child:
         used = group.cpu_s() if group else None
         return Ended.CPU if used is not None and used > self.held.plan.limits.cpu_s else None
 
-    def _stop(self, pump: Pump) -> None:
+    def _stop(self, pump: Pump, ended: Ended) -> None:
         """Make sure that all of the run is dead, then read what its pipes still hold."""
         gentle = self.held.driver.stop_signal
-        self.kill(gentle)
+        if ended is not Ended.EXITED or self.held.group is None:
+            self.kill(gentle)
         if gentle is not signal.SIGKILL and not pump.wait_for_end(_GENTLE_S):
             self.kill(signal.SIGKILL)
         if not pump.wait_for_end(self.held.host.policy.kill_s_max):
