@@ -27,6 +27,7 @@ from choir.sandbox.model import (
 )
 from choir.sandbox.runs import processes_of
 from choir.sandbox.service import Sandboxes
+from tests.sandbox.conftest import needs_groups
 
 
 def shell(sandboxes: Sandboxes, script: str, **more: object) -> Result:
@@ -42,6 +43,7 @@ def test_a_run_returns_output_exit_code_and_the_tier_that_ran(sandboxes: Sandbox
     assert not result.ok
 
 
+@needs_groups
 def test_use_is_measured(sandboxes: Sandboxes) -> None:
     result = sandboxes.run(Spec(argv=("python3", "-c", "x = bytearray(60_000_000); sum(range(2_000_000))")))
     assert result.ok, result.stderr
@@ -69,6 +71,7 @@ def test_wall_time_ends_a_run(sandboxes: Sandboxes) -> None:
     assert result.usage.wall_s < 5
 
 
+@needs_groups
 def test_cpu_time_ends_a_run(sandboxes: Sandboxes) -> None:
     result = shell(sandboxes, "(while :; do :; done) & while :; do :; done", limits=Limits(cpu_s=1, wall_s=30))
     assert result.ended is Ended.CPU
@@ -140,6 +143,7 @@ def test_mounts_are_read_only_unless_said(sandboxes: Sandboxes, tmp_path: Path) 
     assert (tmp_path / "data" / "f").read_text() == "seen"
 
 
+@needs_groups
 def test_a_writable_mount_has_no_disk_limit_and_says_so(sandboxes: Sandboxes, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o777)
