@@ -41,7 +41,7 @@ ROOT = Machine(
 USER = replace(ROOT, uid=1000, gid=1000, cgroups=cgroups.NONE)
 
 
-def plan(uid: int | None = 1_900_000_001, **more: object) -> Plan:
+def plan(uid: int | None = 1_880_000_001, **more: object) -> Plan:
     spec = more.pop("spec", Spec(argv=("prog", "arg"), environment={"A": "b"}))
     assert isinstance(spec, Spec)
     facts = {
@@ -67,7 +67,7 @@ def has(words: list[str], *wanted: str) -> bool:
 def test_bubblewrap_as_root_joins_drops_and_unshares() -> None:
     built = drivers()[Tier.BUBBLEWRAP].build(plan(), ROOT)
     assert built.argv[:2] == ["/usr/bin/sh", "-c"]
-    assert has(built.argv, "/usr/bin/setpriv", "--reuid", "1900000001", "--regid", "1900000001", "--clear-groups", "--")
+    assert has(built.argv, "/usr/bin/setpriv", "--reuid", "1880000001", "--regid", "1880000001", "--clear-groups", "--")
     assert has(built.argv, "/usr/bin/bwrap", "--args", "12", "--", "/usr/bin/prlimit")
     assert built.argv[-2:] == ["prog", "arg"]
     words = options(built)
@@ -112,7 +112,7 @@ def test_bundles_are_hardened(tier: Tier) -> None:
     process = config["process"]
     assert process["noNewPrivileges"]
     assert all(process["capabilities"][name] == [] for name in process["capabilities"])
-    assert process["user"] == {"uid": 1_900_000_001, "gid": 1_900_000_001}
+    assert process["user"] == {"uid": 1_880_000_001, "gid": 1_880_000_001}
     assert config["root"]["readonly"]
     assert {item["type"] for item in config["linux"]["namespaces"]} >= {"pid", "network", "ipc", "uts", "mount"}
     assert "/proc/kcore" in config["linux"]["maskedPaths"]
@@ -141,7 +141,7 @@ def test_images_by_name_are_hardened_too(build: object) -> None:
         assert wanted in built.argv
     assert "--pull=never" in built.argv
     assert "--security-opt=seccomp=/state/run_1/seccomp.json" in built.argv
-    assert built.argv[built.argv.index("--", built.argv.index("--user=1900000001:1900000001")) + 1] == "debian:12"
+    assert built.argv[built.argv.index("--", built.argv.index("--user=1880000001:1880000001")) + 1] == "debian:12"
     assert json.loads(built.files["seccomp.json"])["defaultAction"] == "SCMP_ACT_ALLOW"
     if build is docker:
         assert built.after == ("/usr/bin/docker", "rm", "--force", "run_1")

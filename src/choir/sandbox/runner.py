@@ -256,11 +256,10 @@ class Child:
         held, plan = self.held, self.held.plan
         if self.workspace < 0 or not plan.spec.collect:
             return files.Collected()
-        allowance = files.Allowance.of(held.host.policy)
+        policy = held.host.policy
         into = self._open_into(plan.spec.collect_into)
-        allowance.bytes = min(allowance.bytes, plan.limits.disk_bytes)
-        if into is None:
-            allowance.bytes = min(allowance.bytes, held.host.policy.result_bytes_max)
+        most = min(policy.files_bytes_max if into else policy.result_bytes_max, plan.limits.disk_bytes)
+        allowance = replace(files.Allowance.of(policy), bytes=most)
         return files.collect(self.workspace, plan.spec.collect, allowance, into)
 
     def _open_into(self, folder: Path | None) -> files.Target | None:

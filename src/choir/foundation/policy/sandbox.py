@@ -63,11 +63,11 @@ class SandboxPolicy:
     pool_waiting_max: int = value(1_000, "runs", 0, 1_000_000, _ENG, "How many runs may wait; the next is refused.")
     pool_waiting_per_owner_max: int = value(250, "runs", 1, 1_000_000, _ENG, "How many runs of one owner may wait.")
     uid_first: int = value(
-        1_900_000_000,
+        1_880_000_000,
         "uid",
         100_000,
         2_147_000_000,
-        "above systemd's container range, below 2^31",
+        "above systemd's range for containers, below the node's own user ids for databases",
         "First of the user ids that sandboxes started by root run as, one each.",
     )
     uid_count: int = value(4_096, "uids", 16, 65_536, _ENG, "How many user ids sandboxes take turns with.")
