@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups, rules
 from choir.sandbox.egress.model import Egress
@@ -209,6 +210,8 @@ def test_local_is_for_one_s_own_code_and_by_name_only() -> None:
     assert rules.choose(local, everything, POLICY).tier is Tier.LOCAL
     with pytest.raises(TierTooWeak):
         rules.choose(replace(local, trust=Trust.STRANGER), everything, POLICY)
+    with pytest.raises(Invalid):
+        rules.choose(replace(local, egress=Egress(())), everything, POLICY)
 
 
 def test_policy_can_ask_for_more_for_strangers() -> None:
