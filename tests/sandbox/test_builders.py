@@ -8,10 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups, rules
 from choir.sandbox.egress.model import Egress
-from choir.sandbox.model import Capabilities, LimitMissing, Limits, Spec, Tier, TierMissing, TierTooWeak, Trust
+from choir.sandbox.model import (
+    Capabilities,
+    LimitMissing,
+    Limits,
+    Spec,
+    StartFailed,
+    Tier,
+    TierMissing,
+    TierTooWeak,
+    Trust,
+)
 from choir.sandbox.tiers import drivers
 from choir.sandbox.tiers.base import PROGRAMS, Built, Machine, MountPoint, Plan
 from choir.sandbox.tiers.container import docker, podman
@@ -31,7 +42,7 @@ ROOT = Machine(
 USER = replace(ROOT, uid=1000, gid=1000, cgroups=cgroups.NONE)
 
 
-def plan(uid: int | None = 1_900_000_001, **more: object) -> Plan:
+def plan(uid: int | None = 1_880_000_001, **more: object) -> Plan:
     spec = more.pop("spec", Spec(argv=("prog", "arg"), environment={"A": "b"}))
     assert isinstance(spec, Spec)
     facts = {
@@ -57,7 +68,7 @@ def has(words: list[str], *wanted: str) -> bool:
 def test_bubblewrap_as_root_joins_drops_and_unshares() -> None:
     built = drivers()[Tier.BUBBLEWRAP].build(plan(), ROOT)
     assert built.argv[:2] == ["/usr/bin/sh", "-c"]
-    assert has(built.argv, "/usr/bin/setpriv", "--reuid", "1900000001", "--regid", "1900000001", "--clear-groups", "--")
+    assert has(built.argv, "/usr/bin/setpriv", "--reuid", "1880000001", "--regid", "1880000001", "--clear-groups", "--")
     assert has(built.argv, "/usr/bin/bwrap", "--args", "12", "--", "/usr/bin/prlimit")
     assert built.argv[-2:] == ["prog", "arg"]
     words = options(built)
@@ -102,7 +113,7 @@ def test_bundles_are_hardened(tier: Tier) -> None:
     process = config["process"]
     assert process["noNewPrivileges"]
     assert all(process["capabilities"][name] == [] for name in process["capabilities"])
-    assert process["user"] == {"uid": 1_900_000_001, "gid": 1_900_000_001}
+    assert process["user"] == {"uid": 1_880_000_001, "gid": 1_880_000_001}
     assert config["root"]["readonly"]
     assert {item["type"] for item in config["linux"]["namespaces"]} >= {"pid", "network", "ipc", "uts", "mount"}
     assert "/proc/kcore" in config["linux"]["maskedPaths"]
@@ -131,19 +142,29 @@ def test_images_by_name_are_hardened_too(build: object) -> None:
         assert wanted in built.argv
     assert "--pull=never" in built.argv
     assert "--security-opt=seccomp=/state/run_1/seccomp.json" in built.argv
-    assert built.argv[built.argv.index("--", built.argv.index("--user=1900000001:1900000001")) + 1] == "debian:12"
+    assert built.argv[built.argv.index("--", built.argv.index("--user=1880000001:1880000001")) + 1] == "debian:12"
     assert json.loads(built.files["seccomp.json"])["defaultAction"] == "SCMP_ACT_ALLOW"
     if build is docker:
+        assert built.after == ("/usr/bin/docker", "rm", "--force", "run_1")
+        assert has(built.argv, "timeout", "-s", "KILL", "120", "prog")
         assert has(built.argv, "--memory", "100000000", "--memory-swap", "100000000", "--pids-limit", "7")
     assert "--privileged" not in built.argv
 
 
+def only(*engines: str) -> Machine:
+    others = {"crun", "podman", "docker"} - set(engines)
+    return replace(ROOT, programs={name: path for name, path in ROOT.programs.items() if name not in others})
+
+
 def test_the_engine_follows_what_is_there() -> None:
-    without = replace(ROOT, programs={name: path for name, path in ROOT.programs.items() if name != "crun"})
     image = Spec(argv=("prog",), image="debian:12")
-    assert "/usr/bin/podman" in drivers()[Tier.CONTAINER].build(plan(spec=image), without).argv
+    assert "/usr/bin/podman" in drivers()[Tier.CONTAINER].build(plan(spec=image), only("podman", "docker")).argv
+    assert "/usr/bin/docker" in drivers()[Tier.CONTAINER].build(plan(spec=image), only("docker")).argv
+    assert drivers()[Tier.CONTAINER].applied(only("docker"), "debian:12")["memory"] == "docker's daemon"
+    with pytest.raises(StartFailed):
+        drivers()[Tier.CONTAINER].build(plan(spec=image), only("crun"))
     none = replace(ROOT, programs={"sh": "/bin/sh"})
-    assert "none of crun" in drivers()[Tier.CONTAINER].missing(none)
+    assert "crun not found" in drivers()[Tier.CONTAINER].missing(none)
     assert "bwrap" in drivers()[Tier.BUBBLEWRAP].missing(none)
     assert "runsc" in drivers()[Tier.GVISOR].missing(none)
     assert "root" in drivers()[Tier.GVISOR].missing(USER)
@@ -189,6 +210,8 @@ def test_local_is_for_one_s_own_code_and_by_name_only() -> None:
     assert rules.choose(local, everything, POLICY).tier is Tier.LOCAL
     with pytest.raises(TierTooWeak):
         rules.choose(replace(local, trust=Trust.STRANGER), everything, POLICY)
+    with pytest.raises(Invalid):
+        rules.choose(replace(local, egress=Egress(())), everything, POLICY)
 
 
 def test_policy_can_ask_for_more_for_strangers() -> None:

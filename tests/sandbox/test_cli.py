@@ -10,11 +10,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from choir.doors.cli.sandbox import _plain, app
+from tests.sandbox.conftest import POLICY
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CHOIR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CHOIR_POLICY__SANDBOX__STRANGER_LIMITS_REQUIRED", str(POLICY.stranger_limits_required))
     return tmp_path
 
 

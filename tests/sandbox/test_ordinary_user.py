@@ -25,7 +25,7 @@ from choir.sandbox.model import InFile, LimitMissing, Limits, Spec, Tier, Trust
 from choir.sandbox.service import Sandboxes
 
 PROGRAMS = [source(name) for name in ("launcher", "forwarder")]  # read while this process may
-NOBODY = 1_899_999_998  # no name, no files, below the sandboxes' own ids
+NOBODY = 1_879_999_998  # no name, no files, below the sandboxes' own ids
 
 
 @pytest.fixture

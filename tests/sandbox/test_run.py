@@ -27,6 +27,7 @@ from choir.sandbox.model import (
 )
 from choir.sandbox.runs import processes_of
 from choir.sandbox.service import Sandboxes
+from tests.sandbox.conftest import needs_groups
 
 
 def shell(sandboxes: Sandboxes, script: str, **more: object) -> Result:
@@ -42,6 +43,7 @@ def test_a_run_returns_output_exit_code_and_the_tier_that_ran(sandboxes: Sandbox
     assert not result.ok
 
 
+@needs_groups
 def test_use_is_measured(sandboxes: Sandboxes) -> None:
     result = sandboxes.run(Spec(argv=("python3", "-c", "x = bytearray(60_000_000); sum(range(2_000_000))")))
     assert result.ok, result.stderr
@@ -69,6 +71,7 @@ def test_wall_time_ends_a_run(sandboxes: Sandboxes) -> None:
     assert result.usage.wall_s < 5
 
 
+@needs_groups
 def test_cpu_time_ends_a_run(sandboxes: Sandboxes) -> None:
     result = shell(sandboxes, "(while :; do :; done) & while :; do :; done", limits=Limits(cpu_s=1, wall_s=30))
     assert result.ended is Ended.CPU
@@ -140,6 +143,7 @@ def test_mounts_are_read_only_unless_said(sandboxes: Sandboxes, tmp_path: Path) 
     assert (tmp_path / "data" / "f").read_text() == "seen"
 
 
+@needs_groups
 def test_a_writable_mount_has_no_disk_limit_and_says_so(sandboxes: Sandboxes, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o777)
@@ -213,3 +217,12 @@ def test_an_image_is_used_as_root(sandboxes: Sandboxes, tmp_path: Path) -> None:
     result = shell(sandboxes, "cat /opt/hello; ls /evil/ 2>&1", root=image, mounts=(usr,))
     assert result.stdout.startswith(b"from the image"), result.stderr
     assert b"No such file" in result.stdout
+
+
+def test_sparse_files_cannot_bloat_the_host(sandboxes: Sandboxes) -> None:
+    """A file may claim to be far larger than the workspace that holds it."""
+    script = "for n in 1 2 3 4 5 6 7 8; do truncate -s 40M f$n; done; echo done"
+    result = shell(sandboxes, script, collect=(".",), limits=Limits(disk_bytes=50_000_000))
+    assert result.stdout == b"done\n", result.stderr
+    assert sum(len(item.content) for item in result.files) <= 50_000_000
+    assert result.files_refused

@@ -18,6 +18,7 @@ from choir.sandbox.model import EffectiveLimits
 
 PREFIX = "choir-run-"
 _PERIOD_US = 100_000
+_DYING_S = 0.002  # what the kernel needs to let the last members of a finished run go
 _WANTED = ("memory", "pids", "cpu", "cpuacct")
 
 
@@ -184,14 +185,17 @@ class Group:
         kill_all(self.folders)
 
     def wait_until_empty(self, seconds: float) -> bool:
-        """Kill what is left, again and again, until no member is left."""
+        """Until no member is left: those that are dying get a moment, then all are killed, again and again."""
         folder = self.folders[0]
-        deadline = time.monotonic() + seconds
+        now = time.monotonic()
+        gentle, deadline = now + _DYING_S, now + seconds
         pause = 0.0002
         while _members(folder):
-            self.kill()
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if now > deadline:
                 return False
+            if now > gentle:
+                self.kill()
             time.sleep(pause)
             pause = min(pause * 1.5, 0.02)
         return True

@@ -34,6 +34,11 @@ class Allowance:
     bytes: int
     file_bytes: int
     depth: int
+    files_max: int = 0
+    bytes_max: int = 0
+
+    def __post_init__(self) -> None:
+        self.files_max, self.bytes_max = self.files, self.bytes
 
     @classmethod
     def of(cls, policy: SandboxPolicy) -> Allowance:
@@ -42,12 +47,12 @@ class Allowance:
     def take_entry(self) -> None:
         self.files -= 1
         if self.files < 0:
-            raise TooMuch(what="The number of files", size="one more", limit="the limit of files")
+            raise TooMuch(what="The number of files", size="one more", limit=self.files_max)
 
     def take_bytes(self, count: int) -> None:
         self.bytes -= count
         if self.bytes < 0:
-            raise TooMuch(what="The size of all files together", size="more", limit="the limit of bytes")
+            raise TooMuch(what="All files together", size=f"{-self.bytes} bytes more", limit=self.bytes_max)
 
 
 @dataclass(slots=True)

@@ -102,6 +102,8 @@ def choose(spec: Spec, known: Mapping[Tier, Capabilities], policy: SandboxPolicy
         chosen = _working(spec.tier, known)
     else:
         chosen = _weakest_working(max(needed, Tier.BUBBLEWRAP), known)
+    if chosen.tier is Tier.LOCAL and spec.egress is not None:
+        raise Invalid(what="egress", why="the local tier has the host's network, so there is nothing to allow")
     _refuse_missing(spec, chosen, policy)
     return chosen
 

@@ -65,6 +65,7 @@ class Child:
         self.pidfd = -1
         self.workspace = -1
         self.status: Stream | None = None
+        self.after: tuple[str, ...] = ()
         self.rusage_cpu_s = 0.0
         self.rusage_rss_bytes = 0
 
@@ -79,6 +80,7 @@ class Child:
         held.plan = plan = replace(held.plan, status_fd=status_write)
         try:
             built = held.driver.build(plan, held.host.machine)
+            self.after = built.after
             _write_files(plan, built)
             os.pwrite(plan.args_fd, built.options, 0)
             self.process = _spawn(built)
@@ -149,7 +151,7 @@ class Child:
         pump = Pump(self.pidfd, stdin, [out, err, self.status], plan.spec.stdin, plan.limits.flood_bytes, on_output)
         try:
             ended = pump.run(self.deadline, lambda: self._over(cancelled))
-            self._stop(pump)
+            self._stop(pump, ended)
         finally:
             pump.close()
         wall_s = time.monotonic() - self.began
@@ -167,10 +169,11 @@ class Child:
         used = group.cpu_s() if group else None
         return Ended.CPU if used is not None and used > self.held.plan.limits.cpu_s else None
 
-    def _stop(self, pump: Pump) -> None:
+    def _stop(self, pump: Pump, ended: Ended) -> None:
         """Make sure that all of the run is dead, then read what its pipes still hold."""
         gentle = self.held.driver.stop_signal
-        self.kill(gentle)
+        if ended is not Ended.EXITED or self.held.group is None:
+            self.kill(gentle)
         if gentle is not signal.SIGKILL and not pump.wait_for_end(_GENTLE_S):
             self.kill(signal.SIGKILL)
         if not pump.wait_for_end(self.held.host.policy.kill_s_max):
@@ -225,12 +228,9 @@ class Child:
         self, known: Capabilities, ended: Ended, exit_code: int, wall_s: float, out: Stream, err: Stream
     ) -> Result:
         held, plan = self.held, self.held.plan
-        allowance = files.Allowance.of(held.host.policy)
-        collected = files.Collected()
-        if self.workspace >= 0 and plan.spec.collect:
-            into = self._open_into(plan.spec.collect_into)
-            collected = files.collect(self.workspace, plan.spec.collect, allowance, into)
-        applied = rules.applied_limits(plan.spec, known.applied)
+        collected = self._collect()
+        by_image = held.driver.applied(held.host.machine, plan.spec.image) if plan.spec.image else known.applied
+        applied = rules.applied_limits(plan.spec, by_image)
         return Result(
             run=plan.run,
             tier=known.tier,
@@ -250,6 +250,17 @@ class Child:
             files_refused=tuple(collected.refused),
             requests=held.endpoint.records() if held.endpoint else (),
         )
+
+    def _collect(self) -> files.Collected:
+        """What was asked for. A sparse file is larger than the workspace it is in, so that is a limit too."""
+        held, plan = self.held, self.held.plan
+        if self.workspace < 0 or not plan.spec.collect:
+            return files.Collected()
+        policy = held.host.policy
+        into = self._open_into(plan.spec.collect_into)
+        most = min(policy.files_bytes_max if into else policy.result_bytes_max, plan.limits.disk_bytes)
+        allowance = replace(files.Allowance.of(policy), bytes=most)
+        return files.collect(self.workspace, plan.spec.collect, allowance, into)
 
     def _open_into(self, folder: Path | None) -> files.Target | None:
         if folder is None:
@@ -281,6 +292,10 @@ class Child:
                 self.kill(signal.SIGKILL)
                 with suppress(subprocess.TimeoutExpired):  # then its groups are not empty, and that is reported
                     process.wait(self.held.host.policy.kill_s_max)
+        if self.after:
+            with suppress(subprocess.TimeoutExpired, OSError):
+                limit = self.held.host.policy.kill_s_max
+                subprocess.run(self.after, env={}, capture_output=True, timeout=limit, check=False)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()

@@ -166,7 +166,7 @@ def _with_hook(folder: Path) -> Path:
     for name in ("post-checkout", "post-merge", "pre-commit", "reference-transaction", "post-index-change"):
         hook = repository / ".git" / "hooks" / name
         hook.parent.mkdir(exist_ok=True)
-        hook.write_text(f"#!/bin/sh\ntouch {folder}/pwned /tmp/choir-attack-git\n")
+        hook.write_text(f"#!/bin/sh\ntouch {folder}/pwned\n")
         hook.chmod(0o755)
     return repository
 

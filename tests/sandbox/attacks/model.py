@@ -82,6 +82,9 @@ class Attack:
     proof: Proof = unconfined
     proof_text: str = "succeeds without a sandbox"
     not_for: Mapping[Tier, str] = field(default_factory=dict)
+    needs: tuple[
+        str, ...
+    ] = ()  # limits that it is about; where one is missing the result says so, and it does not apply
     needs_root: bool = False  # whether the proof needs root; without it the attack is skipped
     more: Callable[[Scene], dict[str, Any]] = lambda _: {}
 
@@ -113,6 +116,9 @@ def attempt(attack: Attack, tier: Tier, sandboxes: Sandboxes, scene: Scene) -> O
     """Run the attack in a tier and say what came of it."""
     if tier in attack.not_for:
         return Outcome(attack.name, tier.label, "not applicable", attack.not_for[tier])
+    lacking = set(attack.needs) & set(sandboxes.capabilities(tier).missing)
+    if lacking:
+        return Outcome(attack.name, tier.label, "not applicable", f"here nothing limits {', '.join(sorted(lacking))}")
     scene.reset()
     result = sandboxes.run(attack.spec(tier, scene))
     if not result.stdout.startswith(b"BEGAN"):

@@ -72,7 +72,7 @@ def _has_a_terminal(attack: Attack, scene: Scene) -> bool:
 
 def _suid_as_user(attack: Attack, scene: Scene) -> bool:
     done = subprocess.run(
-        ["setpriv", "--reuid", "1899999999", "--regid", "1899999999", "--clear-groups", str(scene.suid_folder / "id")],
+        ["setpriv", "--reuid", "1879999999", "--regid", "1879999999", "--clear-groups", str(scene.suid_folder / "id")],
         capture_output=True,
         check=False,
     )

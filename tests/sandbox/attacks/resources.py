@@ -110,6 +110,13 @@ def _right_code(result: Result, scene: Scene) -> str:
     return "" if result.exit_code == 5 and result.usage.wall_s < 10 else f"it ended with code {result.exit_code}"
 
 
+def _fills_memory_with_files(attack: Attack, scene: Scene) -> bool:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        command = [PYTHON, "-c", attack.program]
+        done = subprocess.run(command, cwd=folder, env=_slow(scene), timeout=100, check=False, capture_output=True)
+    return b"ESCAPED" in done.stdout
+
+
 RESOURCES = (
     Attack(
         "fork-bomb",
@@ -126,6 +133,7 @@ except OSError as error:
 if made == 200: escaped(made, "processes")
 """,
         Limits(processes=32, memory_bytes=400 * _MEGABYTE),
+        needs=("processes",),
     ),
     Attack(
         "thread-bomb",
@@ -143,12 +151,14 @@ if made == 200: escaped(made, "threads")
 os._exit(0)
 """,
         Limits(processes=32, memory_bytes=400 * _MEGABYTE),
+        needs=("processes",),
     ),
     Attack(
         "memory-hog",
         "use 300 MB where 100 MB are allowed",
         "held = bytearray(os.urandom(1000) * 300_000); escaped(len(held), 'bytes')",
         Limits(memory_bytes=100 * _MEGABYTE),
+        needs=("memory",),
     ),
     Attack(
         "memory-shared-out",
@@ -167,6 +177,7 @@ except BlockingIOError:
     pass
 """,
         Limits(memory_bytes=100 * _MEGABYTE),
+        needs=("memory",),
     ),
     Attack(
         "memory-in-memfd",
@@ -190,6 +201,7 @@ with open("/dev/shm/" + E["BAIT_MARKER"] + "-hog", "wb") as f:
         os.unlink("/dev/shm/" + E["BAIT_MARKER"] + "-hog")
 """,
         Limits(memory_bytes=100 * _MEGABYTE, disk_bytes=50 * _MEGABYTE),
+        needs=("memory",),
     ),
     Attack(
         "disk-filler",
@@ -201,6 +213,7 @@ for n in range(6):
 escaped("60 MB")
 """,
         Limits(disk_bytes=20 * _MEGABYTE),
+        needs=("disk",),
     ),
     Attack(
         "disk-filler-tmp",
@@ -214,6 +227,7 @@ with tempfile.TemporaryDirectory(dir="/tmp") as d:
     escaped("60 MB")
 """,
         Limits(disk_bytes=20 * _MEGABYTE),
+        needs=("disk",),
     ),
     Attack(
         "inode-filler",
@@ -225,6 +239,8 @@ for n in range(150):
 escaped("150 000 files")
 """,
         Limits(memory_bytes=60 * _MEGABYTE, wall_s=20, cpu_s=20),
+        needs=("memory",),
+        proof=_fills_memory_with_files,
     ),
     Attack(
         "endless-output",
@@ -243,6 +259,7 @@ for _ in range(100): os.write(1, piece); os.write(2, piece)
         "burn CPU for ever",
         "while True: pass",
         Limits(cpu_s=1, wall_s=20),
+        needs=("cpu",),
         contained=_ended_by(Ended.CPU),  # type: ignore[arg-type]
         proof=_runs_on,
     ),
@@ -256,6 +273,7 @@ for _ in range(4):
 while True: time.sleep(1)
 """,
         Limits(cpu_s=1, cores_milli=2000, wall_s=20),
+        needs=("cpu",),
         contained=_ended_by(Ended.CPU),  # type: ignore[arg-type]
         proof=_runs_on,
     ),

@@ -41,6 +41,14 @@ class SandboxPolicy:
     files_max: int = value(10_000, "files", 0, 10_000_000, _ENG, "Most files put into or taken out of a run.")
     file_bytes_max: int = value(256_000_000, "bytes", 0, 10**12, _ENG, "Largest file put in or taken out.")
     files_bytes_max: int = value(1_000_000_000, "bytes", 0, 10**12, _ENG, "All files put in or taken out together.")
+    result_bytes_max: int = value(
+        64_000_000,
+        "bytes",
+        0,
+        10**10,
+        _ENG,
+        "All files of one run that are brought back in memory and not into a folder.",
+    )
     depth_max: int = value(64, "folders", 1, 1_000, _ENG, "Deepest nesting of folders that is read or unpacked.")
     archive_ratio_max: int = value(
         200, "times", 1, 100_000, _ENG, "An archive that grows more than this when unpacked is refused as a bomb."
@@ -55,11 +63,11 @@ class SandboxPolicy:
     pool_waiting_max: int = value(1_000, "runs", 0, 1_000_000, _ENG, "How many runs may wait; the next is refused.")
     pool_waiting_per_owner_max: int = value(250, "runs", 1, 1_000_000, _ENG, "How many runs of one owner may wait.")
     uid_first: int = value(
-        1_900_000_000,
+        1_880_000_000,
         "uid",
         100_000,
         2_147_000_000,
-        "above systemd's container range, below 2^31",
+        "above systemd's range for containers, below the node's own user ids for databases",
         "First of the user ids that sandboxes started by root run as, one each.",
     )
     uid_count: int = value(4_096, "uids", 16, 65_536, _ENG, "How many user ids sandboxes take turns with.")

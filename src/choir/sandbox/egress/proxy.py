@@ -15,6 +15,7 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress import rules
@@ -268,7 +269,7 @@ class Proxy:
     async def _connect(
         self, way: _Way, port: int, tls_name: str | None
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        context = ssl.create_default_context() if tls_name else None
+        context = _checking() if tls_name else None
         limit = self.policy.egress_head_bytes_max
         opening = asyncio.open_connection(way.record.address, port, ssl=context, server_hostname=tls_name, limit=limit)
         return await asyncio.wait_for(opening, self.policy.egress_connect_s_max)
@@ -306,6 +307,12 @@ class Proxy:
 
     def _touch(self, watch: asyncio.Timeout) -> None:
         watch.reschedule(asyncio.get_running_loop().time() + self.policy.egress_idle_s_max)
+
+
+@cache
+def _checking() -> ssl.SSLContext:
+    """TLS that checks certificates. Loading the authorities takes a while, so it is done once."""
+    return ssl.create_default_context()
 
 
 def _least(asked: int | None, ceiling: int) -> int:

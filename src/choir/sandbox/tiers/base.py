@@ -116,6 +116,7 @@ class Built:
     options: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)  # to write below the scratch folder first
     inherit: tuple[int, ...] = ()  # the descriptors it is given; all others are closed
+    after: tuple[str, ...] = ()  # a command that removes what the program may leave with a daemon
 
 
 class Driver(Protocol):
@@ -135,8 +136,8 @@ class Driver(Protocol):
         """The program behind the tier and its version."""
         ...
 
-    def applied(self, machine: Machine) -> dict[str, str]:
-        """What enforces each limit here. A limit that is absent is not enforced."""
+    def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:
+        """What enforces each limit here, with an image by name or without. What is absent is not enforced."""
         ...
 
     def members(self, processes: int) -> int:

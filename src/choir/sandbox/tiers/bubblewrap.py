@@ -46,7 +46,7 @@ class Bubblewrap:
     def engine(self, machine: Machine) -> str:
         return version_of(machine.programs["bwrap"], "--version")
 
-    def applied(self, machine: Machine) -> dict[str, str]:
+    def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
         found = host_applied(machine)
         found.setdefault(LimitName.PROCESSES.value, "rlimit, counted within the user namespace")
         found[LimitName.DISK.value] = "tmpfs of fixed size"

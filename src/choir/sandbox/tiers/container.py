@@ -8,9 +8,11 @@ private stage; the whole container dies with the process that started it.
 from __future__ import annotations
 
 import json
+import math
 import signal
+from dataclasses import replace
 
-from choir.sandbox.model import WORKSPACE, LimitName, Tier
+from choir.sandbox.model import WORKSPACE, LimitName, StartFailed, Tier
 from choir.sandbox.tiers import oci
 from choir.sandbox.tiers.base import (
     EGRESS_SOCKET,
@@ -49,15 +51,16 @@ class Container:
     def missing(self, machine: Machine) -> str:
         if not machine.is_root:
             return _NEEDS_ROOT
-        if not {"crun", "podman", "docker"} & set(machine.programs):
-            return "none of crun, podman and docker was found"
+        if "crun" not in machine.programs:
+            return "crun not found (podman and docker alone run only images by name, beside crun)"
         return machine.lacks("mount", "setpriv", "sh", "unshare")
 
     def engine(self, machine: Machine) -> str:
-        name = _engine(machine, None)
-        return version_of(machine.programs[name], "--version")
+        return version_of(machine.programs["crun"], "--version")
 
-    def applied(self, machine: Machine) -> dict[str, str]:
+    def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:
+        if _engine(machine, image) == "docker":
+            return _docker_applied()
         found = host_applied(machine)
         found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
         found[LimitName.DISK.value] = "tmpfs of fixed size"
@@ -111,13 +114,30 @@ def podman(plan: Plan, machine: Machine) -> Built:
 
 
 def docker(plan: Plan, machine: Machine) -> Built:
-    """An image by name, through the daemon, which sets the limits itself."""
+    """An image by name, through the daemon, which sets the limits itself.
+
+    The daemon would let a container outlive a killed node, so that the payload has a time limit of its own inside.
+    """
+    if plan.wait:
+        raise StartFailed(why="with docker no files go in or out; use podman or an unpacked image")
     limits = plan.limits
     options = [machine.programs["docker"], "run", *_hardened(plan, machine)]
     options += ["--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes)]
     options += ["--pids-limit", str(limits.processes), "--cpus", f"{limits.cores_milli / 1000:.3f}"]
     options += ["--init", "--tmpfs", f"{WORKSPACE}:rw,nosuid,nodev,mode=0777,size={limits.disk_bytes}"]
-    return Built([*options, *_image(plan)], files=_seccomp_file(plan))
+    limited = replace(plan.spec, argv=("timeout", "-s", "KILL", str(math.ceil(limits.wall_s)), *plan.spec.argv))
+    command = [*options, *_image(replace(plan, spec=limited))]
+    return Built(command, files=_seccomp_file(plan), after=(machine.programs["docker"], "rm", "--force", plan.run))
+
+
+def _docker_applied() -> dict[str, str]:
+    names = (LimitName.MEMORY, LimitName.PROCESSES, LimitName.CORES, LimitName.NETWORK)
+    found = {name.value: "docker's daemon" for name in names}
+    return (
+        found
+        | {LimitName.DISK.value: "tmpfs of fixed size", LimitName.WALL.value: "host clock and timeout inside"}
+        | {LimitName.OUTPUT.value: "host"}
+    )
 
 
 def _hardened(plan: Plan, machine: Machine) -> list[str]:
@@ -150,5 +170,9 @@ def _seccomp_file(plan: Plan) -> dict[str, bytes]:
 
 
 def _engine(machine: Machine, image: str | None) -> str:
-    order = ("podman", "docker") if image else ("crun", "podman", "docker")
-    return next((name for name in order if name in machine.programs), "podman")
+    if image is None:
+        return "crun"
+    found = next((name for name in ("podman", "docker") if name in machine.programs), None)
+    if found is None:
+        raise StartFailed(why="an image by name needs podman or docker")
+    return found

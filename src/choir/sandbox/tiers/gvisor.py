@@ -32,7 +32,7 @@ class Gvisor:
     def engine(self, machine: Machine) -> str:
         return version_of(machine.programs["runsc"], "--version")
 
-    def applied(self, machine: Machine) -> dict[str, str]:
+    def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
         found = host_applied(machine)
         found.pop(LimitName.PROCESSES.value, None)
         if machine.cgroups.has("memory"):

@@ -3,7 +3,8 @@
 Guarantees: the payload writes only below its workspace and reads only the system's programs and libraries
 (Landlock); it gains no privilege, meets the same system call filter as in the other tiers, and leaves no
 process behind. It shares the host's network and sees the host's processes. Started by root it runs as a user
-id of its own in a workspace of fixed size; started by a user it runs as that user, without a disk limit.
+id of its own in a workspace of fixed size; started by a user it runs as that user, without a disk limit. There
+is no namespace to mount things elsewhere in: what a spec mounts is seen at its own place on the host.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from choir.sandbox.inside import source
 from choir.sandbox.model import LimitName, Tier
 from choir.sandbox.tiers.base import ETC_FROM_HOST, Built, Machine, Plan, environment, host_applied, joined, rlimits
-from choir.sandbox.tiers.stage import STAGED_WORK, lend, staged, work
+from choir.sandbox.tiers.stage import STAGED_WORK, staged, work
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", *ETC_FROM_HOST)
 _NAMES = ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/localtime")
@@ -40,7 +41,7 @@ class Local:
     def engine(self, machine: Machine) -> str:
         return f"landlock {machine.landlock_abi}"
 
-    def applied(self, machine: Machine) -> dict[str, str]:
+    def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
         found = host_applied(machine)
         if machine.is_root:
             found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
@@ -77,8 +78,8 @@ class Local:
             return Built(joined(plan, machine, command), files={"work/": b""})
         user = str(plan.uid)
         command = [machine.programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
-        lines = [work(plan), *(lend(mount) for mount in plan.mounts)]
-        return Built(joined(plan, machine, staged(machine, lines, command, wait=plan.wait)), files={"work/": b""})
+        command = staged(machine, [work(plan)], command, wait=plan.wait)
+        return Built(joined(plan, machine, command), files={"work/": b""})
 
     def folder(self, plan: Plan) -> Path:
         return STAGED_WORK if plan.uid is not None else plan.scratch / "work"
