@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from choir.doors.sdk.transport import NodeError
+from choir.doors.sdk.errors import NodeError
 from choir.doors.wire import RequestTimedOut
 from choir.foundation.errors import Invalid, NotFound, Unauthenticated, Unavailable
 from choir.ledger.checkpoints import NoCheckpoint
