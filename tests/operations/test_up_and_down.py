@@ -23,8 +23,8 @@ from tests.storage.servers import exists, wait_for
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_node_ends_well_and_leaves_nothing(node: NodeUnderTest, number: signal.Signals) -> None:
     node.up()
+    wait_for(lambda: "Stop it with Ctrl-C" in node.said)
     assert f"is running at {node.url}" in node.said
-    assert "Stop it with Ctrl-C" in node.said
     workers = node.workers()
     assert len(workers) == 1
     assert node.stop(number) == 0
