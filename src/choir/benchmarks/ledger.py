@@ -22,10 +22,10 @@ from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
-from choir.ledger import rules, store
+from choir.ledger import deciding, store
 from choir.ledger.accounts import Accounts
+from choir.ledger.deciding import EntryRow, PostingRow
 from choir.ledger.model import Draft, Head, Leg
-from choir.ledger.rules import EntryRow, PostingRow
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
 from choir.storage.database import Connection, Database, connect
@@ -239,7 +239,9 @@ def rows_of(bench: Bench, drafts: list[Draft], head_seq: int) -> tuple[list[Entr
     prepared = [item for group in groups for item in group if not isinstance(item, Refusal)]
     view = store.read_view(bench.owner, ledger.needs(bench.owner, prepared, committed=True))
     view.head = Head(head_seq, bytes(32), 0, 0, bytes(32))
-    decision = rules.decide(groups, view, ledger.clock.now_us(), ledger.entropy.bytes(6 * len(prepared)))
+    decision = deciding.decide(
+        groups, view, ledger.clock.now_us(), ledger.entropy.bytes(deciding.ID_RANDOM_BYTES * len(prepared))
+    )
     return decision.entries, decision.postings
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
-from choir.ledger import rules, store
+from choir.ledger import deciding, rules, store
 from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted
 from choir.ledger.rules import Outcome, Prepared
 from choir.storage.database import Connection, Tx
@@ -75,10 +75,10 @@ class Ledger:
         """
         prepared = [item for group in groups for item in group if isinstance(item, Prepared)]
         if not prepared:
-            return [outcome for group in groups for outcome in rules.refusals(group)]
+            return [outcome for group in groups for outcome in deciding.refusals(group)]
         view = store.read_view(db, self.needs(db, prepared, committed=committed))
-        random = self.entropy.bytes(rules.ID_RANDOM_BYTES * len(prepared))
-        decision = rules.decide(groups, view, self.clock.now_us(), random)
+        random = self.entropy.bytes(deciding.ID_RANDOM_BYTES * len(prepared))
+        decision = deciding.decide(groups, view, self.clock.now_us(), random)
         return decision.outcomes if store.append(db, decision, view.head) else None
 
     def needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool) -> store.Needs:

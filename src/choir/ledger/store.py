@@ -13,8 +13,8 @@ from uuid import UUID
 
 from psycopg.pq import TransactionStatus
 
+from choir.ledger.deciding import AccountState, Decision, HoldState, KnownEntry, View
 from choir.ledger.model import Head, Posted, account_name
-from choir.ledger.rules import AccountState, Decision, HoldState, KnownEntry, View
 from choir.storage import copying
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.database import Connection
