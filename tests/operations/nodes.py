@@ -187,7 +187,8 @@ def new_node(**extra: str) -> Iterator[NodeUnderTest]:
     try:
         yield node
         node.end()
-        assert node.left() == []
+        left = node.left()
+        assert left == [], left
     finally:
         node.end()
         shutil.rmtree(top, ignore_errors=True)

@@ -82,7 +82,7 @@ def test_run_takes_files_in_and_out(home: Path) -> None:
 def test_refusals_are_one_and_usage_is_two(home: Path) -> None:
     missing = choir("run", "--tier", "microvm", "--json", "--", "true")
     assert missing.exit_code == 1
-    assert as_json(missing)["error"]["code"] == "sandbox.tier_missing"
+    assert json.loads(missing.stderr)["error"]["code"] == "sandbox.tier_missing"
     weak = choir("run", "--tier", "local", "--trust", "stranger", "--", "true")
     assert weak.exit_code == 1
     for words in (

@@ -117,4 +117,4 @@ def remove_home(home: Path) -> None:
     """Check that nothing is left, then remove the home."""
     left = leftovers(home)
     shutil.rmtree(home, ignore_errors=True)
-    assert left == []
+    assert left == [], left

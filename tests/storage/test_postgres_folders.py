@@ -400,11 +400,11 @@ filler.unlink()
 tell(attempt())
 """
     new, room, full, freed = run_on_disk(code, home)
-    assert new.startswith("storage.disk_full: ")
+    assert new.startswith("storage.folder_full: ")
     assert "a new database needs 128 MB" in new
     assert "Free some space" in new
     assert (room, freed) == ("started", "started")
-    assert full.startswith("storage.disk_full: ")
+    assert full.startswith("storage.folder_full: ")
 
 
 @root_only

@@ -82,6 +82,10 @@ class Settings:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
+    def chose(self, name: str) -> bool:
+        """Whether somebody gave this setting a value."""
+        return any(item.name == name and item.origin != "default" for item in self.sources)
+
     @property
     def embedded(self) -> bool:
         """Whether the node brings its own PostgreSQL."""

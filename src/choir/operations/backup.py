@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -226,8 +227,9 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def _extract(source: Path, folder: Path) -> Path:
     try:
-        with tarfile.open(source) as tar:
-            tar.extract("database.dump", folder, filter="data")
+        with tarfile.open(source) as tar, (folder / "database.dump").open("wb") as target:
+            member = tar.extractfile("database.dump")
+            shutil.copyfileobj(member or io.BytesIO(), target)  # a folder of that name has no bytes
     except (tarfile.TarError, KeyError, OSError):
         raise NotABackup(file=source, why="its database dump cannot be read") from None
     return folder / "database.dump"

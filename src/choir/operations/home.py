@@ -76,13 +76,17 @@ class NodeLock:
         self._lock = FolderLock(home / "node.lock")
         self._state = home / "node.json"
 
-    def acquire(self, running: RunningNode) -> None:
+    def acquire(self) -> None:
+        """Be the one node of this home, or say who is."""
         deadline = time.monotonic() + _ACQUIRE_S_MAX
         while not self._lock.acquire():
             found = running_node(self._home)
             if found is not None and (found.pid or time.monotonic() > deadline):
                 raise NodeRunning(home=self._home, pid=found.pid, url=found.url)
             time.sleep(0.01)  # somebody is only looking, or about to say who it is
+
+    def announce(self, running: RunningNode) -> None:
+        """Say who and where we are, once the address is really ours."""
         write_secret_file(self._state, json.dumps(asdict(running)))
 
     def release(self) -> None:

@@ -16,7 +16,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
-from choir.foundation.errors import Broken, ChoirError
+from choir.foundation.errors import Broken, ChoirError, Refusal
 from choir.foundation.node_key import load_node_secret, retired_key_file, sync_folder
 from choir.foundation.settings import Settings
 from choir.foundation.signing import NodeSecret
@@ -27,6 +27,8 @@ from choir.ledger.notes import Checkpoint, VerifierKey, open_note
 from choir.node import Node, build_node
 from choir.operations.home import prepare_home, write_public_file
 from choir.storage.database import Connection, Database, Tx, connect
+from choir.storage.embedded.cluster import cluster_exists
+from choir.storage.embedded.previous import Places
 from choir.storage.identity import NodeIdentity, make_identity
 from choir.storage.migrations import NotMigrated, check_migrated, migrate
 from choir.storage.postgres import Server, borrowed_server
@@ -36,6 +38,14 @@ _APP_ROLE = "choir_app"
 _OWNER_ROLE = "choir_owner"
 
 Progress = Callable[[str], None]
+
+
+class NoLedger(Refusal):
+    """A tool that looks at a ledger must not make an empty one."""
+
+    code = "node.no_ledger"
+    sentence = "There is no ledger in {home}."
+    hint = "Is CHOIR_HOME right? `choir up` makes a new one."
 
 
 class RolledBack(Broken):
@@ -173,13 +183,16 @@ def database_of(settings: Settings, on_progress: Progress = lambda _: None) -> I
 
 
 @contextmanager
-def opened_node(
-    settings: Settings, on_progress: Progress = lambda _: None, *, new_ledger: bool = True
-) -> Iterator[Node]:
-    """A node for a command-line tool: its database is prepared and reached directly."""
+def opened_node(settings: Settings, on_progress: Progress = lambda _: None) -> Iterator[Node]:
+    """A node for a command-line tool: its database is prepared and reached directly. It must exist."""
+    if settings.embedded and not cluster_exists(Places.of(settings.home).data):
+        raise NoLedger(home=settings.home)
     prepare_home(settings, SystemEntropy())
     with database_of(settings, on_progress) as dsns:
-        prepare_database(settings, dsns, new_ledger=new_ledger)
+        with connect(dsns.app) as app:
+            if app.execute("select to_regclass('public.node')").fetchone() == (None,):
+                raise NoLedger(home=settings.home)
+        prepare_database(settings, dsns)
         node = build_node(settings, Database(dsns.app, connections_max=4).open())
         try:
             yield node

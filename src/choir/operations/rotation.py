@@ -73,7 +73,8 @@ def rotate_key(settings: Settings, say: Progress) -> tuple[VerifierKey, Verifier
             checkpoint = node.checkpoints.sign(tx)
         publish_checkpoint(settings.home, checkpoint.note)
         done = rewrap_account_keys(node)
-        say(f"{done} account keys are encrypted under the new key; files named .retired- may be put away")
+        if done:
+            say(f"{done} account keys are encrypted under the new key; files named .retired- may be put away")
     return rotation.old, rotation.new
 
 

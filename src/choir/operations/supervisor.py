@@ -97,9 +97,10 @@ class Supervisor:
         settings = self._settings
         policy = load(Policy(), settings.policy_overrides)
         prepare_home(settings, SystemEntropy())
-        self._lock.acquire(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
+        self._lock.acquire()
         check_disk(settings.home, policy.node.disk_free_bytes_min)
         self._listener = _listen(settings.host, settings.port)
+        self._lock.announce(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
         dsns = self._start_database()
         prepare_database(settings, dsns).must_be(settings.mode)
         self._metrics = _metrics_folder(settings.home)

@@ -249,7 +249,10 @@ class LimitMissing(NotAllowed):
 
     code = "sandbox.limit_missing"
     sentence = "This machine cannot firmly limit {limits} in the tier {tier}, so strangers' code is refused."
-    hint = "Run as root or in a delegated cgroup; or set sandbox.stranger_limits_required to 0."
+    hint = (
+        "If it is your own code, say so (--trust own). For strangers' code run as root or in a delegated cgroup;"
+        " CHOIR_POLICY__SANDBOX__STRANGER_LIMITS_REQUIRED=0 gives the firmness up."
+    )
 
 
 class SpecTooLarge(TooLarge):

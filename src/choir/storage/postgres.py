@@ -44,6 +44,7 @@ START_LIMIT_S = 3600.0  # recovery replays at most max_wal_size, but disks can b
 PROGRESS_EVERY_S = 3.0
 BORROW_LIMIT_S = 60.0
 _POLL_S = 0.02
+_LOCK_WAIT_S = 1.0
 _BORROW_POLL_S = 0.1
 
 
@@ -113,8 +114,11 @@ class EmbeddedPostgres:
         places = self._places
         account = account_for(places.data)
         previous.prepare_folder(places.folder, account)
-        if not self._node_lock.acquire():
-            raise AlreadyRunning(folder=places.folder, holder=self._node_lock.holder())
+        deadline = time.monotonic() + _LOCK_WAIT_S
+        while not self._node_lock.acquire():  # a process that was just killed, or is just forking, lets go by itself
+            if time.monotonic() > deadline:
+                raise AlreadyRunning(folder=places.folder, holder=self._node_lock.holder())
+            time.sleep(_POLL_S)
         server_lock = previous.wait_for_previous(places, on_progress)
         try:
             previous.clear_stale_pid_file(places)

@@ -48,16 +48,23 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    home: Annotated[
+        str | None, typer.Option("--home", help="The home folder for any command (CHOIR_HOME).", metavar="FOLDER")
+    ] = None,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """An open economy for AI agents and the people behind them."""
     del show_version
+    if home is not None:
+        os.environ["CHOIR_HOME"] = home  # commands that talk to a node find it through its home
 
 
 def main() -> None:
     """Run a command; errors become a sentence and an exit code here, and only here."""
+    if sys.stdout is None:  # somebody closed it: there is nobody to tell
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for as long as we run
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no reason to fail
@@ -67,6 +74,10 @@ def main() -> None:
     except BrokenPipeError:  # whoever read us has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 141
+    except OSError as error:  # the result could not be written, for example to a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        output.show_error(NotPossible(file="standard output", why=(error.strerror or str(error)).lower()))
+        code = output.EXIT_REFUSED
     sys.exit(code)
 
 

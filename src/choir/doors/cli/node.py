@@ -29,6 +29,7 @@ key_app = typer.Typer(help="The node's signing key.", no_args_is_help=True)
 
 _START_S_MAX = 120.0
 _STOP_S_MAX = 60.0
+_ANNOUNCE_S_MAX = 10.0
 
 
 class StartFailed(Unavailable):
@@ -73,7 +74,7 @@ def up(
     from choir.operations.supervisor import Supervisor
 
     set_up_logs(settings.log_format)
-    first = not (settings.home / "operator.token").exists()
+    first = settings.mode == "dev" and not (settings.home / "postgres").exists()
     Supervisor(settings, output.say).run(lambda: _greet(settings, first=first))
     output.say("Stopped.")
 
@@ -130,14 +131,26 @@ def _up_in_background(settings: Settings) -> None:
             env=environment,
             start_new_session=True,
         )
+        begins_at = file.tell()
+    output.say(f"Starting the node; its log is {log}.")
+    try:
+        _wait_for(settings, child, log, begins_at)
+    except KeyboardInterrupt:
+        child.terminate()
+        child.wait()
+        raise
+
+
+def _wait_for(settings: Settings, child: subprocess.Popen[bytes], log: Path, begins_at: int) -> None:
+    """Until the node in the background answers, or has ended."""
     deadline = time.monotonic() + _START_S_MAX
     while time.monotonic() < deadline:
         running = running_node(settings.home)
         if running is not None and running.pid == child.pid and _ready(settings):
-            output.print_line(f"Choir is running at {running.url} (process {running.pid}); its log is {log}.")
+            output.print_line(f"Choir is running at {running.url} (process {running.pid}).")
             return
         if child.poll() is not None:
-            _quote(log)
+            _quote(log, begins_at)
             raise StartFailed(log=log)
         time.sleep(0.1)
     raise StartFailed(log=log)
@@ -152,9 +165,9 @@ def _ready(settings: Settings) -> bool:
         return False
 
 
-def _quote(log: Path) -> None:
+def _quote(log: Path, begins_at: int) -> None:
     with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 2000))
+        file.seek(max(begins_at, log.stat().st_size - 2000))
         for line in file.read().decode("utf-8", "replace").splitlines()[-5:]:
             output.say(f"  {line}")
 
@@ -163,13 +176,25 @@ def down(home: HomeOption = None, as_json: AsJson = False) -> None:
     """Stop the node of this home and wait until nothing of it runs."""
     output.want_json(as_json)
     settings = output.settings_of(home)
-    running = running_node(settings.home) if settings.home.exists() else None
-    if running is None or running.pid == 0:
+    running = _announced(settings.home)
+    if running is None:
         _tell(as_json, {"stopped": False}, f"No node is running on {settings.home}.")
         return
     with suppress(ProcessLookupError):  # it ended by itself just now
         _end(settings.home, running)
     _tell(as_json, {"stopped": True, "pid": running.pid}, f"Stopped the node (process {running.pid}).")
+
+
+def _announced(home: Path) -> RunningNode | None:
+    """The node of this home; one that is just starting is waited for, until it has said who it is."""
+    deadline = time.monotonic() + _ANNOUNCE_S_MAX
+    while home.exists() and (running := running_node(home)) is not None:
+        if running.pid:
+            return running
+        if time.monotonic() > deadline:
+            raise StopFailed(pid="just starting", limit_s=int(_ANNOUNCE_S_MAX))
+        time.sleep(0.05)
+    return None
 
 
 def _end(home: Path, running: RunningNode) -> None:
@@ -188,12 +213,12 @@ def _end(home: Path, running: RunningNode) -> None:
 def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
     """Say whether the node runs and what it has."""
     output.want_json(as_json)
+    from choir.doors.sdk.client import Client, address_of, credential
+
     settings = output.settings_of(home, node)
     running = running_node(settings.home) if settings.home.exists() else None
-    url = running.url if running is not None and node is None and running.pid else settings.node
-    from choir.doors.sdk.client import Client, credential
-
-    with Client(url, credential(settings), patience_s=1.0) as client:
+    url = address_of(settings, node)
+    with Client(url, credential(settings, url), patience_s=1.0) as client:
         found = client.node()
     if as_json:
         output.print_json({"running": True, "pid": running.pid if running else None, **found.model_dump()})

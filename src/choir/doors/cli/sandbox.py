@@ -17,7 +17,8 @@ from typing import Annotated, Any
 
 import typer
 
-from choir.foundation.errors import ChoirError, Invalid
+from choir.doors.cli import output
+from choir.foundation.errors import ChoirError, Invalid, Unavailable
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
 from choir.sandbox.egress.model import Egress, EgressRule
@@ -152,6 +153,8 @@ def ls(as_json: AsJson = False, home: Home = None) -> None:
     if as_json:
         _print_json([{"run": item.run, "alive": item.alive, **item.facts} for item in found])
         return
+    if not found:
+        typer.echo("No runs.")
     for item in found:
         state = "running" if item.alive else "left behind"
         typer.echo(
@@ -191,22 +194,15 @@ def _service(home: str | None, as_json: bool, *, clean: bool = True) -> Iterator
 
 @contextmanager
 def _reported(as_json: bool) -> Iterator[None]:
-    """Errors in the reader's language: a sentence, or JSON."""
+    """Errors in the reader's language: a sentence, or JSON, on standard error as everywhere."""
+    output.want_json(as_json)
     try:
         yield
     except ChoirError as error:
-        if as_json:
-            _print_json({"error": {"code": error.code, "sentence": str(error), "hint": error.advice}})
-        else:
-            typer.echo(f"choir: {_plain(str(error))}", err=True)
-            if error.advice:
-                typer.echo(error.advice, err=True)
+        output.show_error(error)
         raise typer.Exit(2 if type(error) is Invalid else 1) from None
     except OSError as error:
-        if as_json:
-            _print_json({"error": {"code": "unavailable", "sentence": str(error), "hint": ""}})
-        else:
-            typer.echo(f"choir: {_plain(str(error))}", err=True)
+        output.show_error(Unavailable(what=_plain(str(error.filename or "The sandbox")), why=_plain(str(error))))
         raise typer.Exit(1) from None
 
 

@@ -13,7 +13,7 @@ from choir.doors import wire
 from choir.doors.sdk.errors import NodeError, NoNode
 from choir.doors.sdk.transport import Transport
 from choir.foundation.settings import Settings, load_settings
-from choir.operations.home import operator_token
+from choir.operations.home import operator_token, running_node
 
 __all__ = ["Client", "NoNode"]
 
@@ -27,9 +27,21 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
-def credential(settings: Settings) -> str:
-    """The token to use: what the settings say, else the operator's token on the node's own machine."""
-    return settings.token or operator_token(settings.home)
+def address_of(settings: Settings, url: str | None) -> str:
+    """Where the node is: as asked for, else where this home's node runs, else where it would."""
+    if url is None and not settings.chose("node"):
+        running = running_node(settings.home) if settings.home.exists() else None
+        if running is not None and running.pid:
+            return running.url
+    return (url or settings.node).rstrip("/")
+
+
+def credential(settings: Settings, address: str) -> str:
+    """The token to use: what the settings say, else the operator's, which only this home's own node ever sees."""
+    if settings.token:
+        return settings.token
+    running = running_node(settings.home) if settings.home.exists() else None
+    return operator_token(settings.home) if running is not None and running.url == address else ""
 
 
 def _read(shape: type[T], value: Any) -> T:
@@ -58,9 +70,10 @@ class Client:
         connect_s: float | None = None,
     ) -> None:
         settings = load_settings()
+        address = address_of(settings, url)
         self._transport = Transport(
-            url or settings.node,
-            credential(settings) if token is None else token,
+            address,
+            credential(settings, address) if token is None else token,
             timeout_s=timeout_s,
             patience_s=patience_s,
             connect_s=patience_s if connect_s is None else connect_s,

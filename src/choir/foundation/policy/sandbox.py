@@ -81,7 +81,12 @@ class SandboxPolicy:
         "Weakest tier for strangers' code: 1 local, 2 bubblewrap, 3 container, 4 gvisor, 5 microvm.",
     )
     stranger_limits_required: int = value(
-        1, "yes or no", 0, 1, _ENG, "1: strangers' code is refused where memory, processes or disk have no firm limit."
+        1,
+        "yes or no",
+        0,
+        1,
+        _ENG,
+        "Whether strangers' code is refused where memory, processes or disk have no firm limit.",
     )
 
     egress_request_bytes_max: int = value(10_000_000, "bytes", 0, 10**12, _ENG, "Most sent through one proxy request.")
