@@ -35,6 +35,7 @@ from choir.ledger.funding import Funding
 from choir.ledger.keys import NodeKeys
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
+from choir.ledger.submitting_async import AsyncSubmitter
 from choir.objects.service import Objects
 from choir.storage.database import Database, Tx
 from choir.storage.identity import NodeIdentity, clock_offset, read_identity
@@ -53,6 +54,7 @@ class Node:
     database: Database
     ledger: Ledger
     submitter: Submitter
+    async_submitter: AsyncSubmitter
     accounts: Accounts
     keys: NodeKeys
     checkpoints: Checkpoints
@@ -81,6 +83,7 @@ class Node:
         return self.database.unit_of_work()
 
     def close(self) -> None:
+        self.async_submitter.close()
         self.submitter.close()
         self.database.close()
 
@@ -94,6 +97,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     clock: Clock = SystemClock(clock_offset(identity, database))
     ledger = Ledger(clock, entropy, policy.ledger)
     keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
+    submitter = Submitter(ledger, database)
     accounts = Accounts(clock, policy.ledger)
     checkpoints = Checkpoints(keys, clock)
     objects = Objects(clock, policy.objects)
@@ -126,7 +130,8 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         entropy=entropy,
         database=database,
         ledger=ledger,
-        submitter=Submitter(ledger, database),
+        submitter=submitter,
+        async_submitter=AsyncSubmitter(ledger, submitter),
         accounts=accounts,
         keys=keys,
         checkpoints=checkpoints,

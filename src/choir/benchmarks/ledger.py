@@ -6,6 +6,7 @@ node uses it: chained, idempotent, durable. `docs/benchmarks.md` says what each 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import subprocess
@@ -28,6 +29,7 @@ from choir.ledger.deciding import EntryRow, PostingRow
 from choir.ledger.model import Draft, Head, Leg
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
+from choir.ledger.submitting_async import AsyncSubmitter
 from choir.storage.database import Connection, Database, connect
 from choir.storage.migrations import migrate
 from choir.storage.postgres import EmbeddedPostgres, Server
@@ -185,6 +187,33 @@ class SingleCalls:
             self.samples.append(time.perf_counter() - began)
 
 
+class Coroutines:
+    """Many coroutines of one event loop that each post one entry at a time, as the HTTP door's requests do."""
+
+    def __init__(self, bench: Bench, make: Callable[[], Draft], callers: int, calls: int) -> None:
+        self._bench, self._make, self._callers, self._calls = bench, make, callers, calls
+        self._ready: list[list[Draft]] = []
+        self.samples: list[float] = []
+
+    def prepare(self) -> None:
+        self._ready = [[self._make() for _ in range(self._calls)] for _ in range(self._callers)]
+
+    def run(self) -> int:
+        asyncio.run(self._all())
+        return self._callers * self._calls
+
+    async def _all(self) -> None:
+        submitter = AsyncSubmitter(self._bench.ledger, self._bench.submitter)
+        await asyncio.gather(*[self._each(submitter, drafts) for drafts in self._ready])
+        submitter.close()
+
+    async def _each(self, submitter: AsyncSubmitter, drafts: list[Draft]) -> None:
+        for draft in drafts:
+            began = time.perf_counter()
+            await submitter.submit(draft)
+            self.samples.append(time.perf_counter() - began)
+
+
 class Transactions:
     """The same transfers, one transaction each, in as many connections as callers."""
 
@@ -290,11 +319,12 @@ def _batches(bench: Bench) -> dict[str, Any]:
 def _single_callers(bench: Bench) -> dict[str, Any]:
     bench.say("64 callers with one entry at a time, against one transaction each.")
     calls = bench.size.calls
-    ours = {
-        "1": SingleCalls(bench, bench.spread, 1, calls * 4),
-        "16": SingleCalls(bench, bench.spread, 16, calls),
-        "64": SingleCalls(bench, bench.spread, 64, calls),
-        "64_hot": SingleCalls(bench, bench.hot, 64, calls),
+    ours: dict[str, SingleCalls | Coroutines] = {
+        "threads_1": SingleCalls(bench, bench.spread, 1, calls * 4),
+        "threads_64": SingleCalls(bench, bench.spread, 64, calls),
+        "16": Coroutines(bench, bench.spread, 16, calls),
+        "64": Coroutines(bench, bench.spread, 64, calls),
+        "64_hot": Coroutines(bench, bench.hot, 64, calls),
     }
     peers = {
         "transactions_64": Transactions(bench, 64, max(2, calls // 2), hot=False),

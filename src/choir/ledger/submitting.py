@@ -70,7 +70,11 @@ class Submitter:
 
     def submit_batch(self, groups: Sequence[Group]) -> list[Outcome]:
         """Post many entries, each group accepted or refused on its own, in order."""
-        mine = _Waiting(self._ledger.prepare_batch(groups))
+        return self.submit_prepared(self._ledger.prepare_batch(groups))
+
+    def submit_prepared(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
+        """The same, for a caller that has prepared the groups itself."""
+        mine = _Waiting(groups)
         with self._guard:
             self._queue.append(mine)
             if not self._busy:

@@ -98,10 +98,12 @@ def get_statement(
 
 
 @router.post("/entries", status_code=201)
-def post_entry(body: wire.EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> wire.PostedOut:
+async def post_entry(
+    body: wire.EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
+) -> wire.PostedOut:
     """Post an entry. The same key and content gives the same answer, with status 200."""
     draft = _draft(node, body, who.source, key)
-    [posted] = node.submitter.submit(draft)
+    [posted] = await node.async_submitter.submit(draft)
     if posted.again:
         response.status_code = 200
     return views.posted(posted)
