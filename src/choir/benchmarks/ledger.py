@@ -74,6 +74,7 @@ class Bench:
         self.names = [f"person:p{n}/available/CREDIT" for n in range(size.accounts)]
         self.random = random.Random(1)  # noqa: S311 - the same work in every run
         self._keys = 0
+        self.copied = 0  # rows that the COPY peer has
         self._open(Accounts(clock, policy))
         self.copy_peer = CopyPeer(self.owner)
         self.insert_peer = InsertPeer(self.owner)
@@ -142,26 +143,28 @@ class Batches:
 
 
 class Copies:
-    """The rows of such batches, packed beforehand, as bare COPYs of the same size."""
+    """The rows of such batches as bare COPYs of the same size."""
 
-    def __init__(self, bench: Bench, entries: int, count: int) -> None:
-        self._bench, self._entries, self._count = bench, entries, count
+    def __init__(self, bench: Bench, entries: int, count: int, *, packed: bool) -> None:
+        self._bench, self._entries, self._count, self._packed = bench, entries, count, packed
+        self._rows: list[tuple[list[EntryRow], list[PostingRow]]] = []
         self._ready: list[tuple[bytes, bytes]] = []
-        self._head = 0
 
     def prepare(self) -> None:
-        self._ready = [self._packed() for _ in range(self._count)]
+        self._rows = [self._fresh() for _ in range(self._count)]
+        self._ready = [self._bench.copy_peer.pack(*rows) for rows in self._rows] if self._packed else []
 
-    def _packed(self) -> tuple[bytes, bytes]:
+    def _fresh(self) -> tuple[list[EntryRow], list[PostingRow]]:
         """What the ledger itself would write for fresh drafts, numbered on from the copies before."""
         drafts = [self._bench.spread() for _ in range(self._entries)]
-        entries, postings = rows_of(self._bench, drafts, self._head)
-        self._head += len(entries)
-        return self._bench.copy_peer.pack(entries, postings)
+        entries, postings = rows_of(self._bench, drafts, self._bench.copied)
+        self._bench.copied += len(entries)
+        return entries, postings
 
     def run(self) -> int:
-        for packed in self._ready:
-            self._bench.copy_peer.copy(packed)
+        peer = self._bench.copy_peer
+        for place, rows in enumerate(self._rows):
+            peer.copy(self._ready[place] if self._packed else peer.pack(*rows))
         return self._entries * self._count
 
 
@@ -217,8 +220,10 @@ class Coroutines:
 class Transactions:
     """The same transfers, one transaction each, in as many connections as callers."""
 
-    def __init__(self, bench: Bench, callers: int, calls: int, *, hot: bool) -> None:
+    def __init__(self, bench: Bench, callers: int, calls: int, *, hot: bool, function: bool = False) -> None:
         self._bench, self._callers, self._calls, self._hot = bench, callers, calls, hot
+        peer = bench.transactions
+        self._transfer = peer.transfer if function else peer.transfer_by_statements
         self._ready: list[list[tuple[int, int, str]]] = []
 
     def prepare(self) -> None:
@@ -236,7 +241,7 @@ class Transactions:
 
     def _each(self, caller: int) -> None:
         for payer, payee, key in self._ready[caller]:
-            self._bench.transactions.transfer(caller, payer, payee, key)
+            self._transfer(caller, payer, payee, key)
 
 
 class Inserts:
@@ -306,10 +311,12 @@ def _batches(bench: Bench) -> dict[str, Any]:
     rates = interleaved(
         {
             "ledger": Batches(bench, bench.spread, 1000, count),
-            "copy": Copies(bench, 1000, count),
+            "copy": Copies(bench, 1000, count, packed=False),
+            "copy_packed": Copies(bench, 1000, count, packed=True),
             "hot": Batches(bench, bench.hot, 1000, count),
             "one_in_ten_refused": Batches(bench, bench.one_in_ten_refused, 1000, count),
             "transactions_hot": Transactions(bench, 64, max(2, bench.size.calls // 4), hot=True),
+            "functions_hot": Transactions(bench, 64, max(2, bench.size.calls // 4), hot=True, function=True),
         },
         bench.size.rounds,
     )
@@ -329,6 +336,8 @@ def _single_callers(bench: Bench) -> dict[str, Any]:
     peers = {
         "transactions_64": Transactions(bench, 64, max(2, calls // 2), hot=False),
         "transactions_64_hot": Transactions(bench, 64, max(2, calls // 4), hot=True),
+        "functions_64": Transactions(bench, 64, max(2, calls // 2), hot=False, function=True),
+        "functions_64_hot": Transactions(bench, 64, max(2, calls // 4), hot=True, function=True),
     }
     rates = interleaved({**ours, **peers}, bench.size.rounds)
     told: dict[str, Any] = {name: rate.as_json() for name, rate in rates.items()}
@@ -403,5 +412,9 @@ def _ratios(result: dict[str, Any]) -> dict[str, float]:
         "lone_of_insert": round(lone["ledger"]["p50_ms"] / lone["insert"]["p50_ms"], 2),
         "hot_of_spread": round(rate(batch, "hot") / rate(batch, "ledger"), 3),
         "refused_of_spread": round(rate(batch, "one_in_ten_refused") / rate(batch, "ledger"), 3),
+        "batch_of_packed_copy": round(rate(batch, "ledger") / rate(batch, "copy_packed"), 3),
+        "batch_of_hot_functions": round(rate(batch, "hot") / rate(batch, "functions_hot"), 1),
+        "callers_of_functions": round(rate(single, "64") / rate(single, "functions_64"), 2),
+        "hot_callers_of_hot_functions": round(rate(single, "64_hot") / rate(single, "functions_64_hot"), 2),
         "large_of_small": round(growth["large"]["per_second"] / growth["small"]["per_second"], 3),
     }

@@ -1,9 +1,10 @@
 """What the ledger is compared with, on the same server and disk.
 
-`CopyPeer`: PostgreSQL's fastest way in, a binary COPY of the very rows that the ledger wrote, packed
-beforehand, into tables with the same constraints and indexes. `TransactionPeer`: one transaction for
-each transfer with balances in rows, in one server-side function, as most ledgers in PostgreSQL do it.
-`InsertPeer`: a bare durable insert of one entry row.
+`CopyPeer`: PostgreSQL's fastest way in, a binary COPY of the very rows that the ledger wrote into tables
+with the same constraints and indexes; with rows that it packs, as any client must, and with rows packed
+beforehand. `TransactionPeer`: one transaction for each transfer with balances in rows, as statements of the
+client, as most applications do it, and as one call of a server-side function, which is the best that can be
+done. `InsertPeer`: a bare durable insert of one entry row.
 """
 
 from __future__ import annotations
@@ -70,6 +71,23 @@ class TransactionPeer:
 
     def transfer(self, caller: int, payer: int, payee: int, key: str) -> None:
         self._connections[caller].execute("select peer_transfer(%s, %s, 1, %s)", [payer, payee, key])
+
+    def transfer_by_statements(self, caller: int, payer: int, payee: int, key: str) -> None:
+        """The same as statements of the client; accounts are locked in order, so that nobody deadlocks."""
+        db = self._connections[caller]
+        with db.transaction():
+            db.execute("select balance from peer_accounts where id in (%s, %s) order by id for update", [payer, payee])
+            made = db.execute(
+                "insert into peer_transfers (key, payer, payee, amount) values (%s, %s, %s, 1) returning id",
+                [key, payer, payee],
+            ).fetchone()
+            assert made is not None
+            for account, delta in ((payer, -1), (payee, 1)):
+                row = db.execute(
+                    "update peer_accounts set balance = balance + %s where id = %s returning balance", [delta, account]
+                ).fetchone()
+                assert row is not None
+                db.execute("insert into peer_postings values (%s, %s, %s, %s)", [account, made[0], delta, row[0]])
 
     def close(self) -> None:
         for connection in self._connections:

@@ -206,6 +206,9 @@ class _Round:
 
     def _move(self, draft: Draft) -> None:
         """Apply the legs; when all are applied nobody may be overdrawn, and every balance on the way must fit."""
+        if len(draft.legs) == 1:
+            self._move_once(draft.legs[0])
+            return
         accounts = self.view.accounts
         postings = self.decision.postings
         seq = self.seq + 1
@@ -232,6 +235,25 @@ class _Round:
                 _check_overdraft(payer, draft)
         if beyond is not None:
             raise BalanceOutOfRange(account=beyond.name.text)
+
+    def _move_once(self, leg: Leg) -> None:
+        """The same for one leg, which most entries have: it can be judged before it is applied."""
+        from_, to, amount, _ = leg
+        accounts = self.view.accounts
+        payer, payee = accounts.get(from_), accounts.get(to)
+        if payer is None or payee is None:
+            raise UnknownAccount(account=from_ if payer is None else to)
+        if payer.state != "open" or payee.state != "open":
+            _check_open(payer, payee, leg)
+        paid, received = payer.balance - amount, payee.balance + amount
+        if paid < 0 and not payer.name.may_overdraw:
+            raise InsufficientFunds.of(payer.name, amount, payer.balance)
+        if received > AMOUNT_MAX or paid < -AMOUNT_MAX:
+            raise BalanceOutOfRange(account=to if received > AMOUNT_MAX else from_)
+        payer.balance, payee.balance = paid, received
+        seq = self.seq + 1
+        self.decision.postings += ((payer.id, seq, 0, -amount, paid), (payee.id, seq, 1, amount, received))
+        self.touched += (payer, payee)
 
     def _append(self, item: Prepared) -> Posted:
         draft = item.draft

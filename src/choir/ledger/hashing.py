@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from functools import lru_cache
 from json.encoder import encode_basestring as _quote
 from typing import Any
 from uuid import UUID
@@ -37,13 +38,20 @@ def content_text(draft: Draft, legs: tuple[Leg, ...], memo: str | None = None) -
     general encoder; a property test holds the two together.
     """
     legs_text = _leg_text(*legs[0]) if len(legs) == 1 else ",".join([_leg_text(*leg) for leg in legs])
-    middle = f'"key":{_quote(draft.key)},"kind":{_quote(draft.kind)},"legs":[{legs_text}],'
     if draft.memo is not None:
         memo = memo_commitment(draft.memo_salt, draft.memo)
     if not (memo or draft.hold or draft.refs or draft.receipt or draft.policy or draft.corrects):
-        return f'{{{middle}"reason":{_quote(draft.reason)},"source":{_quote(draft.source)}}}'
+        kind, reason_and_source = _frame(draft.kind, draft.reason, draft.source)
+        return f'{{"key":{_quote(draft.key)}{kind}{legs_text}{reason_and_source}'
+    middle = f'"key":{_quote(draft.key)},"kind":{_quote(draft.kind)},"legs":[{legs_text}],'
     before, between, after = _optional_text(draft, memo)
     return f'{{{before}{middle}{between}"reason":{_quote(draft.reason)},{after}"source":{_quote(draft.source)}}}'
+
+
+@lru_cache(maxsize=10_000)  # few kinds, reasons and sources stand on very many entries
+def _frame(kind: str, reason: str, source: str) -> tuple[str, str]:
+    """What stands around the legs of an entry that has nothing else."""
+    return f',"kind":{_quote(kind)},"legs":[', f'],"reason":{_quote(reason)},"source":{_quote(source)}}}'
 
 
 def _optional_text(draft: Draft, memo: str | None) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ follows under the lock is in `deciding`.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from choir.foundation.canonical import parse_object_hash
@@ -72,9 +73,7 @@ def complete(draft: Draft, legs: tuple[Leg, ...]) -> Prepared:
 
 def _check_texts(draft: Draft, policy: LedgerPolicy) -> None:
     limit = policy.text_chars_max
-    check_text("kind", draft.kind, limit)
-    check_text("reason", draft.reason, limit)
-    check_text("source", draft.source, limit)
+    _check_words(draft.kind, draft.reason, draft.source, limit)
     check_text("key", draft.key, limit)
     if draft.refs:
         if len(draft.refs) > policy.entry_refs_max:
@@ -89,6 +88,13 @@ def _check_texts(draft: Draft, policy: LedgerPolicy) -> None:
         check_text("memo", draft.memo, policy.memo_chars_max)
         if len(draft.memo_salt) < MEMO_SALT_BYTES:
             raise BadEntry(why=f"the salt of its memo must have at least {MEMO_SALT_BYTES} bytes")
+
+
+@lru_cache(maxsize=10_000)  # few kinds, reasons and sources stand on very many entries
+def _check_words(kind: str, reason: str, source: str, limit: int) -> None:
+    check_text("kind", kind, limit)
+    check_text("reason", reason, limit)
+    check_text("source", source, limit)
 
 
 def check_text(name: str, text: str, limit: int) -> None:

@@ -22,7 +22,8 @@ from choir.storage.database import Connection
 FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
 
 _posting_row = copying.fixed_row("qqhqq").pack
-_entry_head = struct.Struct(">hiqi16siq").pack
+_entry_head = struct.Struct(">hiqi16siqi").pack  # number of fields, then the fixed ones, then the source's length
+_length = struct.Struct(">i").pack
 
 
 @dataclass(slots=True)
@@ -127,12 +128,15 @@ def posting_bytes(account: int, seq: int, leg: int, delta: int, balance: int) ->
 
 def entry_bytes(seq: int, id_: bytes, at_us: int, source: str, key: str, content: str, hash_: bytes) -> bytes:
     """A row of `entries` for a binary COPY."""
+    who, what, text = source.encode(), key.encode(), content.encode()
     return b"".join(
         (
-            _entry_head(7, 8, seq, 16, id_, 8, at_us),
-            copying.field(source.encode()),
-            copying.field(key.encode()),
-            copying.field(content.encode()),
+            _entry_head(7, 8, seq, 16, id_, 8, at_us, len(who)),
+            who,
+            _length(len(what)),
+            what,
+            _length(len(text)),
+            text,
             b"\0\0\0\x20",
             hash_,
         )

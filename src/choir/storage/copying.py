@@ -12,8 +12,6 @@ from collections.abc import Iterable
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER = b"\xff\xff"
 
-_LENGTH = struct.Struct(">i")
-
 
 def fixed_row(codes: str) -> struct.Struct:
     """A packer for rows of fixed-width fields, each packed as its width and its value.
@@ -21,11 +19,6 @@ def fixed_row(codes: str) -> struct.Struct:
     `fixed_row("qqh").pack(3, 8, a, 8, b, 2, c)` makes a row of two bigint and one smallint.
     """
     return struct.Struct(">h" + "".join(f"i{code}" for code in codes))
-
-
-def field(data: bytes) -> bytes:
-    """One variable-width field."""
-    return _LENGTH.pack(len(data)) + data
 
 
 def binary_copy(rows: Iterable[bytes]) -> bytes:
