@@ -225,7 +225,7 @@ def test_both_processes_answer_requests() -> None:
         for stopped in (first, second):
             os.kill(stopped, signal.SIGSTOP)  # only the other one can answer
             try:
-                answered = sum(_answers(node) for _ in range(6))
+                answered = sum(_answers(node) for _ in range(20))  # the other one may still be starting
                 assert answered >= 1
             finally:
                 os.kill(stopped, signal.SIGCONT)
