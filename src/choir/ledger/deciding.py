@@ -118,11 +118,17 @@ class Decision:
 
 def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
     """Accept or refuse each draft in order; a group stands or falls together."""
-    round_ = _Round(view, now_us, random)
+    round_ = _Round(view, now_us, random, repeats=_repeats(groups))
     for group in groups:
         round_.add(group)
     round_.finish()
     return round_.decision
+
+
+def _repeats(groups: Sequence[Sequence[Prepared | Refusal]]) -> bool:
+    """Whether a key stands in the batch twice; only then its entries must be known to each other."""
+    keys = [(item.draft.source, item.draft.key) for group in groups for item in group if isinstance(item, Prepared)]
+    return len(set(keys)) < len(keys)
 
 
 def refusals(group: Sequence[Prepared | Refusal]) -> list[Outcome]:
@@ -133,8 +139,9 @@ def refusals(group: Sequence[Prepared | Refusal]) -> list[Outcome]:
 class _Round:
     """One pass over a batch. Every change is noted, so that a refused group leaves no trace."""
 
-    def __init__(self, view: View, now_us: int, random: bytes) -> None:
+    def __init__(self, view: View, now_us: int, random: bytes, *, repeats: bool) -> None:
         self.view = view
+        self.repeats = repeats  # whether a key stands in this batch twice
         self.random = random
         self.at_us = max(now_us, view.head.at_us)
         self.id_prefix = uuid7(self.at_us, 0, bytes(6)).bytes[:8]  # time and version; order and chance follow
@@ -159,12 +166,14 @@ class _Round:
     def _one(self, item: Prepared | Refusal) -> Outcome:
         if isinstance(item, Refusal):
             return item
-        mark = self._mark()
+        # One leg without a hold is judged before anything is touched, so there is nothing to undo.
+        mark = self._mark() if item.draft.hold is not None or len(item.draft.legs) != 1 else None
         try:
             return self._accept(item)
         except Refusal as refusal:
-            self._undo(mark)
-            return refusal
+            if mark is not None:
+                self._undo(mark)
+            return refusal.with_traceback(None)  # else it would keep the whole round alive
 
     def _linked(self, group: Sequence[Prepared | Refusal]) -> list[Outcome]:
         mark = self._mark()
@@ -270,7 +279,8 @@ class _Round:
             salt = draft.memo_salt
             self.decision.memos.append((seq, salt, draft.memo))
         posted = Posted(seq, id_bytes, at_us, hash_)
-        self.view.known[draft.source, draft.key] = KnownEntry(posted, item.content, salt)
+        if self.repeats:
+            self.view.known[draft.source, draft.key] = KnownEntry(posted, item.content, salt)
         return posted
 
     def _use_hold(self, item: Prepared) -> Prepared:
@@ -359,7 +369,7 @@ class _Round:
             self.view.new_account_ids.append(account.id)
         entries = seq - self.view.head.seq
         for row_ in decision.entries[entries:]:
-            del self.view.known[(row_[3], row_[4])]
+            self.view.known.pop((row_[3], row_[4]), None)
         del decision.postings[postings:], self.touched[postings:], self.hold_log[holds:]
         del decision.entries[entries:], decision.memos[memos:]
         del decision.new_holds[new_holds:], decision.new_accounts[new_holds:]

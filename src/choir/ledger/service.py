@@ -65,7 +65,7 @@ class Ledger:
                 draft = replace(draft, memo_salt=self.entropy.bytes(rules.MEMO_SALT_BYTES))
             return rules.prepare(draft, self.policy)
         except Refusal as refusal:
-            return refusal
+            return refusal.with_traceback(None)
 
     def round(self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool) -> list[Outcome] | None:
         """Read, decide, append. None: the head moved in between and nothing was written.
@@ -108,9 +108,16 @@ class Ledger:
 
     def _ids(self, db: Connection, names: set[str], *, committed: bool) -> dict[str, int]:
         remembered = self._account_ids
-        found = {name: remembered[name] for name in names if name in remembered}
-        if len(found) < len(names):
-            missing = store.account_ids(db, [name for name in names if name not in found])
+        found: dict[str, int] = {}
+        unknown: list[str] = []
+        for name in names:
+            id_ = remembered.get(name)
+            if id_ is None:
+                unknown.append(name)
+            else:
+                found[name] = id_
+        if unknown:
+            missing = store.account_ids(db, unknown)
             if committed:
                 if len(remembered) > _REMEMBERED_MAX:
                     remembered.clear()

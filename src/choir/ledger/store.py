@@ -82,12 +82,28 @@ def append(db: Connection, decision: Decision, head: Head) -> bool:
     """Write what was decided and move the head, unless the head moved since it was read."""
     if not decision.entries:
         return True
-    write = _append_few if len(decision.entries) < FEW_ENTRIES else _append_many
-    moved = write(db, decision, head)
+    if len(decision.postings) == 2:
+        moved = _append_one(db, decision, head)
+    else:
+        moved = (_append_few if len(decision.entries) < FEW_ENTRIES else _append_many)(db, decision, head)
     if moved and (decision.memos or decision.new_holds or decision.changed_holds):
         _write_memos(db, decision)
         _write_holds(db, decision)
     return moved
+
+
+def _append_one(db: Connection, decision: Decision, head: Head) -> bool:
+    [(_, id_, at_us, source, key, content, hash_)] = decision.entries
+    (payer, _, _, _, payer_balance), (payee, _, _, amount, payee_balance) = decision.postings
+    row = db.execute(
+        _APPEND_ONE,
+        [
+            head.seq, head.acts, at_us, UUID(bytes=id_), source, key, content, hash_,
+            payer, payer_balance, payee, payee_balance, amount,
+        ],
+        binary=True,
+    ).fetchone()  # fmt: skip
+    return row is not None and bool(row[0])
 
 
 def _append_few(db: Connection, decision: Decision, head: Head) -> bool:
@@ -236,6 +252,12 @@ _HOLDS = """
 """
 
 _RESERVE = "select nextval(pg_get_serial_sequence('accounts', 'id')) from generate_series(1, %b::integer)"
+
+_APPEND_ONE = """
+    select ledger_append_one(
+        %b::bigint, %b::bigint, %b::bigint, %b::uuid, %b::text, %b::text, %b::text, %b::bytea,
+        %b::bigint, %b::bigint, %b::bigint, %b::bigint, %b::bigint)
+"""
 
 _APPEND = """
     select ledger_append(

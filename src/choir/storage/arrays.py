@@ -85,6 +85,8 @@ def _fixed(element: int, code: str, width: int, values: Sequence[int]) -> bytes:
 
 
 def _varying(element: int, values: Sequence[bytes]) -> bytes:
+    if len(values) > 1 and values[0] == values[-1] and values.count(values[0]) == len(values):
+        return _header(element, len(values)) + (_LENGTH(len(values[0])) + values[0]) * len(values)
     parts = [_header(element, len(values))]
     for value in values:
         parts.append(_LENGTH(len(value)))

@@ -83,6 +83,25 @@ begin
     return true;
 end $$;
 
+-- The same for one entry of one leg, which is what a lone caller sends: scalars are faster than arrays of one.
+create function ledger_append_one(
+    expected_seq bigint, expected_acts bigint, new_at_us bigint,
+    new_id uuid, new_source text, new_key text, new_content text, new_hash bytea,
+    payer bigint, payer_balance bigint, payee bigint, payee_balance bigint, amount bigint
+) returns boolean language plpgsql as $$
+begin
+    update ledger_head set seq = expected_seq + 1, hash = new_hash, at_us = new_at_us
+        where seq = expected_seq and acts = expected_acts;
+    if not found then
+        return false;
+    end if;
+    insert into entries (seq, id, at_us, source, key, content, hash)
+        values (expected_seq + 1, new_id, new_at_us, new_source, new_key, new_content, new_hash);
+    insert into postings (account, seq, leg, delta, balance) values
+        (payer, expected_seq + 1, 0, -amount, payer_balance), (payee, expected_seq + 1, 1, amount, payee_balance);
+    return true;
+end $$;
+
 -- What a person wrote beside an entry. The entry holds a salted commitment, so this can be erased.
 create table entry_memos (
     seq bigint primary key,
