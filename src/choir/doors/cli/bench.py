@@ -21,14 +21,11 @@ _PROMISES = {
     "hot_of_spread": ("a hot account, of spread accounts", ">=", 0.9),
     "refused_of_spread": ("one in ten refused, of none", ">=", 0.8),
     "large_of_small": ("a large ledger, of a small one", ">=", 0.8),
-}
-
-
-_BEST = {  # against the best that can be done: no promise, but worth knowing
-    "batch_of_packed_copy": "batches of 1000, of a COPY of rows packed beforehand",
-    "batch_of_hot_functions": "batches with a hot account, of one server-side function each",
-    "callers_of_functions": "64 callers, of one server-side function each",
-    "hot_callers_of_hot_functions": "64 callers with a hot account, of one server-side function each",
+    # The same aims against the strictest peers: rows packed beforehand, one server-side function per transfer.
+    "batch_of_packed_copy": ("batches of 1000, of a COPY of rows packed beforehand", ">=", 0.5),
+    "batch_of_hot_functions": ("batches with a hot account, of one server-side function each", ">=", 25),
+    "callers_of_functions": ("64 callers, of one server-side function each", ">=", 4),
+    "hot_callers_of_hot_functions": ("64 callers with a hot account, of one server-side function each", ">=", 12),
 }
 
 
@@ -52,7 +49,6 @@ def ledger(
         output.print_json(result)
         return
     rows = [_row(name, result["ratios"][name]) for name in _PROMISES]
-    rows += [(told, str(result["ratios"][name]), "", "") for name, told in _BEST.items()]
     output.print_table(["ratio", "measured", "promised", ""], rows, right=[1, 2])
     verify = result["verify"]
     output.print_line(
