@@ -187,7 +187,9 @@ def new_node(**extra: str) -> Iterator[NodeUnderTest]:
     try:
         yield node
         node.end()
-        left = node.left()
+        deadline = time.monotonic() + 30  # a killed node's worker may still be ending by itself
+        while (left := node.left()) and time.monotonic() < deadline:
+            time.sleep(0.1)
         assert left == [], left
     finally:
         node.end()
