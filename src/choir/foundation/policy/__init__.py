@@ -14,6 +14,7 @@ from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
 from choir.foundation.policy.objects import ObjectsPolicy
+from choir.foundation.policy.providers import ProvidersPolicy
 from choir.foundation.policy.sandbox import SandboxPolicy
 from choir.foundation.policy.values import (
     PolicyValue,
@@ -32,6 +33,7 @@ __all__ = [
     "PeoplePolicy",
     "Policy",
     "PolicyValue",
+    "ProvidersPolicy",
     "SandboxPolicy",
     "UnknownPolicy",
     "describe",
@@ -51,3 +53,4 @@ class Policy:
     sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
+    providers: ProvidersPolicy = field(default_factory=ProvidersPolicy)
