@@ -93,12 +93,15 @@ def buyers_of(tx: Tx, provider: UUID) -> list[str]:
     return [row[0] for row in rows]
 
 
-def known_clusters(tx: Tx, provider: UUID, buyer: str) -> set[str]:
-    """What this buyer was taken for before, with this provider."""
-    rows = tx.rows(
-        "select distinct buyer_cluster from provider_outcomes where buyer = %s and provider = %s", buyer, provider
-    )
-    return {row[0] for row in rows}
+def is_outdated(tx: Tx, provider: UUID, own: Collection[str], buyers: Collection[str], cluster: str) -> bool:
+    """Whether clusters were others when some outcome was noted: now one's own, or another buyer's account."""
+    found = tx.row(
+        "select 1 where exists (select 1 from provider_outcomes"
+        " where buyer = any(%s) and provider = %s and independence_bps > 0)"
+        " or exists (select 1 from provider_outcomes where buyer = any(%s) and provider = %s and buyer_cluster <> %s)",
+        list(own), provider, list(buyers), provider, cluster,
+    )  # fmt: skip
+    return found is not None
 
 
 def recluster(tx: Tx, provider: UUID, buyer: str, cluster: str, independence_bps: int) -> None:

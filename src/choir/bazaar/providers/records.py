@@ -55,7 +55,9 @@ class Records:
         before = record_store.outcome(tx, provider, told.job, told.attempt)
         if before is not None and before.says(told):
             return False
-        moved = own.key != found.owner_cluster or record_store.known_clusters(tx, provider, told.buyer) - {buyer.key}
+        moved = own.key != found.owner_cluster or record_store.is_outdated(
+            tx, provider, own.members, buyer.members, buyer.key
+        )
         after = self._outcome(tx, found, told, buyer)
         record_store.put_outcome(tx, after)
         if moved or (before is not None and before.buyer != told.buyer):

@@ -151,10 +151,12 @@ def price(terms: Terms, units_milli: int) -> int:
     return min(terms.base + terms.per_unit * units_milli // 1000, terms.cap)
 
 
-def effective_us(asked_us: int | None, now_us: int, policy: ProvidersPolicy) -> int:
+def effective_us(asked_us: int | None, now_us: int, policy: ProvidersPolicy, *, first: bool) -> int:
     """When a book takes effect: at once, or at a later time that was asked for."""
-    if asked_us is None:
+    if asked_us is None or asked_us == now_us:
         return now_us
+    if first:
+        raise BadEffectiveTime(why="the first book of a type takes effect at once; there is no other to charge by")
     if asked_us < now_us:
         raise BadEffectiveTime(why="that time is over, and what was charged stays as it was")
     if asked_us > now_us + policy.book_ahead_s_max * MICROSECONDS:

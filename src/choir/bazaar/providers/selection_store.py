@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from choir.bazaar.providers import rules, selection_rules
-from choir.bazaar.providers.model import TIERS, Terms
+from choir.bazaar.providers.model import ONE_BPS, TIERS, Terms
 from choir.bazaar.providers.selection_rules import Candidate, Criteria
 from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Tx
@@ -38,9 +38,9 @@ _BEST: LiteralString = (
     "with priced as not materialized (" + _PRICED + "), affordable as not materialized ("  # noqa: S608 - no values
     " select *, least(base + per_unit * units / 1000, cap) as price from priced"
     "), best as (select *,"
-    " %s * ((%s - price) * 10000 / %s) / 10000 + %s * reputation_bps::bigint / 10000"
-    " + %s * ((slots - in_use) * 10000 / slots) / 10000 + case when isolation >= %s then %s else 0 end"
-    " + case when %s in ('', region) then %s when area = %s then %s * %s / 10000 else 0 end as total"
+    " %s::bigint * ((%s::bigint - price) * 10000 / %s::bigint) / 10000 + %s::bigint * reputation_bps / 10000"
+    " + %s::bigint * ((slots - in_use) * 10000 / slots) / 10000 + case when isolation >= %s then %s::bigint else 0 end"
+    " + case when %s in ('', region) then %s::bigint when area = %s then %s::bigint else 0 end as total"
     " from affordable where price <= %s order by total desc, tier = 3 desc, shuffle # %s::bigint limit %s)"
     " select " + _COLUMNS + ", c.total from best c join providers p on p.id = c.provider"
     " order by c.total desc, c.tier = 3 desc, c.shuffle # %s::bigint"
@@ -63,7 +63,7 @@ def best(
         *_priced(criteria, now_us, policy),
         policy.weight_price_bps, top, top, policy.weight_reputation_bps, policy.weight_capacity_bps,
         selection_rules.wanted_isolation(criteria, policy), policy.weight_isolation_bps,
-        criteria.near, geography, rules.area_of(criteria.near), geography, policy.same_area_bps,
+        criteria.near, geography, rules.area_of(criteria.near), geography * policy.same_area_bps // ONE_BPS,
         criteria.max_price, number, limit, number,
     )  # fmt: skip
     return [(_candidate(row), int(row[15])) for row in rows]

@@ -301,11 +301,10 @@ class Providers:
         rules.check_terms(terms, type_, row.tier, self._policy)
         last = store.last_books(tx, row.provider, type_, 2**31 - 1, 1)
         now_us = max(self._clock.now_us(), last[0].published_us + 1 if last else 0)
-        effective_us = rules.effective_us(asked_us, now_us, self._policy) if last else now_us
+        effective_us = rules.effective_us(asked_us, now_us, self._policy, first=not last)
         version = last[0].version + 1 if last else 1
-        book = Book(
-            row.provider, type_, version, terms.base, terms.per_unit, terms.cap, now_us, effective_us, actor
-        )  # the first book of a type takes effect at once: without one there is nothing to charge
+        prices = (terms.base, terms.per_unit, terms.cap)
+        book = Book(row.provider, type_, version, *prices, now_us, effective_us, actor)
         store.insert_book(tx, book)
         current = store.book_at(tx, row.provider, type_, now_us)
         assert current is not None
