@@ -15,6 +15,7 @@ from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
 from choir.foundation.policy.objects import ObjectsPolicy
+from choir.foundation.policy.providers import ProvidersPolicy
 from choir.foundation.policy.sandbox import SandboxPolicy
 from choir.foundation.policy.values import (
     PolicyValue,
@@ -34,6 +35,7 @@ __all__ = [
     "PeoplePolicy",
     "Policy",
     "PolicyValue",
+    "ProvidersPolicy",
     "SandboxPolicy",
     "UnknownPolicy",
     "describe",
@@ -54,3 +56,4 @@ class Policy:
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
     bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)
+    providers: ProvidersPolicy = field(default_factory=ProvidersPolicy)

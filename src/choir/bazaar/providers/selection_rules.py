@@ -1,0 +1,211 @@
+"""How candidates are scored and ordered, and when it is a newcomer's turn. Pure, whole numbers only.
+
+Each component is a score from 0 to 10000; its points are the score times its weight, rounded down; a total is
+the sum of the points, so an explanation adds up exactly. The database orders by the same formula; this module
+is the one that explains, and a test compares the two.
+
+price      against the most that any tier may ask for the same units: free is 10000, the most is 0
+reputation as in the record
+capacity   free slots of all slots
+isolation  10000 if what is claimed reaches what is asked for (or expected), else 0: more is not rewarded, for
+           nobody has checked the claim
+geography  10000 in the buyer's region, less in its area, 0 elsewhere; 10000 for all if the buyer names none
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar.model import JobType
+from choir.bazaar.providers import rules
+from choir.bazaar.providers.model import ONE_BPS, BadCriteria, Isolation, Terms, parse_provider_id, provider_id
+from choir.foundation.errors import Invalid
+from choir.foundation.policy import ProvidersPolicy
+
+UNITS_MILLI_MAX = 10**9
+_LIST_MAX = 1_000
+_SEED = b"choir-selection-v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """What a job asks for. All of it is hard but `near`, which only scores."""
+
+    type: JobType
+    max_price: int  # milli-satoshi, for the estimated units
+    units_milli: int = 0  # an estimate, in thousandths of the type's unit
+    min_success_bps: int = 0  # above 0, providers without a record do not qualify
+    min_isolation: Isolation | None = None
+    providers: tuple[UUID, ...] = ()  # only these, if any are named
+    regions: tuple[str, ...] = ()  # only these regions or areas, if any are named
+    near: str = ""  # the buyer's region
+    excluded: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A provider that meets the hard criteria, with what it is scored by."""
+
+    provider: UUID
+    owner: str
+    region: str
+    isolation: int
+    tier: int
+    slots: int
+    in_use: int
+    success_bps: int | None
+    reputation_bps: int
+    newcomer: bool
+    shuffle: int
+    version: int  # of the price book
+    terms: Terms  # what would be charged: the book, within the tier's limits
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One part of a score."""
+
+    name: str
+    score: int
+    weight_bps: int
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate with its place in the order explained."""
+
+    candidate: Candidate
+    price: int
+    components: tuple[Component, ...]
+    newcomers_turn: bool = False  # it stands first because this one goes to a newcomer
+
+    @property
+    def total(self) -> int:
+        return sum(component.points for component in self.components)
+
+    def as_json(self) -> dict[str, Any]:
+        found = self.candidate
+        return {
+            "provider": provider_id(found.provider),
+            "total": self.total,
+            "price": str(self.price),
+            "tier": found.tier,
+            "success_bps": found.success_bps,
+            "book_version": found.version,
+            "newcomers_turn": self.newcomers_turn,
+            "components": [
+                {"name": c.name, "score": c.score, "weight_bps": c.weight_bps, "points": c.points}
+                for c in self.components
+            ],
+        }
+
+
+def checked(criteria: Criteria) -> Criteria:
+    """The criteria, if they are within what can be computed and named."""
+    if not 0 <= criteria.units_milli <= UNITS_MILLI_MAX:
+        raise BadCriteria(why=f"an estimate is from 0 to {UNITS_MILLI_MAX} thousandths of a unit")
+    if not 0 <= criteria.max_price < 2**63:
+        raise BadCriteria(why="the highest price is out of range")
+    if not 0 <= criteria.min_success_bps <= ONE_BPS:
+        raise BadCriteria(why=f"a success rate is from 0 to {ONE_BPS} basis points")
+    if max(len(criteria.providers), len(criteria.regions), len(criteria.excluded)) > _LIST_MAX:
+        raise BadCriteria(why=f"at most {_LIST_MAX} providers or regions can be named")
+    for region in (*criteria.regions, *([criteria.near] if criteria.near else [])):
+        rules.checked_region(region)
+    return criteria
+
+
+def criteria_from(type_: JobType, max_price: int, asked: dict[str, Any], excluded: tuple[UUID, ...] = ()) -> Criteria:
+    """Criteria from JSON: units_milli, min_success_bps, min_isolation, providers, regions, near; all optional."""
+    unknown = set(asked) - {"units_milli", "min_success_bps", "min_isolation", "providers", "regions", "near"}
+    if unknown:
+        raise BadCriteria(why=f"there is no criterion '{min(unknown)[:40]}'")
+    isolation = asked.get("min_isolation")
+    try:
+        return checked(
+            Criteria(
+                type=type_,
+                max_price=max_price,
+                units_milli=_whole(asked.get("units_milli", 0)),
+                min_success_bps=_whole(asked.get("min_success_bps", 0)),
+                min_isolation=None if isolation is None else Isolation.parse(str(isolation)),
+                providers=tuple(parse_provider_id(str(one)) for one in asked.get("providers", ())),
+                regions=tuple(str(one) for one in asked.get("regions", ())),
+                near=str(asked.get("near", "")),
+                excluded=excluded,
+            )
+        )
+    except (TypeError, ValueError):
+        raise BadCriteria(why="a value is not of the right kind") from None
+    except BadCriteria:
+        raise
+    except Invalid as error:
+        raise BadCriteria(why=str(error)) from None
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadCriteria(why="numbers must be whole")
+    return value
+
+
+def score(candidate: Candidate, criteria: Criteria, policy: ProvidersPolicy) -> Scored:
+    """What each component comes to."""
+    price = rules.price(candidate.terms, criteria.units_milli)
+    scores = (
+        ("price", price_score(price, criteria, policy), policy.weight_price_bps),
+        ("reputation", candidate.reputation_bps, policy.weight_reputation_bps),
+        ("capacity", _ratio(candidate.slots - candidate.in_use, candidate.slots), policy.weight_capacity_bps),
+        ("isolation", _isolation(candidate, criteria, policy), policy.weight_isolation_bps),
+        ("geography", _geography(candidate.region, criteria.near, policy), policy.weight_geography_bps),
+    )
+    components = tuple(Component(name, each, weight, each * weight // ONE_BPS) for name, each, weight in scores)
+    return Scored(candidate, price, components)
+
+
+def top_price(criteria: Criteria, policy: ProvidersPolicy) -> int:
+    """What prices are scored against; at least 1, so that it can be divided by."""
+    return max(1, rules.price(rules.top_terms(criteria.type, policy), criteria.units_milli))
+
+
+def price_score(price: int, criteria: Criteria, policy: ProvidersPolicy) -> int:
+    top = top_price(criteria, policy)
+    return _ratio(top - min(price, top), top)
+
+
+def wanted_isolation(criteria: Criteria, policy: ProvidersPolicy) -> int:
+    return policy.isolation_expected if criteria.min_isolation is None else int(criteria.min_isolation)
+
+
+def _isolation(candidate: Candidate, criteria: Criteria, policy: ProvidersPolicy) -> int:
+    return ONE_BPS if candidate.isolation >= wanted_isolation(criteria, policy) else 0
+
+
+def _geography(region: str, near: str, policy: ProvidersPolicy) -> int:
+    if near in ("", region):
+        return ONE_BPS
+    return policy.same_area_bps if rules.area_of(region) == rules.area_of(near) else 0
+
+
+def _ratio(part: int, whole: int) -> int:
+    return max(0, part) * ONE_BPS // whole if whole else 0
+
+
+def seed_number(seed: bytes) -> int:
+    """A seed as a number that orders equals."""
+    return int.from_bytes(hashlib.sha256(_SEED + seed).digest()[:8]) >> 1
+
+
+def is_newcomers_turn(seed: bytes, policy: ProvidersPolicy) -> bool:
+    """Whether this selection is one of the share that goes to newcomers; the same seed says the same."""
+    drawn = int.from_bytes(hashlib.sha256(_SEED + b"newcomer" + seed).digest()[:8])
+    return drawn % ONE_BPS < policy.newcomer_share_bps
+
+
+def order_key(scored: Scored, number: int) -> tuple[int, int, int]:
+    """Best first: by points, then tier 3 before the others, then by lot."""
+    return -scored.total, -int(scored.candidate.tier == 3), scored.candidate.shuffle ^ number

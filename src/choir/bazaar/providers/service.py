@@ -1,0 +1,382 @@
+"""Being a provider: registration, prices, capabilities, heartbeats, slots, qualification.
+
+Guarantees: one provider for each owner, whose record stays when it retires and comes back; a result key is
+proven and never anybody else's; price books are only added to; no provider ever has more jobs than its capacity
+and its tier allow, however many processes assign at once. Services take the transaction and never commit.
+Locks: the provider's market row; see `records` for several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from choir.bazaar.model import JobType
+from choir.bazaar.providers import events, record_store, rules, store
+from choir.bazaar.providers.model import (
+    AlreadyProvider,
+    Book,
+    Claims,
+    Heartbeat,
+    MarketRow,
+    NotOffered,
+    NotQualifying,
+    Offer,
+    OutcomeRecord,
+    OwnerNeeded,
+    Provider,
+    ProviderRetired,
+    ProviderView,
+    Qualification,
+    Registration,
+    ResultKeyTaken,
+    Terms,
+    UnknownProvider,
+    provider_id,
+)
+from choir.bazaar.providers.record_store import Outcome
+from choir.bazaar.providers.records import Records
+from choir.bazaar.providers.selecting import Selection
+from choir.foundation.clock import MICROSECONDS, Clock, Entropy
+from choir.foundation.ids import uuid7
+from choir.foundation.policy import ProvidersPolicy
+from choir.identity import agent_store, key_store
+from choir.identity.clusters import Clusters
+from choir.identity.model import Principal, Role, Scope
+from choir.identity.nostr_keys import checked_public, npub
+from choir.storage.database import Tx
+from choir.storage.outbox import Outbox
+
+_NO_ID = UUID(int=0)
+
+
+class Providers:
+    """The acts on providers; all inside the caller's transaction."""
+
+    def __init__(
+        self, clusters: Clusters, outbox: Outbox, clock: Clock, entropy: Entropy, policy: ProvidersPolicy
+    ) -> None:
+        self.records = Records(clusters, outbox, policy)
+        self.selection = Selection(policy)
+        self._outbox = outbox
+        self._clock = clock
+        self._entropy = entropy
+        self._policy = policy
+
+    # Registration
+
+    def register(self, tx: Tx, by: Principal, asked: Registration) -> Provider:
+        """Become a provider. One that retired comes back as it was, with its record."""
+        by.must(Scope.SELL)
+        owner = owner_of(by)
+        claims = rules.checked_claims(asked.claims, self._policy)
+        capacity = rules.checked_capacity(asked.capacity, self._policy)
+        rules.check_key_proof(owner, checked_public(asked.result_key), asked.proof)
+        now_us = self._clock.now_us()
+        new = self._new(tx, owner, asked.result_key, claims, now_us)
+        if store.insert(tx, new):
+            self._enter(tx, new.id, claims, capacity)
+        else:
+            new = self._come_back(tx, owner, claims, capacity)
+        self._use_key(tx, new.id, asked.result_key, now_us)
+        self.records.rebuild(tx, new.id)
+        events.changed(self._outbox, tx, "registered", new.id, by.source, owner=owner, key=asked.result_key.hex())
+        return self.get(tx, new.id)
+
+    def change_claims(self, tx: Tx, by: Principal, claims: Claims) -> None:
+        """Say something else about oneself."""
+        claims = rules.checked_claims(claims, self._policy)
+        row = self._own(tx, by)
+        self._set_claims(tx, row.provider, claims)
+        events.changed(self._outbox, tx, "claims_changed", row.provider, by.source)
+
+    def change_key(self, tx: Tx, by: Principal, result_key: bytes, proof: bytes) -> None:
+        """Sign results with another key from now on; the old one stays on record as this provider's."""
+        row = self._own(tx, by)
+        rules.check_key_proof(owner_of(by), checked_public(result_key), proof)
+        self._use_key(tx, row.provider, result_key, self._clock.now_us())
+        events.changed(self._outbox, tx, "key_changed", row.provider, by.source, key=result_key.hex())
+
+    def retire(self, tx: Tx, by: Principal) -> None:
+        """Take no more jobs. What is at work may be finished; the record stays."""
+        row = self._own(tx, by)
+        store.set_retired(tx, row.provider, self._clock.now_us())
+        events.changed(self._outbox, tx, "retired", row.provider, by.source)
+
+    def forget(self, tx: Tx, owner: str) -> None:
+        """Empty what an owner who is erased had written, and retire their provider."""
+        found = store.of_owner(tx, owner)
+        if found is not None:
+            store.lock(tx, [found.id])
+            store.set_claims(tx, found.id, None, None)
+            if found.retired_us is None:
+                store.set_retired(tx, found.id, self._clock.now_us())
+                events.changed(self._outbox, tx, "retired", found.id)
+
+    # Looking
+
+    def get(self, tx: Tx, provider: UUID) -> Provider:
+        found = store.get(tx, provider)
+        if found is None:
+            raise UnknownProvider(provider=provider_id(provider))
+        return found
+
+    def of(self, tx: Tx, by: Principal) -> Provider:
+        """The caller's own provider."""
+        found = store.of_owner(tx, owner_of(by))
+        if found is None:
+            raise UnknownProvider(provider=f"of {by.source}")
+        return found
+
+    def view(self, tx: Tx, provider: UUID) -> ProviderView:
+        """All that anybody may see of a provider."""
+        found, row = self.get(tx, provider), store.market(tx, provider)
+        assert row is not None
+        record = record_store.record(tx, provider)
+        return ProviderView(
+            found,
+            row,
+            tuple(store.offers(tx, provider, self._clock.now_us())),
+            jobs=record.jobs,
+            passed=record.passed,
+            independent_jobs=record.tier_passed_weight,
+            buyers=record.buyers,
+            raw_volume=record.volume,
+            organic_volume=record.organic,
+        )
+
+    def page(self, tx: Tx, *, after: UUID = _NO_ID, limit: int | None = None) -> list[Provider]:
+        """Providers that are not retired, in order of id."""
+        return store.page(tx, after, self._rows(limit))
+
+    def outcomes(self, tx: Tx, provider: UUID, *, before_us: int = 2**62, limit: int | None = None) -> list[Outcome]:
+        """A page of what came of a provider's jobs, newest first."""
+        return record_store.latest(tx, provider, before_us, self._rows(limit))
+
+    # Prices
+
+    def publish(self, tx: Tx, by: Principal, type_: JobType, terms: Terms, *, effective_us: int | None = None) -> Book:
+        """A new version of the prices for a type. It takes the place of one that was waiting to take effect."""
+        return self._publish(tx, self._own(tx, by), type_, terms, by.source, effective_us)
+
+    def book_at(self, tx: Tx, provider: UUID, type_: JobType, at_us: int) -> Book | None:
+        """The version that held at a time; what was charged then stays explainable."""
+        return store.book_at(tx, provider, type_, at_us)
+
+    def books(
+        self, tx: Tx, provider: UUID, type_: JobType, *, before: int = 2**31 - 1, limit: int | None = None
+    ) -> list[Book]:
+        """A page of versions, newest first."""
+        return store.last_books(tx, provider, type_, before, self._rows(limit))
+
+    def quote(self, tx: Tx, provider: UUID, type_: JobType, at_us: int) -> Terms:
+        """What is charged at a time: the book in force, within what the provider's tier may ask now."""
+        book, row = store.book_at(tx, provider, type_, at_us), store.market(tx, provider)
+        if book is None or row is None:
+            raise NotOffered(provider=provider_id(provider), type=type_.value)
+        return rules.charged_terms(book.terms, type_, row.tier, self._policy)
+
+    # Capabilities, heartbeats, slots
+
+    def declare(self, tx: Tx, by: Principal, types: Collection[JobType], capacity: int) -> list[Offer]:
+        """Say which types are sold and how many jobs at once. A type without prices starts at the default table."""
+        capacity = rules.checked_capacity(capacity, self._policy)
+        row = self._own(tx, by)
+        now_us = self._clock.now_us()
+        slots = rules.slots(capacity, row.busy_elsewhere, row.tier, self._policy)
+        store.set_capacity(tx, row.provider, capacity, slots)
+        known = {offer.type for offer in store.offers(tx, row.provider, now_us)}
+        for type_ in sorted(set(types) - known):
+            self._publish(tx, row, type_, rules.default_terms(type_, self._policy), by.source, None)
+        store.set_offered(tx, row.provider, sorted(set(types)))
+        events.changed(
+            self._outbox, tx, "capabilities", row.provider, by.source, types=sorted(set(types)), capacity=capacity
+        )
+        return store.offers(tx, row.provider, now_us)
+
+    def heartbeat(self, tx: Tx, by: Principal, beat: Heartbeat) -> MarketRow:
+        """The provider is there. Not announced each time, only when it comes back."""
+        version = rules.checked_version(beat.version, self._policy)
+        row, now_us = self._own(tx, by), self._clock.now_us()
+        busy = rules.busy_elsewhere(beat, row)
+        slots = rules.slots(row.capacity, busy, row.tier, self._policy)
+        until_us = now_us + self._policy.heartbeat_s * MICROSECONDS
+        store.heard(tx, row.provider, until_us, beat.healthy, busy, slots, version)
+        if not row.is_alive(now_us):
+            events.changed(self._outbox, tx, "online", row.provider, by.source)
+        return replace(
+            row, alive_until_us=until_us, healthy=beat.healthy, busy_elsewhere=busy, slots=slots, version=version
+        )
+
+    def drain(self, tx: Tx, by: Principal, on: bool) -> None:
+        """Finish what is at work and take nothing new; or take work again."""
+        row = self._own(tx, by)
+        store.set_draining(tx, row.provider, on)
+        events.changed(self._outbox, tx, "draining" if on else "undrained", row.provider, by.source)
+
+    def silence_round(self, tx: Tx) -> int:
+        """Take those off the market who were not heard from, so that selections need not look at them."""
+        found = store.silence(tx, self._clock.now_us(), self._policy.stale_rows_max)
+        for provider in found:
+            events.changed(self._outbox, tx, "silent", provider)
+        return len(found)
+
+    def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
+        """Of these, the ones that no longer answer."""
+        return store.gone(tx, providers, now_us)
+
+    def reserve(self, tx: Tx, provider: UUID, job: UUID) -> bool:
+        """Take a slot for a job; False: there is none now. Taking it twice is taking it once.
+
+        The row stays locked until the caller's transaction ends. Several are taken in order of id.
+        """
+        return store.has_slot(tx, provider, job) or store.reserve(tx, provider, job, self._clock.now_us())
+
+    def release(self, tx: Tx, provider: UUID, job: UUID) -> bool:
+        """Give a job's slot back; False: it had none, or had given it back before."""
+        return store.release(tx, provider, job)
+
+    # Qualification and outcomes
+
+    def to_qualify(self, tx: Tx, limit: int) -> list[tuple[UUID, JobType]]:
+        """Providers that are there, offer a type, and could take its qualification job now."""
+        return store.waiting_to_qualify(tx, self._clock.now_us(), limit)
+
+    def begin_qualification(self, tx: Tx, provider: UUID, type_: JobType, job: UUID) -> None:
+        """A qualification job was given to this provider; its outcome decides."""
+        store.lock(tx, [provider])
+        now_us = self._clock.now_us()
+        offer = store.offer(tx, provider, type_, now_us)
+        if offer is None or not offer.offered:
+            raise NotOffered(provider=provider_id(provider), type=type_.value)
+        if offer.selectable or offer.retry_us > now_us:
+            why = "it is qualified" if offer.selectable else "one is under way or failed a short time ago"
+            raise NotQualifying(provider=provider_id(provider), type=type_.value, why=why)
+        again_us = now_us + self._policy.qualification_s_max * MICROSECONDS
+        running = replace(offer, qualification=Qualification.RUNNING, qualifying_job=job, retry_us=again_us)
+        self._qualification(tx, running)
+
+    def record_outcome(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
+        """Note what came of a try; False if it was noted before. The same try told differently is a correction."""
+        if told.qualification:
+            return self._qualified(tx, provider, told)
+        corrects = record_store.outcome(tx, provider, told.job, told.attempt) is not None
+        if not self.records.add(tx, provider, told):
+            return False
+        events.outcome(self._outbox, tx, provider, told)
+        if not corrects:
+            self._failed_in_row(tx, provider, told)
+        return True
+
+    def _qualified(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
+        store.lock(tx, [provider])
+        offer = store.offer(tx, provider, told.type, told.at_us)
+        if offer is None or offer.qualification is not Qualification.RUNNING or offer.qualifying_job != told.job:
+            return False  # told before, or another one has begun since
+        state, failed, retry_us = rules.after_qualification(told.passed, offer.failed_in_row, told.at_us, self._policy)
+        since_us = told.at_us if told.passed else offer.qualified_us
+        after = replace(offer, qualification=state, failed_in_row=failed, retry_us=retry_us, qualified_us=since_us)
+        self._qualification(tx, after)
+        return True
+
+    def _failed_in_row(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> None:
+        """Failing a type again and again takes the qualification for it away."""
+        offer = store.offer(tx, provider, told.type, told.at_us)
+        if offer is None or offer.qualification is not Qualification.PASSED:
+            return
+        failed = 0 if told.passed else offer.failed_in_row + 1
+        if failed >= self._policy.failures_in_row_max and self._policy.qualification_required:
+            self._qualification(tx, replace(offer, qualification=Qualification.NEEDED, failed_in_row=0))
+        elif failed != offer.failed_in_row:
+            store.set_qualification(tx, replace(offer, failed_in_row=failed))
+
+    def _qualification(self, tx: Tx, offer: Offer) -> None:
+        store.set_qualification(tx, offer)
+        events.qualification(self._outbox, tx, offer.provider, offer.type, offer.qualification.value)
+
+    # Inside
+
+    def _publish(self, tx: Tx, row: MarketRow, type_: JobType, terms: Terms, actor: str, asked_us: int | None) -> Book:
+        rules.check_terms(terms, type_, row.tier, self._policy)
+        last = store.last_books(tx, row.provider, type_, 2**31 - 1, 1)
+        now_us = max(self._clock.now_us(), last[0].published_us + 1 if last else 0)
+        effective_us = rules.effective_us(asked_us, now_us, self._policy, first=not last)
+        version = last[0].version + 1 if last else 1
+        prices = (terms.base, terms.per_unit, terms.cap)
+        book = Book(row.provider, type_, version, *prices, now_us, effective_us, actor)
+        store.insert_book(tx, book)
+        current = store.book_at(tx, row.provider, type_, now_us)
+        assert current is not None
+        first = rules.first_qualification(self._policy)
+        since_us = now_us if first is Qualification.PASSED else None
+        store.put_offer(tx, current, book if book.version != current.version else None, first, since_us)
+        events.book_published(self._outbox, tx, book)
+        return book
+
+    def _new(self, tx: Tx, owner: str, key: bytes, claims: Claims, now_us: int) -> Provider:
+        random = self._entropy.bytes(8)
+        id_ = uuid7(now_us, int.from_bytes(random[6:]), random[:6])
+        cluster = self.records.told(tx, owner).key
+        return Provider(id_, owner, cluster, key, claims.name, claims.model, now_us, None)
+
+    def _enter(self, tx: Tx, provider: UUID, claims: Claims, capacity: int) -> None:
+        slots = rules.slots(capacity, 0, 0, self._policy)
+        region = claims.region
+        store.insert_market(
+            tx,
+            provider,
+            rules.shuffle_of(provider),
+            region,
+            rules.area_of(region),
+            int(claims.isolation),
+            capacity,
+            slots,
+        )
+
+    def _come_back(self, tx: Tx, owner: str, claims: Claims, capacity: int) -> Provider:
+        found = store.of_owner(tx, owner)
+        assert found is not None
+        (row,) = store.lock(tx, [found.id])
+        if not row.retired:
+            raise AlreadyProvider(owner=owner, provider=provider_id(found.id))
+        store.set_retired(tx, found.id, None)
+        self._set_claims(tx, found.id, claims)
+        store.set_capacity(tx, found.id, capacity, rules.slots(capacity, row.busy_elsewhere, row.tier, self._policy))
+        return found
+
+    def _set_claims(self, tx: Tx, provider: UUID, claims: Claims) -> None:
+        store.set_claims(tx, provider, claims.name, claims.model)
+        store.set_market_claims(tx, provider, claims.region, rules.area_of(claims.region), int(claims.isolation))
+
+    @staticmethod
+    def _use_key(tx: Tx, provider: UUID, public: bytes, now_us: int) -> None:
+        """A key of the provider's own: no account's, no other provider's, now or ever."""
+        taken = key_store.owner_of(tx, public) is not None or agent_store.by_key(tx, public) is not None
+        if taken or not store.set_key(tx, provider, public, now_us):
+            raise ResultKeyTaken(key=npub(public))
+
+    def _own(self, tx: Tx, by: Principal) -> MarketRow:
+        """The caller's own provider, locked."""
+        by.must(Scope.SELL)
+        found = self.of(tx, by)
+        if found.retired_us is not None:
+            raise ProviderRetired(provider=provider_id(found.id))
+        (row,) = store.lock(tx, [found.id])
+        return row
+
+    def _rows(self, limit: int | None) -> int:
+        most = self._policy.page_rows_max
+        return most if limit is None else max(1, min(limit, most))
+
+
+def owner_of(by: Principal) -> str:
+    """Who a credential sells for: the person or the agent itself."""
+    if by.role is Role.OPERATOR or not by.source.startswith(("person:", "agent:")):
+        raise OwnerNeeded
+    return by.source
+
+
+def types_of(offers: Sequence[Offer]) -> list[JobType]:
+    """The types for which a provider can be chosen."""
+    return [offer.type for offer in offers if offer.selectable]
