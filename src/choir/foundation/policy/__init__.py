@@ -23,6 +23,7 @@ from choir.foundation.policy.values import (
     load,
     tree,
 )
+from choir.foundation.policy.verification import VerificationPolicy
 
 __all__ = [
     "DelegationsPolicy",
@@ -34,6 +35,7 @@ __all__ = [
     "PolicyValue",
     "SandboxPolicy",
     "UnknownPolicy",
+    "VerificationPolicy",
     "describe",
     "effective_hash",
     "load",
@@ -51,3 +53,4 @@ class Policy:
     sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
+    verification: VerificationPolicy = field(default_factory=VerificationPolicy)
