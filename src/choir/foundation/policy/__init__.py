@@ -25,6 +25,7 @@ from choir.foundation.policy.values import (
     load,
     tree,
 )
+from choir.foundation.policy.verification import VerificationPolicy
 
 __all__ = [
     "BazaarPolicy",
@@ -38,6 +39,7 @@ __all__ = [
     "ProvidersPolicy",
     "SandboxPolicy",
     "UnknownPolicy",
+    "VerificationPolicy",
     "describe",
     "effective_hash",
     "load",
@@ -57,3 +59,4 @@ class Policy:
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
     bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)
     providers: ProvidersPolicy = field(default_factory=ProvidersPolicy)
+    verification: VerificationPolicy = field(default_factory=VerificationPolicy)
