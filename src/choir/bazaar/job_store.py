@@ -20,7 +20,7 @@ from choir.storage.database import Tx
 
 _JOB = (
     "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
-    " time_limit_s, attempts_max, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us"
+    " time_limit_s, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us"
 )
 _ATTEMPT = (
     "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
@@ -34,11 +34,11 @@ def insert_job(tx: Tx, job: Job) -> bool:
     return bool(
         tx.run(
             f"insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
-            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
             " on conflict (buyer, key) do nothing",
             job.id, job.buyer, job.actor, job.delegation, job.key, job.type, job.state, job.request, Jsonb(job.inputs),
             job.hidden, job.budget, job.hold, Jsonb(job.strategy), Jsonb(job.criteria), job.time_limit_s,
-            job.attempts_max, job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,
+            job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,
             job.receipt, job.closed_us,
         )
     )  # fmt: skip

@@ -14,7 +14,6 @@ from uuid import UUID
 from choir.bazaar import job_store as store
 from choir.bazaar import rules, settling
 from choir.bazaar.lives import Lives
-from choir.bazaar.market import Wanted
 from choir.bazaar.model import (
     Attempt,
     AttemptState,
@@ -49,7 +48,6 @@ class Order:
     hidden: ObjectHash | None = None
     strategy: dict[str, Any] = field(default_factory=dict)
     criteria: dict[str, Any] = field(default_factory=dict)
-    attempts_max: int | None = None
 
 
 class Jobs:
@@ -73,6 +71,7 @@ class Jobs:
         if known is not None:
             return _same(known, order, request)
         job = self._new_job(who, buyer, order, request, key)
+        self._lives.market.check(job)
         if not store.insert_job(tx, job):  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
             assert known is not None
@@ -90,7 +89,6 @@ class Jobs:
     def _new_job(self, who: Principal, buyer: str, order: Order, request: ObjectHash, key: str) -> Job:
         policy = self._lives.policy
         now_us = self._lives.clock.now_us()
-        attempts = min(order.attempts_max or policy.attempts_max, policy.attempts_max)
         time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
         return Job(
             id=self._lives.new_id(),
@@ -108,9 +106,8 @@ class Jobs:
             strategy=order.strategy,
             criteria=order.criteria,
             time_limit_s=time_limit_s,
-            attempts_max=attempts,
             created_us=now_us,
-            expires_us=rules.job_expires_us(now_us, time_limit_s, attempts, policy),
+            expires_us=rules.job_expires_us(now_us, time_limit_s, policy),
             offer_us=now_us,
         )
 
@@ -135,19 +132,9 @@ class Jobs:
         lives = self._lives
         now_us = lives.clock.now_us()
         attempts = store.attempts(tx, job.id)
-        racing = min(lives.market.racing(job.strategy), lives.policy.race_max)
+        racing = lives.market.racing(job)
         ceiling = rules.ceiling(lives.settling.held(tx, job), racing, len(rules.handed_in(attempts)), lives.policy)
-        wanted = Wanted(
-            job=job.id,
-            type=job.type,
-            buyer=job.buyer,
-            ceiling=ceiling,
-            strategy=job.strategy,
-            criteria=job.criteria,
-            tried=tuple(attempt.provider for attempt in attempts),
-            at_work=len(rules.at_work(attempts)),
-        )
-        chosen = lives.market.choose(tx, wanted, now_us)[:racing]
+        chosen = lives.market.choose(tx, job, attempts, ceiling, now_us)
         for n, choice in enumerate(chosen, len(attempts) + 1):
             attempt = Attempt(
                 id=lives.new_id(),

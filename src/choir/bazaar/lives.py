@@ -13,7 +13,7 @@ from uuid import UUID
 
 from choir.bazaar import job_store as store
 from choir.bazaar import rules
-from choir.bazaar.market import Market, Outcome
+from choir.bazaar.market import Market
 from choir.bazaar.model import Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
 from choir.bazaar.pricing import Shares
 from choir.bazaar.settling import SOURCE, Settling
@@ -79,22 +79,9 @@ class Lives:
         now_us = self.clock.now_us()
         ended = replace(attempt, state=state, reason=reason, ended_us=now_us, paid=paid)
         store.save_attempt(tx, ended)
-        self.market.let_go(tx, attempt.provider)
+        self.market.let_go(tx, job, attempt)
         if state is not AttemptState.CANCELLED:
-            self.market.record(
-                tx,
-                Outcome(
-                    job=job.id,
-                    type=job.type,
-                    provider=attempt.provider,
-                    buyer=job.buyer,
-                    passed=state in _GOOD,
-                    paid=paid,
-                    took_us=now_us - attempt.assigned_us,
-                    at_us=now_us,
-                    reason=reason,
-                ),
-            )
+            self.market.record(tx, job, ended, passed=state in _GOOD, at_us=now_us)
         return ended
 
     def go_on(self, tx: Tx, job: Job, actor: str = SOURCE, due: Due | None = None) -> Job:
@@ -107,7 +94,8 @@ class Lives:
         now_us = self.clock.now_us()
         if job.winner is not None or job.cancelled_us is not None or now_us >= job.expires_us:
             attempts = self._call_off(tx, job, attempts, actor)
-        state = rules.next_state(job, attempts, held, now_us, self.policy)
+        spent = held < self.policy.budget_msat_min or self.market.gives_up(job, attempts, now_us)
+        state = rules.next_state(job, attempts, now_us, no_more_tries=spent)
         over = rules.is_over(state, attempts)
         before, job = job, replace(job, state=state, closed_us=now_us if over else None)
         if state is JobState.OPEN:

@@ -1,29 +1,30 @@
-"""What a job needs from the market of providers, as a protocol: who may try it, and what came of it."""
+"""Between jobs and providers: who shall try a job, and what came of it.
+
+Guarantees: whoever is chosen has a slot reserved for the job in the same transaction; every choice can be
+explained and made again from the job's id and the number of tries before it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
-from choir.bazaar.model import JobType
-from choir.bazaar.pricing import Terms
+from choir.bazaar.model import Attempt, AttemptState, Job
+from choir.bazaar.providers import fallback, selection_rules
+from choir.bazaar.providers.fallback import Assign, FallbackLimits, GiveUp, Strategy, Try, TryState
+from choir.bazaar.providers.model import OutcomeRecord, Terms
+from choir.bazaar.providers.service import Providers
+from choir.foundation.clock import MICROSECONDS
+from choir.foundation.policy import BazaarPolicy
 from choir.storage.database import Tx
 
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a job asks for now."""
-
-    job: UUID
-    type: JobType
-    buyer: str
-    ceiling: int  # the highest price that can be paid, in milli-satoshi
-    strategy: dict[str, Any]
-    criteria: dict[str, Any]
-    tried: tuple[UUID, ...]  # providers that have tried already, in order
-    at_work: int  # how many are at it now
+_TRIES = {
+    AttemptState.PASSED: TryState.PASSED,
+    AttemptState.FAILED: TryState.REFUSED,
+    AttemptState.LOST: TryState.REFUSED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,44 +37,77 @@ class Chosen:
     explanation: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of an attempt, for the provider's record."""
+class Market:
+    """Providers, as far as jobs see them; all inside the caller's transaction."""
 
-    job: UUID
-    type: JobType
-    provider: UUID
-    buyer: str
-    passed: bool
-    paid: int
-    took_us: int
-    at_us: int
-    reason: str
+    def __init__(self, providers: Providers, policy: BazaarPolicy) -> None:
+        self._providers = providers
+        self._limits = FallbackLimits(policy.attempts_max, policy.backoff_s * MICROSECONDS, policy.race_max)
 
+    def strategy(self, asked: dict[str, Any]) -> Strategy:
+        """A strategy as it was asked for; refuses one that cannot be."""
+        return fallback.strategy_from(asked, self._limits)
 
-class Market(Protocol):
-    """Providers, as far as jobs see them."""
+    def racing(self, job: Job) -> int:
+        """How many providers may try the job at one time."""
+        return fallback.racing(self.strategy(job.strategy))
 
-    def choose(self, tx: Tx, wanted: Wanted, now_us: int) -> list[Chosen]:
+    def check(self, job: Job) -> None:
+        """Raise unless the job's strategy and criteria can be followed."""
+        self.strategy(job.strategy)
+        selection_rules.criteria_from(job.type, job.budget, job.criteria)
+
+    def gives_up(self, job: Job, attempts: Sequence[Attempt], now_us: int) -> bool:
+        """Whether nobody will be asked again, whoever may come."""
+        found = fallback.next_assignments(self.strategy(job.strategy), _history(attempts), (), now_us)
+        return isinstance(found, GiveUp)
+
+    def choose(self, tx: Tx, job: Job, attempts: Sequence[Attempt], ceiling: int, now_us: int) -> list[Chosen]:
         """Reserve slots of those who shall try now; nobody, if nobody fits at the moment."""
-        ...
+        strategy = self.strategy(job.strategy)
+        criteria = selection_rules.criteria_from(job.type, ceiling, job.criteria)
+        seed = job.id.bytes + len(attempts).to_bytes(4)
+        selected = self._providers.selection.select(tx, criteria, now_us, seed)
+        ranked = {scored.candidate.provider: scored for scored in selected.ranked}
+        found = fallback.next_assignments(strategy, _history(attempts), tuple(ranked), now_us)
+        if not isinstance(found, Assign):
+            return []
+        explained = selected.as_json()
+        return [
+            Chosen(id_, ranked[id_].candidate.owner, ranked[id_].candidate.terms, explained)
+            for id_ in sorted(found.providers)  # in order, so that two jobs never wait for each other's slots
+            if self._providers.reserve(tx, id_, job.id)
+        ]
 
-    def racing(self, strategy: dict[str, Any]) -> int:
-        """How many providers may try at one time."""
-        ...
+    def let_go(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Give the attempt's slot back."""
+        self._providers.release(tx, attempt.provider, job.id)
 
-    def let_go(self, tx: Tx, provider: UUID) -> None:
-        """Give a slot back."""
-        ...
-
-    def record(self, tx: Tx, outcome: Outcome) -> None:
-        """Note what came of an attempt."""
-        ...
-
-    def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
-        """A dispute has decided otherwise, or the same: what counts in the provider's record from now on."""
-        ...
+    def record(self, tx: Tx, job: Job, attempt: Attempt, *, passed: bool, at_us: int) -> None:
+        """Note what came of an attempt; told differently later, it is a correction."""
+        told = OutcomeRecord(
+            job=job.id,
+            type=job.type,
+            buyer=job.buyer,
+            passed=passed,
+            price=attempt.paid,
+            latency_us=max(0, (attempt.ended_us or at_us) - attempt.assigned_us),
+            at_us=at_us,
+            reason=attempt.reason,
+            attempt=attempt.n,
+        )
+        self._providers.record_outcome(tx, attempt.provider, told)
 
     def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
         """Of these, the providers that no longer answer."""
-        ...
+        return self._providers.gone(tx, providers, now_us) if providers else set()
+
+
+def _history(attempts: Sequence[Attempt]) -> list[Try]:
+    return [Try(attempt.provider, _try_state(attempt), attempt.ended_us or 0) for attempt in attempts]
+
+
+def _try_state(attempt: Attempt) -> TryState:
+    if attempt.ended_us is None:
+        return TryState.AT_WORK
+    return _TRIES.get(attempt.state, TryState.LOST)

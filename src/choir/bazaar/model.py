@@ -148,7 +148,6 @@ class Job:
     strategy: dict[str, Any]
     criteria: dict[str, Any]
     time_limit_s: int
-    attempts_max: int
     created_us: int
     expires_us: int  # when it is given up, if nothing is delivered
     offer_us: int  # while it is open: when it is offered next

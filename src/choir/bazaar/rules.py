@@ -23,7 +23,8 @@ from choir.bazaar.model import (
     JobState,
     Verdict,
 )
-from choir.bazaar.pricing import Shares, Terms
+from choir.bazaar.pricing import Shares
+from choir.bazaar.providers.model import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import BazaarPolicy
 
@@ -44,9 +45,9 @@ def check_budget(budget: int, policy: BazaarPolicy) -> None:
         raise BadBudget(budget=budget, low=policy.budget_msat_min, high=policy.budget_msat_max)
 
 
-def job_expires_us(now_us: int, time_limit_s: int, attempts: int, policy: BazaarPolicy) -> int:
+def job_expires_us(now_us: int, time_limit_s: int, policy: BazaarPolicy) -> int:
     """When a job is given up: it may wait for providers, and each of them has its time."""
-    return now_us + (policy.open_s + attempts * (time_limit_s + policy.backoff_s)) * MICROSECONDS
+    return now_us + (policy.open_s + policy.attempts_max * (time_limit_s + policy.backoff_s)) * MICROSECONDS
 
 
 def hold_expires_us(expires_us: int, policy: BazaarPolicy) -> int:
@@ -94,7 +95,7 @@ def handed_in(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [attempt for attempt in attempts if attempt.state in HANDED_IN]
 
 
-def next_state(job: Job, attempts: Sequence[Attempt], held: int, now_us: int, policy: BazaarPolicy) -> JobState:
+def next_state(job: Job, attempts: Sequence[Attempt], now_us: int, *, no_more_tries: bool) -> JobState:
     """Where the job is, by what its attempts are doing."""
     if job.winner is not None:
         return JobState.PAID
@@ -104,15 +105,9 @@ def next_state(job: Job, attempts: Sequence[Attempt], held: int, now_us: int, po
             return JobState(state.value)
     if job.cancelled_us is not None:
         return JobState.CANCELLED
-    if not may_try_again(job, attempts, held, policy):
+    if no_more_tries:
         return JobState.CLOSED
     return JobState.EXPIRED if now_us >= job.expires_us else JobState.OPEN
-
-
-def may_try_again(job: Job, attempts: Sequence[Attempt], held: int, policy: BazaarPolicy) -> bool:
-    """Whether another provider may be asked; providers that vanished or gave up do not count as tries."""
-    tries = [attempt for attempt in attempts if attempt.state in (AttemptState.FAILED, AttemptState.TIMED_OUT)]
-    return len(tries) < job.attempts_max and held >= policy.budget_msat_min
 
 
 def is_over(state: JobState, attempts: Sequence[Attempt]) -> bool:

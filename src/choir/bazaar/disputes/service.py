@@ -27,7 +27,7 @@ from choir.bazaar.disputes.model import (
 from choir.bazaar.jobs import Jobs, owners_of
 from choir.bazaar.lives import Lives
 from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict, job_id
-from choir.bazaar.pricing import Terms
+from choir.bazaar.providers.model import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role
 from choir.ledger import holds, reading
@@ -169,7 +169,8 @@ class Disputes:
             dispute, state=DisputeState.RESOLVED, winner=winner, reasoning=reasoning, refund=due, resolved_us=now_us
         )
         job_store.save_job(tx, replace(job, state=JobState.RESOLVED))
-        self._lives.market.overturn(tx, attempt.provider, job.id, passed=winner is Winner.PROVIDER, at_us=now_us)
+        if winner is not Winner.SPLIT:  # what counts in the provider's record from now on
+            self._lives.market.record(tx, job, attempt, passed=winner is Winner.PROVIDER, at_us=now_us)
         self._lives.note(
             tx, job, "resolved", actor, dispute=dispute_id(dispute.id), winner=winner.value, refund=str(due)
         )

@@ -18,7 +18,6 @@ create table jobs (
     strategy jsonb not null,
     criteria jsonb not null,
     time_limit_s integer not null check (time_limit_s > 0),
-    attempts_max integer not null check (attempts_max > 0),
     created_us bigint not null,
     expires_us bigint not null,
     offer_us bigint not null,  -- while it is open: when it is offered next
