@@ -11,6 +11,7 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from choir.sandbox.egress.model import Egress, EgressRefused, EgressRule
 
@@ -19,6 +20,8 @@ _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _HOP_BY_HOP = {b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"}
 _HOP_BY_HOP |= {b"te", b"trailer", b"transfer-encoding", b"upgrade", b"content-length"}
 _TRANSLATION = ipaddress.ip_network("64:ff9b::/96")  # NAT64: an IPv4 address in the last four bytes
+_GLOBAL_V6 = ipaddress.ip_network("2000::/3")  # all that is given out; the rest hides IPv4 or is somebody's own
+_SPECIAL = (ipaddress.ip_network("192.0.0.0/24"), ipaddress.ip_network("192.88.99.0/24"))  # RFC 6890, RFC 7526
 TLS_HANDSHAKE, _TLS_CLIENT_HELLO, _TLS_SERVER_NAME = 22, 1, 0
 
 
@@ -128,12 +131,17 @@ def allow(egress: Egress, head: Head, to: Destination) -> EgressRule:
     if head.method not in rule.methods:
         raise EgressRefused(why=f"the rule for {to.host} does not allow {head.method[:20]}")
     path = to.path.partition("?")[0]
-    decoded = re.sub("%2e", ".", path, flags=re.IGNORECASE)
-    if "/../" in f"{decoded}/" or "/./" in f"{decoded}/" or "\\" in path:
+    if not _is_plain(path):
         raise EgressRefused(why="the path is not in plain form")
     if not any(path.startswith(prefix) for prefix in rule.paths):
         raise EgressRefused(why=f"the rule for {to.host} does not allow this path")
     return rule
+
+
+def _is_plain(path: str) -> bool:
+    """Whether no server can read the path as another one: dots as folders, also encoded or with parameters."""
+    parts = re.split(r"[/\\]", unquote(path))
+    return "\\" not in path and not any(part.partition(";")[0] in (".", "..") for part in parts)
 
 
 def is_public(text: str) -> bool:
@@ -147,7 +155,8 @@ def is_public(text: str) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return address.is_global and not address.is_multicast
+        return address in _GLOBAL_V6 and address.is_global
+    return address.is_global and not address.is_multicast and not any(address in special for special in _SPECIAL)
 
 
 def choose_address(addresses: list[str], rule: EgressRule) -> str:
