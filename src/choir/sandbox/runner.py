@@ -248,7 +248,7 @@ class Child:
             missing=rules.missing_limits(applied),
             files=tuple(collected.files),
             files_refused=tuple(collected.refused),
-            requests=held.endpoint.records() if held.endpoint else (),
+            requests=held.endpoint.finish() if held.endpoint else (),
         )
 
     def _collect(self) -> files.Collected:

@@ -67,6 +67,9 @@ class Container:
         found[LimitName.NETWORK.value] = "network namespace and seccomp"
         return found
 
+    def own_ipc(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
+
     def members(self, processes: int) -> int:
         return processes + 6  # unshare, crun and its helpers, the shell that announces the payload
 

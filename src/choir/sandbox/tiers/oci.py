@@ -83,14 +83,18 @@ def seccomp_rules(memory_is_counted: bool) -> dict[str, Any]:
     for bit in (0x20000, *(1 << place for place in range(25, 31))):  # every CLONE_NEW…
         arguments = [{"index": 0, "value": bit, "valueTwo": bit, "op": "SCMP_CMP_MASKED_EQ"}]
         rules.append({"names": ["clone"], **eperm, "args": arguments})
-    pushes = [[{"index": 1, "value": request, "op": "SCMP_CMP_EQ"}] for request in TERMINAL_PUSHES]
+    pushes = [[_low_half_is(1, request)] for request in TERMINAL_PUSHES]
     rules += [{"names": ["ioctl"], **eperm, "args": arguments} for arguments in pushes]
     above = [{"index": 0, "value": 10, "op": "SCMP_CMP_GT"}]
     rules.append({"names": ["socket", "socketpair"], **no_family, "args": above})
     for family in _SOCKETS_REFUSED:
-        exactly = [{"index": 0, "value": family, "op": "SCMP_CMP_EQ"}]
-        rules.append({"names": ["socket", "socketpair"], **no_family, "args": exactly})
+        rules.append({"names": ["socket", "socketpair"], **no_family, "args": [_low_half_is(0, family)]})
     return {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": rules}
+
+
+def _low_half_is(index: int, value: int) -> dict[str, Any]:
+    """The kernel reads 32 bits of these arguments; compared in full, a bit set above them would pass."""
+    return {"index": index, "value": 0xFFFFFFFF, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
 
 
 def _system(plan: Plan) -> list[dict[str, Any]]:
