@@ -69,7 +69,11 @@ class Collected:
 
 def safe_path(text: str, depth_max: int = 64) -> str:
     """A relative path in plain form, or the refusal that says why not."""
-    if not text or "\0" in text or len(os.fsencode(text)) > _PATH_BYTES_MAX:
+    try:
+        size = len(os.fsencode(text))
+    except UnicodeEncodeError:
+        raise UnsafeEntry(path=ascii(text[:100]), why="it has letters that no file system can hold") from None
+    if not text or "\0" in text or size > _PATH_BYTES_MAX:
         raise UnsafeEntry(path=text[:100], why="a path must have between 1 and 4000 bytes and no NUL")
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/") or ".." in parts or not parts:

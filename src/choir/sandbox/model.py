@@ -290,6 +290,14 @@ class StartFailed(Unavailable):
     sentence = "The sandbox could not be started: {why}"
 
 
+class TooLittleMemory(StartFailed):
+    """The tier itself needs more memory than the run was given."""
+
+    code = "sandbox.too_little_memory"
+    sentence = "The sandbox could not be started: {limit} bytes of memory are too few for the tier {tier}."
+    hint = "Ask for more memory (--memory), or for nothing to have the policy's default."
+
+
 class NotGone(Unavailable):
     """A killed run is still there, for example stuck in the kernel. The next `clean` tries again."""
 

@@ -19,13 +19,14 @@ from pathlib import Path
 
 from choir.sandbox import files, rules
 from choir.sandbox.holdings import Holdings, Host
-from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, Usage
+from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, TooLittleMemory, Usage
 from choir.sandbox.pump import OnOutput, Pump, Stream
 from choir.sandbox.runs import start_time
 from choir.sandbox.tiers.base import Built, Driver, Plan
 
 _STATUS_BYTES_MAX = 4_096
 _WHY_BYTES = 400
+_FIRST_WAS_KILLED = b"unshare: sigprocmask unblock failed: Invalid argument\n"  # what unshare makes of a SIGKILL
 _GENTLE_S = 2.0  # for a leader that takes its descendants along
 
 
@@ -156,11 +157,24 @@ class Child:
             pump.close()
         wall_s = time.monotonic() - self.began
         exit_code = self._reap(ended)
-        started = out.skip_bytes == 0
-        why = self.held.driver.start_failure(exit_code, started, bytes(self.status.kept), bytes(err.kept))
-        if ended is Ended.EXITED and why:
-            raise StartFailed(why=why[:_WHY_BYTES])
+        if exit_code == 1 and err.kept.endswith(_FIRST_WAS_KILLED):
+            exit_code = 128 + signal.SIGKILL
+            err.forget(len(_FIRST_WAS_KILLED))
+        if ended is Ended.EXITED:
+            self._check_start(exit_code, out.skip_bytes == 0, err)
         return self._result(known, ended, exit_code, wall_s, out, err)
+
+    def _check_start(self, exit_code: int, marked: bool, err: Stream) -> None:
+        """That the payload was started. A run out of memory may take the tier's own program along with the payload."""
+        assert self.status is not None
+        held, status = self.held, bytes(self.status.kept)
+        why = held.driver.start_failure(exit_code, marked, status, bytes(err.kept))
+        if not why:
+            return
+        if held.group is None or not held.group.out_of_memory():
+            raise StartFailed(why=why[:_WHY_BYTES])
+        if not (held.driver.tells_init and held.driver.init_process(status) is not None):
+            raise TooLittleMemory(limit=held.plan.limits.memory_bytes, tier=held.driver.tier.label)
 
     def _over(self, cancelled: Callable[[], bool]) -> Ended | None:
         if cancelled():

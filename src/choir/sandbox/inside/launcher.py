@@ -70,6 +70,8 @@ def become(facts: dict[str, object], argv: list[str]) -> None:
     """In the child: give everything up, then become the payload."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
+    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+        file.write("1000")  # when memory runs out, the payload goes before the launcher
     for name, number in facts["rlimits"].items():  # type: ignore[attr-defined]
         resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (number, number))
     must(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
