@@ -145,3 +145,24 @@ def test_a_pipe_in_the_place_of_a_file_is_neither_waited_for_nor_written_to(tmp_
         os.close(reader)
     finally:
         os.close(root)
+
+
+def test_no_half_of_a_file_is_left_where_results_go(tmp_path: Path) -> None:
+    """A sparse file costs its maker nothing."""
+    (tmp_path / "from").mkdir()
+    (tmp_path / "into").mkdir()
+    (tmp_path / "from" / "b").write_bytes(b"x" * 5_000)
+    for name, size in (("a", 10**12), ("c", 3_000_000)):
+        with (tmp_path / "from" / name).open("wb") as file:
+            file.truncate(size)
+    allowance = files.Allowance(files=100, bytes=1_000_000, file_bytes=10_000_000, depth=8)
+    source, target = opened(tmp_path / "from"), opened(tmp_path / "into")
+    try:
+        found = files.collect(source, (".",), allowance, files.Target(target))
+    finally:
+        os.close(source)
+        os.close(target)
+    assert [path.name for path in (tmp_path / "into").iterdir()] == ["b"]
+    assert [item.path for item in found.files] == ["b"]
+    assert "'a'" in found.refused[0]
+    assert "'c'" in found.refused[1]

@@ -139,6 +139,15 @@ class Target:
             raise UnsafeEntry(path=path[:100], why="something that is no regular file has its name")
         return fd
 
+    def remove_file(self, path: str) -> None:
+        parent, _, name = path.rpartition("/")
+        with acting_as(self.uid):
+            home = make_folders(self.folder, parent)
+            try:
+                os.unlink(name, dir_fd=home)
+            finally:
+                os.close(home)
+
     def make_link(self, path: str, leads_to: str) -> None:
         """A link leads nowhere until someone follows it, and then inside the sandbox."""
         parent, _, name = path.rpartition("/")
@@ -162,10 +171,15 @@ def put_file(target: Target, item: InFile, allowance: Allowance) -> None:
 
 def _write(target: Target, path: str, pieces: Iterator[bytes], executable: bool, allowance: Allowance) -> None:
     fd = target.make_file(path, 0o755 if executable else 0o644)
-    with os.fdopen(fd, "wb") as file:
-        for piece in pieces:
-            allowance.take_bytes(len(piece))
-            file.write(piece)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            for piece in pieces:
+                allowance.take_bytes(len(piece))
+                file.write(piece)
+    except BaseException:  # half a file would be taken for a whole one
+        with suppress(OSError):
+            target.remove_file(path)
+        raise
 
 
 def _pieces(item: InFile, allowance: Allowance) -> Iterator[bytes]:
@@ -180,8 +194,11 @@ def _pieces(item: InFile, allowance: Allowance) -> Iterator[bytes]:
 
 
 def _read_regular(fd: int, path: str, allowance: Allowance) -> Iterator[bytes]:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    facts = os.fstat(fd)
+    if not stat.S_ISREG(facts.st_mode):
         raise UnsafeEntry(path=path, why="it is not a regular file")
+    if facts.st_size > allowance.file_bytes:  # sparse ones cost nothing to make
+        raise TooMuch(what=f"'{path}'", size=facts.st_size, limit=allowance.file_bytes)
     total = 0
     while piece := os.read(fd, min(_PIECE, allowance.file_bytes - total + 1)):
         total += len(piece)

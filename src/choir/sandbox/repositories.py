@@ -20,7 +20,7 @@ from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress.model import Egress, EgressRule
 from choir.sandbox.files import Allowance, Target, put_folder, stays_inside, walk
-from choir.sandbox.model import Limits, Result, Spec, Tier, Trust, UnsafeEntry
+from choir.sandbox.model import Limits, Result, Spec, Tier, Trust, UnsafeEntry, said
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}\Z")
@@ -28,6 +28,7 @@ _URL = re.compile(r"https://([A-Za-z0-9.-]{1,253})(?::(\d{1,5}))?/[\x21-\x7e]{1,
 _GIT_NAME = re.compile(r"(\.git|git~\d+)[. ]*(:.*)?\Z", re.IGNORECASE)
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # HFS+ does not see these
 _GIT_S_MAX = 300
+_SAID_LETTERS = 200
 _LINK, _SUBMODULE = "120000", "160000"  # modes of entries
 
 # Attributes of ours that win over any .gitattributes in a tree: files are taken byte by byte as they are. Else a
@@ -145,8 +146,8 @@ def prepare(
     result = runs.run(spec)
     commit = result.stdout.decode(errors="replace").strip()
     if not result.ok or not _COMMIT.match(commit):
-        said = result.stderr.decode(errors="replace").strip().split("\n")[-1][:200]
-        raise NotARepository(why=said or f"git was stopped ({result.ended}, code {result.exit_code}).")
+        last = said(result.stderr.strip().split(b"\n")[-1], _SAID_LETTERS)
+        raise NotARepository(why=last or f"git was stopped ({result.ended}, code {result.exit_code}).")
     if _COMMIT.match(ref) and commit != ref:
         raise NotARepository(why=f"it answered with the commit {commit} instead.")
     _check_plain(tree, policy)
@@ -262,8 +263,8 @@ class WorkTree:
             check=False,
         )
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().split("\n")[-1][:200]
-            raise NotARepository(why=f"git {words[0]}: {said}")
+            last = said(done.stderr.strip().split(b"\n")[-1], _SAID_LETTERS)
+            raise NotARepository(why=f"git {words[0]}: {last}")
         return done.stdout
 
 

@@ -19,13 +19,13 @@ from pathlib import Path
 
 from choir.sandbox import files, rules
 from choir.sandbox.holdings import Holdings, Host
-from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, TooLittleMemory, Usage
+from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, TooLittleMemory, Usage, said
 from choir.sandbox.pump import OnOutput, Pump, Stream
 from choir.sandbox.runs import start_time
 from choir.sandbox.tiers.base import Built, Driver, Plan
 
 _STATUS_BYTES_MAX = 4_096
-_WHY_BYTES = 400
+_WHY_LETTERS = 400
 _FIRST_WAS_KILLED = b"unshare: sigprocmask unblock failed: Invalid argument\n"  # what unshare makes of a SIGKILL
 _GENTLE_S = 2.0  # for a leader that takes its descendants along
 
@@ -172,7 +172,7 @@ class Child:
         if not why:
             return
         if held.group is None or not held.group.out_of_memory():
-            raise StartFailed(why=why[:_WHY_BYTES])
+            raise StartFailed(why=said(why.encode(errors="replace"), _WHY_LETTERS))
         if not (held.driver.tells_init and held.driver.init_process(status) is not None):
             raise TooLittleMemory(limit=held.plan.limits.memory_bytes, tier=held.driver.tier.label)
 

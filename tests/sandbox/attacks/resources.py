@@ -286,7 +286,7 @@ while True: time.sleep(1)
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(number, signal.SIG_IGN)
 time.sleep(1000)
 """,
-        Limits(wall_s=1),
+        Limits(wall_s=3),
         contained=_ended_by(Ended.TIMEOUT),  # type: ignore[arg-type]
         proof=_runs_on,
     ),

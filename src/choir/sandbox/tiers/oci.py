@@ -14,7 +14,7 @@ from choir.sandbox.model import WORKSPACE
 from choir.sandbox.seccomp import TERMINAL_PUSHES
 from choir.sandbox.seccomp_table import DENIED, UNCOUNTED
 from choir.sandbox.tiers.base import ETC_FROM_HOST, Machine, MountPoint, Plan, environment, etc_files, rlimits
-from choir.sandbox.tiers.stage import STAGE, STAGED_ROOT, STAGED_WORK, lend, work
+from choir.sandbox.tiers.stage import STAGE, STAGED_ETC, STAGED_ROOT, STAGED_WORK, lend, work
 
 _NAMESPACES = ("pid", "network", "ipc", "uts", "mount", "cgroup")
 _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/sys/firmware")
@@ -66,6 +66,8 @@ def files(plan: Plan, document: bytes) -> dict[str, bytes]:
 def stage_lines(plan: Plan, machine: Machine) -> list[tuple[str, str, str]]:
     """What has to be on the stage before the runtime starts."""
     lines = [work(plan), ("make", "-", "root"), ("make", "-", "state")]
+    if plan.spec.root is None:  # a copy, because a payload sees where on the host a mount comes from
+        lines.append(("copy", str(plan.scratch / "etc"), "etc"))
     links = plan.root_links if plan.spec.root else tuple((name, f"usr/{name}") for name in machine.usr_links)
     lines += [("link", target, f"root/{name}") for name, target in links]
     return lines + [lend(mount) for mount in _all_lent(plan)]
@@ -113,7 +115,7 @@ def _root(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
         return []  # its folders are among what is lent
     paths = ["/usr", *(f"/{name}" for name in machine.usr_folders)]
     found = [_mount(path, "bind", path, "rbind", "ro", "nosuid", "nodev") for path in paths]
-    found.append(_mount("/etc", "bind", str(plan.scratch / "etc"), "bind", "ro", "nosuid", "nodev"))
+    found.append(_mount("/etc", "bind", str(STAGED_ETC), "bind", "ro", "nosuid", "nodev"))
     return found + [_mount(path, "bind", path, "rbind", "ro", "nosuid", "nodev") for path in ETC_FROM_HOST]
 
 

@@ -18,6 +18,7 @@ STAGE = Path("/run/choir-sandbox/stage")  # an empty folder; all that is ever in
 STAGED_WORK = STAGE / "work"
 STAGED_ROOT = STAGE / "root"
 STAGED_STATE = STAGE / "state"
+STAGED_ETC = STAGE / "etc"
 
 _BEGIN = """
 stage=$1; shift
@@ -30,6 +31,7 @@ while [ "$1" != -- ]; do
     folder) mkdir -- "$stage/$3" && mount --no-canonicalize --bind -- "$2" "$stage/$3" ;;
     file) : >"$stage/$3" && mount --no-canonicalize --bind -- "$2" "$stage/$3" ;;
     work) mkdir "$stage/work" && mount -t tmpfs -o "mode=0755,nosuid,nodev,$2" choir-work "$stage/work" ;;
+    copy) cp -Rp -- "$2" "$stage/$3" ;;
     make) mkdir -p -- "$stage/$3" ;;
     link) ln -s -- "$2" "$stage/$3" ;;
     cgroup2) mount -t cgroup2 none /sys/fs/cgroup ;;
