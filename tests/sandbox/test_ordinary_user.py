@@ -18,6 +18,7 @@ import pytest
 
 import choir.sandbox.egress.service
 import choir.sandbox.landlock  # noqa: F401 - loaded while this process may still read it
+from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups
 from choir.sandbox.egress.model import Egress, EgressRule
@@ -117,6 +118,24 @@ def test_limits_that_remain_hold(state: Path) -> None:
     if codes is None:
         pytest.skip("bubblewrap does not work for an ordinary user here")
     assert all(code != 0 for code in codes.values()), codes
+
+
+def test_no_loader_runs_before_the_limits_are_set(state: Path) -> None:
+    def action() -> Any:
+        with Sandboxes(state / "s", hierarchy=cgroups.NONE) as sandboxes:
+            if not sandboxes.capabilities(Tier.BUBBLEWRAP).works:
+                return None
+            spec = Spec(argv=("true",), trust=Trust.OWN, environment={"LD_PRELOAD": "/work/own.so"})
+            try:
+                sandboxes.run(spec)
+            except Invalid as refusal:
+                return str(refusal)
+            return "it ran"
+
+    said = as_user(action)
+    if said is None:
+        pytest.skip("bubblewrap does not work for an ordinary user here")
+    assert "could undo the limits" in said
 
 
 def test_the_other_tiers_say_what_an_ordinary_user_cannot_have(state: Path) -> None:

@@ -167,7 +167,8 @@ class Holdings:
         if self.uid is not None:
             if self.group is None:
                 gone = kill_uid(self.uid.uid) and gone
-            self.uid.release()
+            if gone:  # otherwise this process keeps the lock, and no other sandbox shares the id with what is left
+                self.uid.release()
             self.uid = None
         if not gone:
             if self.file is not None:

@@ -117,7 +117,16 @@ def choose(spec: Spec, known: Mapping[Tier, Capabilities], policy: SandboxPolicy
     if chosen.tier is Tier.LOCAL and spec.egress is not None:
         raise Invalid(what="egress", why="the local tier has the host's network, so there is nothing to allow")
     _refuse_missing(spec, chosen, policy)
+    _refuse_loaders(spec, chosen)
     return chosen
+
+
+def _refuse_loaders(spec: Spec, chosen: Capabilities) -> None:
+    """Without groups a program inside sets the limits on itself; whoever steers its loader runs before it does."""
+    counted = LimitName.MEMORY.value in chosen.applied
+    names = [name for name in spec.environment if name.startswith("LD_")]
+    if names and not counted and chosen.tier is Tier.BUBBLEWRAP:
+        raise Invalid(what=f"environment name '{names[0][:40]}'", why="without control groups it could undo the limits")
 
 
 def _weakest_working(needed: Tier, known: Mapping[Tier, Capabilities]) -> Capabilities:
