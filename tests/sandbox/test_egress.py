@@ -324,6 +324,15 @@ def test_an_outgoing_request_carries_nothing_of_the_hop_before(tmp_path: Path) -
     assert not any(word in sent for word in ("evil", "X-Drop", "Proxy-", "forged", "keep-alive"))
 
 
+def test_a_credential_is_not_forged_by_another_spelling() -> None:
+    head = rules.parse_head(
+        b"GET http://a.example/ HTTP/1.1\r\nX_Api_Key: forged\r\nx-API_key: forged\r\nX_Other: kept"
+    )
+    sent = rules.outgoing(head, rules.destination(head), EgressRule("a.example", credential=_KEY)).decode()
+    assert "forged" not in sent
+    assert "X_Other: kept" in sent
+
+
 # --- the proxy itself, spoken to directly ----------------------------------------------------------
 
 
@@ -431,6 +440,14 @@ def test_an_answer_that_can_be_read_in_two_ways_is_not_handed_on(
     came, records = ask(egress_host, tmp_path, Egress((here(server.port),)), get(server.port))
     assert came.startswith(b"HTTP/1.1 502")
     assert [record.outcome for record in records] == ["failed"]
+
+
+def test_a_whole_answer_is_done_however_the_two_part(egress_host: EgressHost, tmp_path: Path) -> None:
+    for place in range(20):
+        (tmp_path / f"{place}").mkdir()
+        server = Raw(_OK + b"Content-Length: 2\r\n\r\nok")
+        _, records = ask(egress_host, tmp_path / f"{place}", Egress((here(server.port),)), get(server.port))
+        assert [record.outcome for record in records] == ["done"]
 
 
 def test_an_answer_that_breaks_off_is_not_followed_by_another(egress_host: EgressHost, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class _Way:
     began: float
     rule: EgressRule | None = None
     answered: bool = False  # whether the payload has the head of an answer
+    complete: bool = False  # whether it has all of it; what goes wrong then is only the parting
 
 
 class _Guard:
@@ -224,6 +225,7 @@ class Proxy:
         if way.record.method != "HEAD" and answer.status not in (204, 304):
             await self._relay_body(reader, writer, way, watch, answer)
         await writer.drain()
+        way.complete = True
         writer.close()
         await writer.wait_closed()
 
@@ -349,7 +351,8 @@ class Proxy:
         if len(self.records) >= self._requests_max + _REFUSALS_RECORDED_MAX:
             self.unrecorded += 1
             return
-        self.records.append(replace(way.record, outcome=outcome, why=why[:200], ms=ms))
+        outcome, why = ("done", "") if way.complete else (outcome, why[:200])
+        self.records.append(replace(way.record, outcome=outcome, why=why, ms=ms))
 
     def _touch(self, watch: asyncio.Timeout) -> None:
         watch.reschedule(asyncio.get_running_loop().time() + self.policy.egress_idle_s_max)

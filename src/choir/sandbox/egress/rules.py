@@ -173,19 +173,24 @@ def outgoing(head: Head, to: Destination, rule: EgressRule) -> bytes:
     named = {word.strip().lower() for word in (head.header(b"connection") or b"").split(b",")}
     dropped = _HOP_BY_HOP | named | {b"host"}
     if rule.credential:
-        dropped |= {rule.credential.header.lower().encode(), b"accept-encoding"}
+        dropped |= {_same(rule.credential.header.encode()), b"accept-encoding"}
     default = 443 if rule.upstream_tls else 80
     port = upstream_port(to, rule)
     shown = f"[{to.host}]" if ":" in to.host else to.host
     lines = [f"{head.method} {to.path} HTTP/1.1".encode()]
     lines.append(f"Host: {shown if port == default else f'{shown}:{port}'}".encode())
-    lines += [name + b": " + value for name, value in head.headers if name.lower() not in dropped]
+    lines += [name + b": " + value for name, value in head.headers if not {name.lower(), _same(name)} & dropped]
     if head.length:
         lines.append(b"Transfer-Encoding: chunked" if head.length < 0 else b"Content-Length: %d" % head.length)
     if rule.credential:
         lines.append(f"{rule.credential.header}: {rule.credential.value}".encode())
         lines.append(b"Accept-Encoding: identity")  # so that a credential sent back would be seen
     return b"\r\n".join([*lines, b"Connection: close", b"", b""])
+
+
+def _same(name: bytes) -> bytes:
+    """The name of a header as servers of the CGI kind read it, to whom _ and - are one."""
+    return name.lower().replace(b"_", b"-")
 
 
 def upstream_port(to: Destination, rule: EgressRule) -> int:
