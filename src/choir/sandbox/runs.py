@@ -210,6 +210,15 @@ def _kill_leader(facts: dict[str, Any]) -> bool:
     return start_time(pid) != started
 
 
+def descendants(pid: int, levels: int = 3) -> list[int]:
+    """The children of a process and theirs, a few levels down; a snapshot."""
+    try:
+        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return found + [below for child in found for below in descendants(child, levels - 1)] if levels else []
+
+
 def start_time(pid: int) -> int | None:
     """When a process began, in clock ticks since boot; None if there is none or it is a zombie."""
     try:
