@@ -136,8 +136,14 @@ def test_hybrid_hosts_show_crun_a_plain_cgroup_two() -> None:
 
 @pytest.mark.parametrize("build", [podman, docker])
 def test_images_by_name_are_hardened_too(build: object) -> None:
-    spec = Spec(argv=("prog",), image="debian:12", limits=Limits(memory_bytes=100_000_000, processes=7))
-    built: Built = build(plan(spec=spec), ROOT)  # type: ignore[operator]
+    limits = Limits(memory_bytes=100_000_000, processes=7)
+    spec = Spec(argv=("prog",), image="debian:12", limits=limits, environment={"KEY": "secret"})
+    built: Built = build(plan(spec=spec, egress_token="token-of-the-job"), ROOT)  # type: ignore[operator]
+    assert not [word for word in built.argv if "secret" in word or "token-of-the-job" in word]
+    assert b"\nKEY=secret\n" in built.files["environment"]
+    assert has(built.argv, "--env-file", "/state/run_1/environment")
+    with pytest.raises(StartFailed):
+        build(plan(spec=replace(spec, environment={"KEY": "two\nlines"})), ROOT)  # type: ignore[operator]
     for wanted in ("--rm", "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"):
         assert wanted in built.argv
     assert "--pull=never" in built.argv
