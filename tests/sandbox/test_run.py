@@ -201,7 +201,7 @@ def test_each_run_of_root_has_a_user_id_of_its_own(sandboxes: Sandboxes) -> None
         seen.append(uid)
 
     for _ in range(3):
-        sandboxes.run(Spec(argv=("sh", "-c", "echo; sleep 0.1")), on_output=look)
+        sandboxes.run(Spec(argv=("sh", "-c", "echo; sleep 1")), on_output=look)
     assert len(set(seen)) == 3
     assert min(seen) >= sandboxes.policy.uid_first
 
