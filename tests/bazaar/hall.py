@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,15 +13,17 @@ from choir.bazaar.attempts import Attempts, Handed
 from choir.bazaar.disputes.service import Disputes
 from choir.bazaar.jobs import Jobs, Order
 from choir.bazaar.lives import Lives
-from choir.bazaar.market import Chosen, Outcome, Wanted
+from choir.bazaar.market import Market
 from choir.bazaar.model import LIVE_ATTEMPT, Attempt, Check, Job, JobType, Verdict, Visibility
-from choir.bazaar.pricing import Terms
+from choir.bazaar.providers.model import Heartbeat, Terms
+from choir.bazaar.providers.service import Providers
 from choir.bazaar.settling import PLATFORM, Settling, available
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.foundation.policy import BazaarPolicy, ObjectsPolicy
-from choir.identity.model import Principal, person_owner
+from choir.foundation.policy import BazaarPolicy, ObjectsPolicy, ProvidersPolicy
+from choir.identity.clusters import Clusters
+from choir.identity.model import Principal
 from choir.ledger import reading
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Draft, Leg, hold_account
@@ -30,6 +32,7 @@ from choir.objects.service import Objects
 from choir.storage.database import Database, Tx
 from choir.storage.identity import read_identity
 from choir.storage.outbox import Outbox
+from tests.bazaar.providers.stalls import registration
 from tests.identity.agency import SECRET, Agency, session
 
 WORLD = "world:lightning/external/SAT"
@@ -39,52 +42,11 @@ TERMS = Terms(base=3_000_000, per_unit=100_000, cap=20_000_000)
 
 @dataclass
 class Stall:
-    """A provider, as far as jobs see it."""
+    """A provider and whoever runs it."""
 
+    id: UUID
     who: Principal
-    terms: Terms = TERMS
-    slots: int = 5
     alive: bool = True
-    taken: int = 0
-    record: list[Outcome] = field(default_factory=list)
-    overturned: list[tuple[UUID, bool]] = field(default_factory=list)
-
-
-class Stalls:
-    """A market in memory that offers a job to whoever is free and has not tried it, in order of arrival."""
-
-    def __init__(self) -> None:
-        self.all: dict[UUID, Stall] = {}
-
-    def choose(self, tx: Tx, wanted: Wanted, now_us: int) -> list[Chosen]:
-        free = [
-            (id_, stall)
-            for id_, stall in self.all.items()
-            if stall.alive
-            and stall.taken < stall.slots
-            and id_ not in wanted.tried
-            and stall.terms.base <= wanted.ceiling
-        ]
-        chosen = free[: self.racing(wanted.strategy)]
-        for _, stall in chosen:
-            stall.taken += 1
-        return [Chosen(id_, stall.who.source, stall.terms, {"because": "it is free"}) for id_, stall in chosen]
-
-    def racing(self, strategy: dict[str, Any]) -> int:
-        return int(strategy.get("race", 1))
-
-    def let_go(self, tx: Tx, provider: UUID) -> None:
-        self.all[provider].taken -= 1
-        assert self.all[provider].taken >= 0
-
-    def record(self, tx: Tx, outcome: Outcome) -> None:
-        self.all[outcome.provider].record.append(outcome)
-
-    def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
-        self.all[provider].overturned.append((job, passed))
-
-    def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
-        return {id_ for id_ in providers if not self.all[id_].alive}
 
 
 def verdict(*, visible: bool = True, hidden: bool = True, units_milli: int = 1000) -> Verdict:
@@ -94,6 +56,10 @@ def verdict(*, visible: bool = True, hidden: bool = True, units_milli: int = 100
         Check("hidden", hidden, "" if hidden else "hidden.failed", visibility=Visibility.HIDDEN),
     )
     return Verdict(visible and hidden, checks, units_milli, "bubblewrap", ({"saw": str(units_milli)},))
+
+
+def strategy(race: int, attempts: int) -> dict[str, Any]:
+    return {"kind": "race", "count": race} if race > 1 else {"kind": "sequential_retry", "attempts": attempts}
 
 
 class Hall:
@@ -109,13 +75,18 @@ class Hall:
             self.keys = NodeKeys(read_identity(tx).origin, SECRET.signer, self.clock)
             self.keys.record_first(tx)
             self.agency.accounts.open(tx, [WORLD, PLATFORM], reason="a test", source="test")
-        self.market = Stalls()
-        settling = Settling(self.agency.spending, self.agency.accounts, self.objects, self.keys, POLICY)
+        self.clusters = Clusters(self.clock, self.agency.policy)
         outbox = Outbox(self.clock, self.agency.entropy)
-        self.lives = Lives(self.market, settling, outbox, self.clock, self.agency.entropy, self.policy)
+        numbers = ProvidersPolicy(qualification_required=0, newcomer_share_bps=0)
+        self.providers = Providers(self.clusters, outbox, self.clock, self.agency.entropy, numbers)
+        self.stalls: dict[UUID, Stall] = {}
+        settling = Settling(self.agency.spending, self.agency.accounts, self.objects, self.keys, POLICY)
+        market = Market(self.providers, self.policy)
+        self.lives = Lives(market, settling, outbox, self.clock, self.agency.entropy, self.policy)
         self.jobs = Jobs(self.lives, self.objects)
         self.attempts = Attempts(self.lives, self.objects)
         self.disputes = Disputes(self.lives, self.jobs, self.agency.ledger, self.objects, rulings_needed=1)
+        self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0
 
@@ -136,10 +107,39 @@ class Hall:
         return who
 
     def provider(self, terms: Terms = TERMS, slots: int = 5) -> UUID:
+        """A provider of patches that is there."""
         who = self.person()
-        assert who.person is not None
-        self.market.all[who.person] = Stall(who, terms, slots)
-        return who.person
+        n = len(self.stalls)
+        with self.tx() as tx:
+            found = self.providers.register(tx, who, registration(who.source, self.keys_of_providers + n, slots))
+            self.providers.declare(tx, who, [JobType.PATCH_GEN], slots)
+            if terms != TERMS:
+                self.providers.publish(tx, who, JobType.PATCH_GEN, terms)
+        self.stalls[found.id] = Stall(found.id, who)
+        self.beat()
+        return found.id
+
+    def beat(self) -> None:
+        """Everyone who is alive says so."""
+        for stall in self.stalls.values():
+            if stall.alive:
+                with self.tx() as tx:
+                    self.providers.heartbeat(tx, stall.who, Heartbeat(True, 100))
+
+    def vanish(self, provider: UUID) -> None:
+        """It stops answering, and that is noticed."""
+        self.stalls[provider].alive = False
+        with self.tx() as tx:
+            tx.run("update provider_market set alive_until_us = 0 where provider = %s", provider)
+
+    def record(self, provider: UUID) -> list[bool]:
+        """What its record says of its tries, oldest first."""
+        with self.tx() as tx:
+            return [outcome.passed for outcome in reversed(self.providers.outcomes(tx, provider))]
+
+    def in_use(self, provider: UUID) -> int:
+        with self.tx() as tx:
+            return self.providers.view(tx, provider).market.in_use
 
     def order(
         self, who: Principal, satoshi: int = 10_000, key: str = "", race: int = 1, attempts: int = 3, seconds: int = 900
@@ -150,8 +150,7 @@ class Hall:
             {"title": "mend it"},
             satoshi * 1000,
             seconds,
-            strategy={"race": race},
-            attempts_max=attempts,
+            strategy=strategy(race, attempts),
         )
         with self.tx() as tx:
             return self.jobs.open(tx, who, order, key or f"order {self.keys_used}")
@@ -166,7 +165,7 @@ class Hall:
             return [attempt for attempt in job_store.attempts(tx, job.id) if attempt.state in LIVE_ATTEMPT]
 
     def hand_in(self, attempt: Attempt, artifact: bytes = b"a patch") -> Attempt:
-        who = self.market.all[attempt.provider].who
+        who = self.stalls[attempt.provider].who
         with self.tx() as tx:
             self.attempts.start(tx, who, attempt.id)
         with self.tx() as tx:
@@ -192,6 +191,7 @@ class Hall:
 
     def wait(self, seconds: float) -> None:
         self.clock.at_us += int(seconds * MICROSECONDS)
+        self.beat()
 
     def job(self, job: Job) -> Job:
         with self.tx() as tx:
@@ -204,7 +204,7 @@ class Hall:
             return reading.balance(tx, hold_account(job.hold, Asset.SAT)).balance
 
     def has(self, who: Principal | UUID) -> int:
-        owner = person_owner(who) if isinstance(who, UUID) else who.source
+        owner = self.stalls[who].who.source if isinstance(who, UUID) else who.source
         with self.tx() as tx:
             return reading.balance(tx, available(owner)).balance
 

@@ -41,7 +41,7 @@ class Case:
         self.hall = hall
         self.buyer = hall.person(20_000)
         self.provider_id = hall.provider()
-        self.provider = hall.market.all[self.provider_id].who
+        self.provider = hall.stalls[self.provider_id].who
         self.job: Job = hall.order(self.buyer, attempts=1)
         [attempt] = hall.assign(self.job)
         hall.hand_in(attempt)
@@ -76,7 +76,7 @@ def test_a_verdict_that_does_not_hold_is_paid_back(paid: Case, hall: Hall) -> No
     assert paid.again(dispute, verdict(visible=False)).winner is Winner.BUYER
     assert (hall.has(paid.buyer), hall.has(paid.provider), hall.fees()) == (20_000_000, 0, 0)
     assert hall.job(paid.job).state is JobState.RESOLVED
-    assert hall.market.all[paid.provider_id].overturned == [(paid.job.id, False)]
+    assert hall.record(paid.provider_id) == [False]  # its record says so too
     hall.check()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -24,12 +23,12 @@ from choir.bazaar import job_store
 from choir.bazaar.attempts import Handed
 from choir.bazaar.jobs import Order
 from choir.bazaar.model import AT_WORK, HANDED_IN, Attempt, AttemptState, JobType
-from choir.bazaar.pricing import Terms
+from choir.bazaar.providers.model import Terms
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import Refusal
 from choir.identity.model import Principal
 from choir.storage.database import Database, Tx
-from tests.bazaar.hall import Hall, verdict
+from tests.bazaar.hall import Hall, strategy, verdict
 
 EXAMPLES = int(os.environ.get("CHOIR_HISTORIES", "25"))
 places = st.integers(0, 5)
@@ -47,7 +46,10 @@ class Histories(RuleBasedStateMachine):
     @initialize(satoshi=st.integers(10, 60_000), base=st.sampled_from([0, 1, 9_999, 3_000_000]))
     def people_come(self, satoshi: int, base: int) -> None:
         hall = self.hall
-        hall.market.all.clear()
+        for stall in hall.stalls.values():  # of the history before
+            hall.vanish(stall.id)
+        hall.stalls.clear()
+        hall.keys_of_providers += 10
         self.buyer: Principal = hall.person(satoshi)
         self.satoshi = satoshi
         self.providers: list[UUID] = [hall.provider(Terms(base, 7, 5_000_000), slots=2) for _ in range(4)]
@@ -60,13 +62,12 @@ class Histories(RuleBasedStateMachine):
     def step(self, work: Callable[[Tx], object], how: str) -> None:
         """Do the work once, twice, at the same time as itself, or die just before the commit and do it again."""
         if how == "killed":
-            before = copy.deepcopy(self.hall.market.all)
             try:
                 with self.hall.tx() as tx:
                     work(tx)
                     raise Killed  # noqa: TRY301 - this is where it dies
             except (Killed, Refusal):
-                self.hall.market.all = before
+                pass
         if how == "together":
             with ThreadPoolExecutor(2) as pool:
                 list(pool.map(lambda _: self.once(work), range(2)))
@@ -94,9 +95,8 @@ class Histories(RuleBasedStateMachine):
 
     @rule(budget=st.integers(10, 9_000), race=st.integers(1, 3), attempts=st.integers(1, 3), how=ways)
     def order(self, budget: int, race: int, attempts: int, how: str) -> None:
-        order = Order(
-            JobType.PATCH_GEN, {"n": len(self.jobs)}, budget * 1000, 60, strategy={"race": race}, attempts_max=attempts
-        )
+        how_to = strategy(race, attempts)
+        order = Order(JobType.PATCH_GEN, {"n": len(self.jobs)}, budget * 1000, 60, strategy=how_to)
         key = f"order {len(self.jobs)} {budget} {race} {attempts}"
         made: list[UUID] = []
         self.step(lambda tx: made.append(self.hall.jobs.open(tx, self.buyer, order, key).id), how)
@@ -121,8 +121,6 @@ class Histories(RuleBasedStateMachine):
     @rule(place=places, how=ways)
     def offer(self, place: int, how: str) -> None:
         job = self.jobs[-1 - place % len(self.jobs)]
-        if how == "together":
-            how = "twice"  # the market of these tests is not made for two at once
         self.step(lambda tx: self.hall.jobs.assign(tx, job), how)
 
     @precondition(lambda self: self.jobs)
@@ -130,7 +128,7 @@ class Histories(RuleBasedStateMachine):
     def start(self, place: int, how: str) -> None:
         attempt = self.attempt(place, AT_WORK)
         if attempt is not None:
-            who = self.hall.market.all[attempt.provider].who
+            who = self.hall.stalls[attempt.provider].who
             self.step(lambda tx: self.hall.attempts.start(tx, who, attempt.id), how)
 
     @precondition(lambda self: self.jobs)
@@ -139,7 +137,7 @@ class Histories(RuleBasedStateMachine):
         attempt = self.attempt(place, AT_WORK)
         if attempt is None:
             return
-        who = self.hall.market.all[attempt.provider].who
+        who = self.hall.stalls[attempt.provider].who
         with self.hall.tx() as tx:
             self.hall.objects.put_blob(tx, [text], who.source)
         handed = Handed(bytes_hash(text), bytes_hash(text), {}, None)
@@ -173,7 +171,7 @@ class Histories(RuleBasedStateMachine):
     def give_back(self, place: int, how: str) -> None:
         attempt = self.attempt(place, AT_WORK)
         if attempt is not None:
-            who = self.hall.market.all[attempt.provider].who
+            who = self.hall.stalls[attempt.provider].who
             self.step(lambda tx: self.hall.attempts.give_back(tx, who, attempt.id, "no"), how)
 
     @rule(seconds=st.sampled_from([0, 1, 1, 2, 30, 61, 5_000, 20_000]))
@@ -183,8 +181,12 @@ class Histories(RuleBasedStateMachine):
 
     @rule(place=st.integers(0, 3))
     def a_provider_vanishes_or_returns(self, place: int) -> None:
-        stall = self.hall.market.all[self.providers[place]]
-        stall.alive = not stall.alive
+        stall = self.hall.stalls[self.providers[place]]
+        if stall.alive:
+            self.hall.vanish(stall.id)
+        else:
+            stall.alive = True
+            self.hall.beat()
 
     # What must hold
 
@@ -232,7 +234,7 @@ class Histories(RuleBasedStateMachine):
             assert job is not None
             assert job.closed_us is not None, job
             assert self.hall.held(job) == 0
-        assert all(stall.taken == 0 for stall in self.hall.market.all.values())
+        assert all(self.hall.in_use(provider) == 0 for provider in self.providers)
 
 
 def test_money_is_conserved_in_every_history(database: Database) -> None:

@@ -81,14 +81,15 @@ def test_the_artifact_is_in_escrow_until_it_is_paid_for(hall: Hall) -> None:
     with hall.tx() as tx, pytest.raises(UnknownJob):
         hall.jobs.artifact(tx, stranger, job.id)
     with hall.tx() as tx, pytest.raises(NotReleased):
-        hall.jobs.artifact(tx, hall.market.all[provider].who, job.id)
+        hall.jobs.artifact(tx, hall.stalls[provider].who, job.id)
 
 
 def test_failed_work_is_not_paid_and_the_next_provider_is_asked(hall: Hall) -> None:
-    buyer, first, second = hall.person(20_000), hall.provider(), hall.provider()
+    buyer, providers = hall.person(20_000), {hall.provider(), hall.provider()}
     job = hall.order(buyer)
     [attempt] = hall.assign(job)
-    assert attempt.provider == first
+    first = attempt.provider
+    [second] = providers - {first}
     hall.hand_in(attempt)
     hall.judge(attempt, verdict(visible=False))
     assert (hall.has(first), hall.held(job)) == (0, 10_000_000)
@@ -102,7 +103,7 @@ def test_failed_work_is_not_paid_and_the_next_provider_is_asked(hall: Hall) -> N
     hall.hand_in(attempt)
     hall.judge(attempt, verdict())
     assert hall.has(second) == 2_790_000
-    assert [outcome.passed for outcome in hall.market.all[first].record] == [False]
+    assert (hall.record(first), hall.record(second)) == ([False], [True])
     hall.check()
 
 
@@ -146,7 +147,7 @@ def test_in_a_race_the_first_is_paid_and_whoever_passed_gets_a_tenth(hall: Hall)
     job = hall.job(job)
     assert (job.state, job.winner, job.closed_us) == (JobState.PAID, attempts[second].id, None)
     with hall.tx() as tx, pytest.raises(AttemptOver):  # told that somebody else was first
-        hall.attempts.start(tx, hall.market.all[fourth].who, attempts[fourth].id)
+        hall.attempts.start(tx, hall.stalls[fourth].who, attempts[fourth].id)
     hall.judge(attempts[first], verdict())
     hall.judge(attempts[third], verdict(visible=False))
     assert [hall.has(provider) for provider in (second, first, third, fourth)] == [2_790_000, 279_000, 0, 0]
@@ -178,7 +179,7 @@ def test_cancelling_before_anything_is_handed_in_costs_nothing(hall: Hall) -> No
     [attempt] = hall.assign(job)
     with hall.tx() as tx:
         assert hall.jobs.cancel(tx, buyer, job.id).state is JobState.CANCELLED
-    assert (hall.has(buyer), hall.market.all[provider].taken) == (20_000_000, 0)
+    assert (hall.has(buyer), hall.in_use(provider)) == (20_000_000, 0)
     with pytest.raises(AttemptOver):
         hall.hand_in(attempt)
     done = hall.order(buyer)
@@ -192,10 +193,10 @@ def test_cancelling_before_anything_is_handed_in_costs_nothing(hall: Hall) -> No
 
 def test_a_provider_that_is_too_slow_or_vanishes_is_replaced_and_its_late_result_refused(hall: Hall) -> None:
     buyer = hall.person(20_000)
-    slow, gone, good = (hall.provider() for _ in range(3))
+    providers = {hall.provider() for _ in range(3)}
     job = hall.order(buyer, seconds=60)
     [late] = hall.assign(job)
-    assert late.provider == slow
+    slow = late.provider
     hall.wait(61)
     with pytest.raises(AttemptOver):  # even before anybody has looked
         hall.hand_in(late)
@@ -203,8 +204,9 @@ def test_a_provider_that_is_too_slow_or_vanishes_is_replaced_and_its_late_result
     hall.wait(2)
     hall.look()
     [vanished] = hall.live(job)
-    assert vanished.provider == gone
-    hall.market.all[gone].alive = False
+    gone = vanished.provider
+    [good] = providers - {slow, gone}
+    hall.vanish(gone)
     hall.look()
     with pytest.raises(AttemptOver):
         hall.hand_in(vanished)
@@ -215,7 +217,7 @@ def test_a_provider_that_is_too_slow_or_vanishes_is_replaced_and_its_late_result
     hall.hand_in(attempt)
     hall.judge(attempt, verdict())
     assert hall.job(job).state is JobState.PAID
-    assert [len(hall.market.all[id_].record) for id_ in (slow, gone, good)] == [1, 1, 1]
+    assert [hall.record(id_) for id_ in (slow, gone, good)] == [[False], [False], [True]]
     hall.check()
 
 
@@ -240,7 +242,7 @@ def test_work_that_the_node_cannot_verify_counts_against_nobody(hall: Hall) -> N
     hall.hand_in(attempt)
     hall.wait(hall.policy.verify_s_max * hall.policy.verify_tries_max + 1)
     hall.look()
-    assert hall.market.all[provider].record == []
+    assert hall.record(provider) == []
     assert hall.judge(attempt, verdict()).state is AttemptState.CANCELLED  # a verdict that comes now is too late
     hall.wait(hall.policy.open_s + 1000)
     hall.look()
@@ -279,11 +281,11 @@ def test_only_who_was_asked_can_hand_in_and_only_once(hall: Hall) -> None:
     job = hall.order(buyer)
     [attempt] = hall.assign(job)
     handed = Handed(bytes_hash(b"x"), bytes_hash(b"x"), {}, None)
-    for who in (hall.market.all[other].who, buyer):
+    for who in (hall.stalls[other].who, buyer):
         with hall.tx() as tx, pytest.raises(UnknownAttempt):
             hall.attempts.hand_in(tx, who, attempt.id, handed)
     first = hall.hand_in(attempt, b"mine")
-    who = hall.market.all[provider].who
+    who = hall.stalls[provider].who
     with hall.tx() as tx:
         name = bytes_hash(b"mine")
         assert hall.attempts.hand_in(tx, who, attempt.id, Handed(name, name, {"status": "success"}, None)) == first
@@ -303,13 +305,14 @@ def test_two_verdicts_at_once_pay_once(hall: Hall) -> None:
 
 
 def test_a_provider_may_give_a_job_back(hall: Hall) -> None:
-    buyer, first, second = hall.person(20_000), hall.provider(), hall.provider()
+    buyer, providers = hall.person(20_000), {hall.provider(), hall.provider()}
     job = hall.order(buyer)
     [attempt] = hall.assign(job)
+    first = attempt.provider
     with hall.tx() as tx:
-        hall.attempts.give_back(tx, hall.market.all[first].who, attempt.id, "no disk")
+        hall.attempts.give_back(tx, hall.stalls[first].who, attempt.id, "no disk")
     hall.wait(1)
     hall.look()
     [attempt] = hall.live(job)
-    assert attempt.provider == second
+    assert {attempt.provider} == providers - {first}
     hall.check()
