@@ -24,6 +24,7 @@ class Bench:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.clock = ManualClock()
+        self.policy = POLICY
         self.ran: list[Task] = []
 
     def scheduler(
@@ -32,7 +33,7 @@ class Bench:
         slow: dict[str, Callable[[Task], None]] | None = None,
     ) -> Scheduler:
         handlers = Handlers(quick or {}, slow or {})  # type: ignore[arg-type]
-        return Scheduler(self.database, handlers, self.clock, POLICY)
+        return Scheduler(self.database, handlers, self.clock, self.policy)
 
     def add(self, name: str, key: str = "k", *, in_s: int = 0, every_s: int | None = None) -> bool:
         every_us = None if every_s is None else every_s * MICROSECONDS
@@ -220,6 +221,26 @@ def test_slow_work_holds_a_lease_and_no_transaction(bench: Bench) -> None:
     bench.add("s")
     assert bench.scheduler({}, {"s": slow}).run_due() == 1
     assert seen == [bench.clock.at_us + 60 * MICROSECONDS]
+    assert bench.rows() == []
+
+
+def test_slow_work_renews_its_lease_for_as_long_as_it_takes(bench: Bench) -> None:
+    def until() -> int:
+        with bench.database.unit_of_work() as tx:
+            return int(tx.value("select leased_until_us from tasks"))
+
+    def slow(task: Task) -> None:
+        first = until()
+        bench.clock.advance(4)
+        give_up_at = time.monotonic() + 30
+        while until() == first:
+            assert time.monotonic() < give_up_at, "the lease was not renewed"
+            time.sleep(0.05)
+        assert until() == bench.clock.at_us + 5 * MICROSECONDS
+
+    bench.add("s")
+    bench.policy = NodePolicy(task_lease_s=5)
+    assert bench.scheduler({}, {"s": slow}).run_due() == 1
     assert bench.rows() == []
 
 

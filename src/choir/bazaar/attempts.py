@@ -142,6 +142,16 @@ class Attempts:
         lives.go_on(tx, job, due=due)
         return attempt
 
+    def abandon(self, tx: Tx, id_: UUID, reason: str) -> None:
+        """The order itself cannot be verified against: nobody has failed, and the job is called off."""
+        job, attempt = self._locked(tx, id_)
+        if attempt.state is not AttemptState.VERIFYING:
+            return
+        self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason)
+        job = replace(job, cancelled_us=job.cancelled_us or self._lives.clock.now_us())
+        self._lives.note(tx, job, "unverifiable", SOURCE, attempt=attempt_id(attempt.id), reason=reason)
+        self._lives.go_on(tx, job)
+
     def _keep(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> ObjectHash:
         atoms = [*verdict.evidence, verdict_atom(job, attempt, verdict)]
         stored = self._objects.put_atoms(tx, atoms, None)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,12 +129,40 @@ class Scheduler:
 
     def _run_slow(self, task: Task) -> None:
         try:
-            self._handlers.slow[task.name](task)
+            with self._renewing(task):
+                self._handlers.slow[task.name](task)
         except Exception as error:
             self._failed(task, error)
         else:
             with self._database.unit_of_work() as tx:
                 self._complete(tx, task)
+
+    @contextmanager
+    def _renewing(self, task: Task) -> Iterator[None]:
+        """Keep the lease while the work goes on, so that it can be short: a dead process is soon replaced."""
+        done = threading.Event()
+
+        def renew() -> None:
+            while not done.wait(self._policy.task_lease_s / 3):
+                try:
+                    self._database.run(lambda tx: self._extend(tx, task))
+                except ChoirError as error:  # the next time may be better; if not, somebody else takes over
+                    log.warning("a lease could not be renewed", extra={"task": task.name, "error": error.code})
+
+        thread = threading.Thread(target=renew, name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _extend(self, tx: Tx, task: Task) -> None:
+        until_us = self._clock.now_us() + self._policy.task_lease_s * MICROSECONDS
+        tx.run(
+            "update tasks set leased_until_us = %s where name = %s and key = %s and token = %s",
+            until_us, task.name, task.key, task.token,
+        )  # fmt: skip
 
     def _claim(self, tx: Tx) -> Task | None:
         now_us = self._clock.now_us()

@@ -113,6 +113,11 @@ class Disputes:
         self._lives.note(tx, job, "under_review", settling.SOURCE, dispute=dispute_id(id_))
         return dispute
 
+    def case(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt]:
+        """What a dispute is about."""
+        _, job, attempt = self._locked(tx, id_)
+        return job, attempt
+
     def unanswered(self, tx: Tx, limit: int) -> list[UUID]:
         """Disputes whose other side has let its time pass."""
         return store.unanswered(tx, self._lives.clock.now_us(), limit)

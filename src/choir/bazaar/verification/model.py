@@ -90,6 +90,7 @@ class Findings:
 
     def verdict(self) -> Verdict:
         passed = bool(self.checks) and all(check.passed for check in self.checks)
-        return Verdict(
-            passed, tuple(self.checks), self.units_milli if passed else 0, self.tier or "none", tuple(self.evidence)
-        )
+        # Who failed hidden checks only is paid a part of the price, so the units count then too.
+        earned = passed or any(check.visibility is Visibility.HIDDEN for check in self.checks)
+        units_milli = self.units_milli if earned else 0
+        return Verdict(passed, tuple(self.checks), units_milli, self.tier or "none", tuple(self.evidence))

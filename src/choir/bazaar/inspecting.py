@@ -1,0 +1,130 @@
+"""From what was handed in to a verdict that counts: gathers a job's parts, has them verified, concludes.
+
+Guarantees: no transaction is open while something is verified; doing it again after a crash is harmless, because
+a verdict counts once. What cannot be verified because of the order itself is nobody's failure: the job is called
+off and the budget goes back.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from choir.bazaar import job_store
+from choir.bazaar.attempts import Attempts
+from choir.bazaar.contracts import HiddenChecks, read_request, read_result
+from choir.bazaar.disputes.service import Disputes
+from choir.bazaar.model import Attempt, Job, Verdict, attempt_id
+from choir.bazaar.verification.model import Delivery, Order
+from choir.bazaar.verification.service import BadOrder, Verifier
+from choir.foundation.canonical import ObjectHash
+from choir.foundation.errors import Invalid
+from choir.objects.service import Objects
+from choir.storage.database import Database, Tx
+
+log = logging.getLogger(__name__)
+
+REPOSITORY, DIFF, HIDDEN = "repository", "diff", "hidden"  # the inputs a job may have
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a verification needs."""
+
+    order: Order
+    delivery: Delivery
+
+
+class Inspecting:
+    """Verifies attempts and disputes. Calls block for as long as verification takes."""
+
+    def __init__(
+        self,
+        database: Database,
+        objects: Objects,
+        attempts: Attempts,
+        disputes: Disputes,
+        verifier: Callable[[], Verifier],
+        folder: Path,
+    ) -> None:
+        self._database = database
+        self._objects = objects
+        self._attempts = attempts
+        self._disputes = disputes
+        self._verifier = verifier
+        self._folder = folder
+
+    def verify(self, id_: UUID) -> None:
+        """Verify an attempt that was handed in, and let the verdict count."""
+        found = self._database.run(lambda tx: self._attempts.begin_verifying(tx, id_))
+        if found is None:
+            return
+        try:
+            verdict = self._judge(*found, rerun=False)
+        except (BadOrder, Invalid) as error:
+            log.warning("a job cannot be verified", extra={"attempt": attempt_id(id_), "code": error.code})
+            code = error.code
+            self._database.run(lambda tx: self._attempts.abandon(tx, id_, code))
+            return
+        self._database.run(lambda tx: self._attempts.conclude(tx, id_, verdict))
+
+    def reverify(self, id_: UUID) -> None:
+        """Run the checks of a disputed attempt again, and let the dispute go on."""
+        job, attempt = self._database.run(lambda tx: self._disputes.case(tx, id_))
+        verdict = self._judge(job, attempt, rerun=True)
+        self._database.run(lambda tx: self._disputes.reverified(tx, id_, verdict))
+
+    def again(self, id_: UUID) -> Verdict:
+        """Verify an attempt anew for somebody who doubts it; nothing follows from it."""
+        with self._database.unit_of_work() as tx:
+            attempt = job_store.attempt(tx, id_)
+            job = None if attempt is None else job_store.job(tx, attempt.job)
+        assert attempt is not None
+        assert job is not None
+        return self._judge(job, attempt, rerun=True)
+
+    def _judge(self, job: Job, attempt: Attempt, *, rerun: bool) -> Verdict:
+        with tempfile.TemporaryDirectory(prefix="choir-case-", dir=self._folder) as folder:
+            with self._database.unit_of_work() as tx:
+                case = self._gather(tx, job, attempt, Path(folder))
+            return self._verifier().verify(case.order, case.delivery, rerun=rerun)
+
+    def _gather(self, tx: Tx, job: Job, attempt: Attempt, folder: Path) -> Case:
+        policy = self._verifier().policy
+        assert attempt.artifact is not None
+        assert attempt.claimed is not None
+        assert attempt.result is not None
+        hidden = self._input(tx, job, HIDDEN)
+        order = Order(
+            type=job.type,
+            request=read_request(job.type, self._objects.get_atom(tx, job.request), policy),
+            repository=self._file(tx, job.inputs.get(REPOSITORY), folder / "repository.bundle"),
+            diff=self._input(tx, job, DIFF),
+            hidden=None if hidden is None else HiddenChecks.from_bytes(hidden, policy),
+        )
+        delivery = Delivery(
+            artifact=self._bytes(tx, attempt.artifact),
+            claimed_hash=attempt.claimed,
+            result=read_result(job.type, self._objects.get_atom(tx, attempt.result), policy),
+            trajectory=None if attempt.trajectory is None else self._bytes(tx, attempt.trajectory),
+        )
+        return Case(order, delivery)
+
+    def _input(self, tx: Tx, job: Job, name: str) -> bytes | None:
+        found = job.inputs.get(name)
+        return None if found is None else self._bytes(tx, found)
+
+    def _bytes(self, tx: Tx, name: ObjectHash) -> bytes:
+        return b"".join(self._objects.open(tx, name))
+
+    def _file(self, tx: Tx, name: ObjectHash | None, path: Path) -> Path | None:
+        if name is None:
+            return None
+        with path.open("wb") as out:
+            for piece in self._objects.open(tx, name):
+                out.write(piece)
+        return path
