@@ -24,6 +24,7 @@ from choir.foundation.policy.values import (
     load,
     tree,
 )
+from choir.foundation.policy.verification import VerificationPolicy
 
 __all__ = [
     "BazaarPolicy",
@@ -36,6 +37,7 @@ __all__ = [
     "PolicyValue",
     "SandboxPolicy",
     "UnknownPolicy",
+    "VerificationPolicy",
     "describe",
     "effective_hash",
     "load",
@@ -54,3 +56,4 @@ class Policy:
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
     bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)
+    verification: VerificationPolicy = field(default_factory=VerificationPolicy)
