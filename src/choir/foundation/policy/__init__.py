@@ -25,6 +25,7 @@ from choir.foundation.policy.values import (
     tree,
 )
 from choir.foundation.policy.verification import VerificationPolicy
+from choir.foundation.policy.workers import WorkersPolicy
 
 __all__ = [
     "BazaarPolicy",
@@ -38,6 +39,7 @@ __all__ = [
     "SandboxPolicy",
     "UnknownPolicy",
     "VerificationPolicy",
+    "WorkersPolicy",
     "describe",
     "effective_hash",
     "load",
@@ -57,3 +59,4 @@ class Policy:
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
     bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)
     verification: VerificationPolicy = field(default_factory=VerificationPolicy)
+    workers: WorkersPolicy = field(default_factory=WorkersPolicy)
