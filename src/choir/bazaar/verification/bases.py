@@ -1,0 +1,123 @@
+"""Base trees and what the buyer's tests do in them, kept for the next delivery of the same job.
+
+Guarantees: what is kept was made from the buyer's bundle alone, before any delivery touched it, and is named by the
+bundle's hash and the commit. A tree that is in use is not removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from choir.bazaar.verification import trees
+from choir.bazaar.verification.deciding import Deciders
+from choir.bazaar.verification.expecting import Expected, expected_from
+from choir.bazaar.verification.model import Runs
+from choir.bazaar.verification.reports import Report
+from choir.bazaar.verification.testing import Bench
+
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The buyer's tests in the buyer's tree."""
+
+    report: Report
+    expected: Expected
+
+    @property
+    def deciders(self) -> Deciders:
+        report = self.report
+        files = {file for _, file in report.collected.values()} | self.expected.files
+        return Deciders(frozenset(files - {""}), report.plugins, report.path | {""})
+
+
+@dataclass(slots=True)
+class Base:
+    """A buyer's tree."""
+
+    folder: Path
+    tree: Path
+    users: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    known: dict[tuple[str, str], Before | Report] = field(default_factory=dict)
+
+    def before(self, bench: Bench, command: str, subdir: str) -> Before:
+        """A pytest command, run once and remembered."""
+        with self.lock:
+            found = self.known.get((command, subdir))
+            if not isinstance(found, Before):
+                report = bench.run(self.tree, command, subdir)
+                found = Before(report, expected_from(self.tree, command, subdir, report))
+                self.known[command, subdir] = found
+            return found
+
+    def plain(self, bench: Bench, command: str, subdir: str) -> Report:
+        """Any other command, run once and remembered."""
+        with self.lock:
+            found = self.known.get((command, subdir))
+            if not isinstance(found, Report):
+                found = self.known[command, subdir] = bench.run(self.tree, command, subdir)
+            return found
+
+
+class Bases:
+    """The last few of them."""
+
+    def __init__(self, folder: Path, most: int) -> None:
+        self._folder = folder
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Base] = OrderedDict()
+        self._counter = 0
+
+    @contextmanager
+    def use(self, runs: Runs, bundle: Path, commit: str, cancelled: Callable[[], bool]) -> Iterator[Base]:
+        """The tree of a commit, for as long as it is needed."""
+        base = self._take(runs, bundle, commit, cancelled)
+        try:
+            yield base
+        finally:
+            with self._lock:
+                base.users -= 1
+
+    def _take(self, runs: Runs, bundle: Path, commit: str, cancelled: Callable[[], bool]) -> Base:
+        key = f"{_hash_of(bundle)} {commit}"
+        with self._lock:
+            base = self._kept.get(key)
+            if base is not None:
+                self._kept.move_to_end(key)
+                base.users += 1
+                return base
+            self._counter += 1
+            folder = self._folder / f"base-{self._counter}"
+        try:
+            base = Base(folder, trees.check_out(runs, bundle, commit, folder, cancelled), users=1)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        with self._lock:
+            self._kept[f"{key} {self._counter}" if key in self._kept else key] = base
+            self._drop_old()
+        return base
+
+    def _drop_old(self) -> None:
+        for key in [key for key, base in self._kept.items() if base.users == 0]:
+            if len(self._kept) <= self._most:
+                return
+            shutil.rmtree(self._kept.pop(key).folder, ignore_errors=True)
+
+
+def _hash_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

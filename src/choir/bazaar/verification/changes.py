@@ -1,0 +1,187 @@
+"""Rules about what a patch changed. Pure: changes in, a reason or a number out.
+
+Every rule gives a reason code and a sentence without a piece of the artifact, or nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+
+from choir.bazaar.contracts.patches import PatchGenRequest
+from choir.bazaar.contracts.paths import fits_any
+from choir.bazaar.verification import deciding
+from choir.bazaar.verification.diffs import Headers
+from choir.bazaar.verification.trees import Change, Entry, Kind
+from choir.foundation.policy import VerificationPolicy
+from choir.sandbox.files import stays_inside
+from choir.sandbox.repositories import is_plain
+
+Fault = tuple[str, str]  # reason, sentence
+GOOD: Fault = ("", "")
+_MODES = {"100644", "100755", "120000"}
+_GITLINK = "160000"
+_MENTION_CHARS_MIN = 3
+
+
+def header_fault(headers: Headers, policy: VerificationPolicy) -> Fault:
+    """What the headers alone forbid. Passing this allows nothing."""
+    for path in headers.paths:
+        parts = path.replace("\\", "/").split("/")
+        if path.startswith(("/", "\\")) or ".." in parts:
+            return "patch.path_escapes", "A path of the diff leads out of the repository."
+        if not all(is_plain(part) for part in parts):
+            return "patch.git_internals", "The diff names git's own files."
+    if _GITLINK in headers.modes:
+        return "patch.submodule", "The diff adds or moves a submodule, which brings in code that nobody has looked at."
+    if not headers.modes <= _MODES:
+        return "patch.mode_not_allowed", "The diff sets a file mode other than plain, executable or link."
+    if headers.literal_bytes > policy.patch_grown_bytes_max:
+        return "patch.too_large", "The binary parts of the diff grow beyond the limit."
+    return GOOD
+
+
+def size_fault(changes: Sequence[Change], policy: VerificationPolicy) -> Fault:
+    if not changes:
+        return "patch.empty", "The diff changes nothing."
+    if len(changes) > policy.patch_files_max:
+        return "patch.too_many_files", f"The patch changes more than {policy.patch_files_max} files."
+    if sum(len(change.after.content) for change in changes if change.after) > policy.patch_grown_bytes_max:
+        return "patch.too_large", "The changed files are larger than the limit."
+    return GOOD
+
+
+def path_fault(changes: Iterable[Change], before: Collection[str], request: PatchGenRequest) -> Fault:
+    """Only allowed paths, no disallowed one, none that another file system would read as a different one."""
+    taken = {_folded(path): path for path in before}
+    for change in changes:
+        if not is_plain(change.path):
+            return "patch.git_internals", "The patch touches git's own files."
+        if not _is_clear(change.path) or taken.setdefault(_folded(change.path), change.path) != change.path:
+            return "patch.path_ambiguous", "A path has odd characters or differs from another only by case or form."
+        if not fits_any(change.path, request.allowed_paths):
+            return "patch.path_not_allowed", "The patch changes a file outside the allowed paths."
+        if fits_any(change.path, request.disallowed_paths, fold=True):
+            return "patch.path_disallowed", "The patch changes a file that the order disallows."
+    return GOOD
+
+
+def link_fault(changes: Iterable[Change]) -> Fault:
+    """A patch makes no links. One that stays inside could still lead a later write to a file that decides."""
+    for change in changes:
+        if change.after is not None and change.after.link is not None:
+            if not stays_inside(change.path, change.after.link):
+                return "patch.link_escapes", "The patch makes a link that leads out of the repository."
+            return "patch.link", "The patch makes or moves a link."
+    return GOOD
+
+
+def substance_fault(changes: Iterable[Change]) -> Fault:
+    if all(_without_space(change.before) == _without_space(change.after) for change in changes):
+        return "patch.whitespace_only", "The patch changes nothing but white space."
+    return GOOD
+
+
+def _is_clear(path: str) -> bool:
+    """Whether every system reads the path as the same one."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    odd = any(unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp") for sign in path)
+    parts = path.split("/")
+    trailing = any(part.endswith((".", " ")) or part.startswith(" ") for part in parts)
+    return not odd and not trailing and not set('\\:*?"<>|') & set(path) and _normal(path) == path
+
+
+def _normal(path: str) -> str:
+    return unicodedata.normalize("NFC", path)
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
+
+
+def _without_space(entry: Entry | None) -> bytes | None:
+    return None if entry is None else b"".join(entry.content.split())
+
+
+# --- units ------------------------------------------------------------------------------------------
+
+
+def counted(changes: Sequence[Change]) -> list[Change]:
+    """The changes that a patch is paid for.
+
+    Not: white space, comments and docstrings alone; files that only move; the same new content twice; tests that the
+    provider wrote, which prove nothing; new files that no other changed file mentions.
+    """
+    seen: set[bytes] = set()
+    gone = {change.before.content for change in changes if change.after is None and change.before is not None}
+    found = []
+    for change in changes:
+        if change.after is None or deciding.is_test(change.path) or not _has_substance(change):
+            continue
+        shape = _without_space(change.after) or b""
+        moved = change.before is None and change.after.content in gone
+        if shape in seen or moved or (change.kind is Kind.ADDED and not _is_mentioned(change, changes)):
+            continue
+        seen.add(shape)
+        found.append(change)
+    if not found and changes:  # a deletion or a move can be all that was asked for
+        return [change for change in changes if not deciding.is_test(change.path)][:1]
+    return found
+
+
+def padding(changes: Sequence[Change]) -> int:
+    """How many changed files add nothing. Moves, deletions and the provider's own tests are no padding."""
+    paid = {change.path for change in counted(changes)}
+    gone = {change.before.content for change in changes if change.after is None and change.before is not None}
+    return sum(
+        change.path not in paid
+        and change.after is not None
+        and not deciding.is_test(change.path)
+        and not (change.before is None and change.after.content in gone)
+        for change in changes
+    )
+
+
+def _is_mentioned(change: Change, changes: Sequence[Change]) -> bool:
+    """Whether a new file's name stands in another changed file; alone it may be all that was asked for."""
+    if sum(not deciding.is_test(other.path) for other in changes) == 1:
+        return True
+    parts = change.path.rsplit("/", 2)
+    stem = parts[-1].split(".")[0]
+    word = parts[-2] if stem == "__init__" and len(parts) > 1 else stem
+    if len(word) < _MENTION_CHARS_MIN:
+        return False
+    others = (other.after.content for other in changes if other.after and other.path != change.path)
+    return any(word.encode() in content for content in others)
+
+
+def _has_substance(change: Change) -> bool:
+    if _without_space(change.before) == _without_space(change.after):
+        return False
+    if not change.path.endswith(".py"):
+        return bool(_without_space(change.after))
+    before, after = _meaning(change.before), _meaning(change.after)
+    return after is None or after not in (before, "")
+
+
+def _meaning(entry: Entry | None) -> str | None:
+    """Python without comments, docstrings and layout; None if it is no Python."""
+    if entry is None:
+        return ""
+    try:
+        tree = ast.parse(entry.content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [item for item in body if not _is_bare_text(item)]  # type: ignore[attr-defined]
+    return "" if not tree.body else ast.dump(tree)
+
+
+def _is_bare_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,136 @@
+"""Runs pytest in the tested process and reports each step over a pipe, sealed in a chain.
+
+It shares its process with the tested code, so nothing it says is proof by itself. It makes lying laborious: what it
+needs is taken before the tested code is loaded; the body of each test is watched from inside its own function; each
+frame is sealed with the one before it. In a control run some tests, chosen by a salted hash, are made to fail after
+their body; all tests then run as if the runner were not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+SITE = "/opt/choir/site"
+TREE = "/work/tree"
+
+
+def make_sender(fd: int, key: bytes) -> Any:
+    """A function that seals and writes one frame. All it uses is bound now."""
+    import hashlib
+    import hmac
+
+    write, dumps, new, digest = os.write, json.dumps, hmac.new, hashlib.sha256
+    state = {"last": b""}
+
+    def send(**frame: Any) -> None:
+        text = dumps(frame).encode()
+        state["last"] = new(key, state["last"] + text, digest).hexdigest().encode()
+        line = state["last"] + b" " + text + b"\n"
+        while line:
+            line = line[write(fd, line) :]
+
+    return send
+
+
+def make_body(original: Any, node: str, send: Any, fails: bool, disguised: bool) -> Any:
+    """The test function with an eye inside: says that it ran, and fails in a control run if it was chosen."""
+    import functools
+
+    modules, environ = sys.modules, os.environ
+    names = ("pytest", "_pytest")
+    variables = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION")
+
+    @functools.wraps(original)
+    def body(*args: Any, **kwargs: Any) -> Any:
+        hidden_modules = {name: modules.pop(name) for name in names if disguised and name in modules}
+        hidden_variables = {name: environ.pop(name) for name in variables if disguised and name in environ}
+        raised = True
+        try:
+            found = original(*args, **kwargs)
+            raised = False
+        finally:
+            modules.update(hidden_modules)
+            environ.update(hidden_variables)
+            send(k="body", id=node, raised=raised)
+        if fails:
+            raise AssertionError("control")
+        return found
+
+    return body
+
+
+def make_plugin(pytest: Any, send: Any, salt: bytes, fail: set[str], disguised: bool) -> Any:
+    """The hooks."""
+    import hashlib
+    import inspect
+
+    def is_chosen(node: str) -> bool:
+        return hashlib.sha256(salt + node.encode()).hexdigest() in fail
+
+    def below(path: Any) -> str:
+        text = os.path.realpath(str(path))
+        return text[len(TREE) + 1 :] if text.startswith(TREE + "/") else ""
+
+    class Recorder:
+        def pytest_collectreport(self, report: Any) -> None:
+            if report.outcome != "passed":
+                send(k="not_collected", id=report.nodeid, outcome=report.outcome)
+
+        def pytest_collection_finish(self, session: Any) -> None:
+            plugins = [getattr(item, "__file__", None) for item in session.config.pluginmanager.get_plugins()]
+            send(
+                k="facts",
+                root=below(session.config.rootpath),
+                path=sorted({below(item) for item in sys.path if item.startswith(TREE)}),
+                plugins=sorted({below(item) for item in plugins if item} - {""}),
+            )
+            items = [[item.nodeid, isinstance(item, pytest.Function), below(item.path)] for item in session.items]
+            send(k="collected", items=items)
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_runtest_call(self, item: Any) -> Any:
+            watched = isinstance(item, pytest.Function) and not inspect.iscoroutinefunction(item.obj)
+            original = item.obj if watched else None
+            if watched:
+                item.obj = make_body(original, item.nodeid, send, is_chosen(item.nodeid), disguised)
+            raised = True
+            try:
+                found = yield
+                raised = False
+                return found
+            finally:
+                if watched:
+                    item.obj = original
+                send(k="call", id=item.nodeid, raised=raised, watched=watched)
+
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            xfail = hasattr(report, "wasxfail")
+            send(k="report", id=report.nodeid, when=report.when, outcome=report.outcome, xfail=xfail)
+
+    return Recorder()
+
+
+def main() -> int:
+    config = json.loads(sys.stdin.buffer.read())
+    sys.stdin.close()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = os.fdopen(0, "r", closefd=False)
+    send = make_sender(int(sys.argv[1]), bytes.fromhex(config.pop("key")))
+    sys.path.insert(0, SITE)
+    import pytest
+
+    sys.path.remove(SITE)
+    first = [config["cwd"]] if config["as_module"] else []
+    sys.path[:] = [*first, *config["path"], *sys.path, SITE]
+    sys.argv = ["pytest", *config["arguments"]]
+    plugin = make_plugin(pytest, send, bytes.fromhex(config["salt"]), set(config["fail"]), config["disguised"])
+    code = int(pytest.main([*config["arguments"], "-p", "no:cacheprovider"], plugins=[plugin]))
+    send(k="end", exit_code=code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Looking through changed Python for code that reaches into the interpreter or asks whether it is being tested.
+
+A heuristic, and only a second wall: it refuses what honest patches hardly ever need, and an order can allow it. What
+a file did before the patch is not held against the patch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from choir.bazaar.verification.deciding import is_test
+from choir.bazaar.verification.trees import Change, Entry
+
+_RUNNERS = ("pytest", "unittest")
+_REACHING = {
+    "_getframe",
+    "_current_frames",
+    "_exit",
+    "settrace",
+    "setprofile",
+    "meta_path",
+    "path_hooks",
+    "get_objects",
+    "get_referrers",
+    "get_referents",
+    "currentframe",
+    "f_back",
+    "f_globals",
+    "f_locals",
+    "gi_frame",
+    "__subclasses__",
+    "__builtins__",
+    "addaudithook",
+    "register_at_fork",
+}
+_REACHING_MODULES = {"ctypes", "_ctypes", "marshal", "_testcapi"}
+_REACHING_CALLS = {"eval", "exec", "compile", "__import__"}
+_BUILD_FILES = {"setup.py", "noxfile.py", "tasks.py", "fabfile.py"}
+
+
+def fault(changes: Iterable[Change]) -> tuple[str, str]:
+    """The first thing a patch brings in that it should not, or nothing."""
+    for change in changes:
+        if change.after is None or is_test(change.path) or PurePosixPath(change.path).name in _BUILD_FILES:
+            continue
+        new = _signs(change.path, change.after) - _signs(change.path, change.before)
+        if "asks" in new:
+            return "patch.detects_tests", "The patch brings in code that asks whether it is being tested."
+        if new:
+            return "patch.reaches_into_runner", "The patch brings in code that reaches into the running interpreter."
+    return "", ""
+
+
+def _signs(path: str, entry: Entry | None) -> set[str]:
+    if entry is None or not path.endswith(".py"):
+        return set()
+    try:
+        tree = ast.parse(entry.content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) not in bare:
+            found |= _signs_of(node)
+    return found
+
+
+def _signs_of(node: ast.AST) -> set[str]:
+    names: set[str] = set()
+    if isinstance(node, ast.Import):
+        names = {item.name.split(".")[0] for item in node.names}
+    elif isinstance(node, ast.ImportFrom):
+        names = {(node.module or "").split(".")[0], *(item.name for item in node.names)}
+    elif isinstance(node, ast.Attribute):
+        names = {node.attr}
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        asked = any(word in node.value.lower() for word in _RUNNERS)
+        names = {"pytest"} if asked else {node.value} & _REACHING
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        names = {"eval"} if node.func.id in _REACHING_CALLS else set()
+    asks = {"asks"} if names & {"pytest", "_pytest", "unittest"} else set()
+    return asks | (names & (_REACHING | _REACHING_MODULES | {"eval"}))

@@ -1,0 +1,172 @@
+"""PatchGen: the heart of verification.
+
+The diff is applied to the exact commit in a clean sandbox; what really changed is looked at; the buyer's own tests run
+over it, from the buyer's own files. Each step is a check with its own reason, and the first visible failure ends it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from choir.bazaar.contracts import Evidence, PatchGenRequest, PatchGenResult
+from choir.bazaar.verification import changes as rules
+from choir.bazaar.verification import control, deciding, hidden, introspection, trees
+from choir.bazaar.verification.bases import Base
+from choir.bazaar.verification.diffs import read_diff
+from choir.bazaar.verification.expecting import judge
+from choir.bazaar.verification.model import Delivery, Findings, Order
+from choir.bazaar.verification.reports import Outcome, Report
+from choir.bazaar.verification.testing import Bench
+from choir.bazaar.verification.trees import Change, DoesNotApply
+from choir.foundation.canonical import bytes_hash
+
+_APPLY_FAULTS = {
+    "too_large": ("patch.too_large", "The diff grows beyond the limit when it is applied."),
+    "unsafe_entry": ("patch.unsafe_entry", "The patched tree holds something that is no plain file."),
+    "does_not_apply": ("patch.does_not_apply", "The diff does not apply to the base commit."),
+}
+
+
+class PatchCheck:
+    """One delivery of a patch, checked step by step."""
+
+    def __init__(self, order: Order, delivery: Delivery, base: Base, bench: Bench, findings: Findings) -> None:
+        assert isinstance(order.request, PatchGenRequest)
+        assert isinstance(delivery.result, PatchGenResult)
+        self.order = order
+        self.request = order.request
+        self.result = delivery.result
+        self.diff = delivery.artifact
+        self.base = base
+        self.bench = bench
+        self.findings = findings
+
+    def run(self) -> None:
+        """All checks. Hidden ones only after every visible one has passed."""
+        with tempfile.TemporaryDirectory(prefix="choir-patch-") as name:
+            folder = Path(name)
+            changed = self._changes(folder)
+            self._look_at(changed)
+            tree = self._lay_out(folder, changed)
+            self._tests(tree)
+            self._commands(tree)
+            if self.request.whole_suite:
+                self._suite(tree)
+            if self.order.hidden is not None:
+                hidden.run(self.order.hidden, tree, self.request, self.bench, self.findings)
+            self.findings.units_milli = 1000 * min(len(rules.counted(changed)), self.request.files_max)
+
+    # --- the diff ---
+
+    def _changes(self, folder: Path) -> list[Change]:
+        """Apply the diff and see what it did."""
+        add, policy = self.findings.need, self.bench.policy
+        wrong = self.result.base_commit != self.request.base_commit
+        add("base commit", *_fault(wrong, "patch.wrong_base", "The diff was made against another commit."))
+        large = len(self.diff) > policy.patch_bytes_max
+        add("diff size", *_fault(large, "patch.too_large", f"The diff has more than {policy.patch_bytes_max} bytes."))
+        add("diff content", *_fault(not self.diff.strip(), "patch.empty", "The diff is empty."))
+        add("diff headers", *rules.header_fault(read_diff(self.diff).headers, policy))
+        try:
+            patched, result = trees.apply(
+                self.bench.runs, self.base.tree, self.diff, folder / "patched", policy, self.bench.cancelled
+            )
+        except DoesNotApply as outcome:
+            add("applies", *_APPLY_FAULTS[outcome.why])
+            raise AssertionError("unreachable") from None
+        self.bench.seen.append(result)
+        changed = trees.compare(self.base.tree, patched)
+        add("applies", evidence={"diff": bytes_hash(self.diff), "changes": trees.manifest(changed)})
+        return changed
+
+    def _look_at(self, changed: list[Change]) -> None:
+        """What the change itself forbids."""
+        add, policy = self.findings.need, self.bench.policy
+        add("change size", *rules.size_fault(changed, policy))
+        add("links", *rules.link_fault(changed))
+        add("paths", *rules.path_fault(changed, trees.entries_of(self.base.tree).keys(), self.request))
+        add("substance", *rules.substance_fault(changed))
+        add("deciding files", *deciding.fault(changed, self._deciders(), self.request))
+        if not self.request.allow_introspection:
+            add("introspection", *introspection.fault(changed))
+        padded = rules.padding(changed) > policy.uncounted_files_max
+        most = policy.uncounted_files_max
+        add("padding", *_fault(padded, "patch.padded", f"More than {most} changed files add nothing to the patch."))
+
+    def _deciders(self) -> deciding.Deciders:
+        if self.request.evidence is not Evidence.REPORT:
+            return deciding.Deciders()
+        return self.base.before(self.bench, self.request.test_command, self.request.subdir).deciders
+
+    def _lay_out(self, folder: Path, changed: list[Change]) -> Path:
+        """The patched tree with everything that decides put back."""
+        tree = trees.lay_out(folder / "patched" / "tree", folder / "run")
+        deciding.restore(tree, changed, self._deciders(), self.request)
+        return tree
+
+    # --- the tests ---
+
+    def _tests(self, tree: Path) -> None:
+        if self.request.evidence is Evidence.REPORT:
+            self._reported_tests(tree)
+        else:
+            self._plain_tests(tree)
+
+    def _reported_tests(self, tree: Path) -> None:
+        request, bench, findings = self.request, self.bench, self.findings
+        before = self.base.before(bench, request.test_command, request.subdir)
+        facts = before.report.summary()
+        empty = before.expected.is_empty
+        findings.need(
+            "buyer's tests", *_fault(empty, "order.no_tests", "The test command finds no test in the buyer's tree.")
+        )
+        if request.fail_before:
+            passed = not judge(before.expected, before.report)[0]
+            text = "The tests pass without the patch, so they prove nothing about it."
+            findings.need("fails before", *_fault(passed, "order.tests_passed_before", text), evidence=facts)
+        after = bench.run(tree, request.test_command, request.subdir)
+        findings.need("tests", *judge(before.expected, after), evidence=after.summary())
+        real = [node for node in after.with_outcome(Outcome.PASSED) if after.collected[node][0]]
+        findings.need("negative control", *control.fault(bench, tree, request.test_command, request.subdir, real))
+
+    def _plain_tests(self, tree: Path) -> None:
+        request, bench, findings = self.request, self.bench, self.findings
+        if request.fail_before:
+            before = self.base.plain(bench, request.test_command, request.subdir)
+            text = "The test command ends with code 0 without the patch, so it proves nothing about it."
+            findings.need("fails before", *_fault(before.ended_well, "order.tests_passed_before", text))
+        after = bench.run(tree, request.test_command, request.subdir)
+        findings.need("tests by exit code", *_ended(after, "tests.failed"), evidence=after.summary())
+
+    def _commands(self, tree: Path) -> None:
+        for command in self.request.verification_commands:
+            report = self.bench.run(tree, command, self.request.subdir)
+            evidence = {"command": bytes_hash(command.encode())} | report.summary()
+            self.findings.need("verification command", *_ended(report, "commands.failed"), evidence=evidence)
+
+    def _suite(self, tree: Path) -> None:
+        """What passed before must pass after. What failed before is no concern here."""
+        command = self.request.suite_command
+        before = self.base.before(self.bench, command, "").report
+        after = self.bench.run(tree, command, "")
+        broken = [node for node in before.with_outcome(Outcome.PASSED) if after.outcomes.get(node) != Outcome.PASSED]
+        whole = after.stated and after.sealed and after.end_code == after.exit_code
+        fault = _fault(not whole, "tests.suite_incomplete", "The whole suite did not come to its end.")
+        text = f"{len(broken)} tests that passed before fail or are gone."
+        self.findings.need("whole suite", *(fault if fault[0] else _fault(bool(broken), "tests.others_broken", text)))
+
+
+def _fault(found: bool, reason: str, sentence: str) -> tuple[str, str]:
+    return (reason, sentence) if found else ("", "")
+
+
+def _ended(report: Report, reason: str) -> tuple[str, str]:
+    if report.stopped:
+        return judge_stopped(report)
+    return _fault(not report.ended_well, reason, f"The command ends with code {report.exit_code}.")
+
+
+def judge_stopped(report: Report) -> tuple[str, str]:
+    reasons = {"timeout": "tests.timed_out", "flood": "tests.output_flood", "memory": "tests.out_of_memory"}
+    return reasons[report.stopped], "The command was stopped at a limit."

@@ -1,0 +1,138 @@
+"""The report of a test run, judged. Pure: what the supervisor said in, an outcome for each test out.
+
+A test passed only if all of this agrees: it was collected, its body ran to the end, the call and the three phases
+were reported without a failure, the runner's exit code is the process's, and the chain of seals is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+_PHASES = ("setup", "call", "teardown")
+
+
+class Outcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"  # also an expected failure
+    NOT_RUN = "not_run"  # collected and never finished
+    FORGED = "forged"  # what was reported is not what happened
+
+
+@dataclass(slots=True)
+class _Seen:
+    watched: bool = False
+    body: bool | None = None  # whether it raised
+    call: bool | None = None
+    phases: dict[str, str] = field(default_factory=dict)
+    xfail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a test command really ended."""
+
+    exit_code: int
+    stopped: str  # "timeout", "flood" or nothing
+    stated: bool  # whether the supervisor's statement came through
+    sealed: bool  # whether the chain of seals in the report is whole
+    stdout_sha256: str = ""
+    collected: Mapping[str, tuple[bool, str]] = field(default_factory=dict)  # id -> is a function, its file
+    not_collected: frozenset[str] = frozenset()
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    has_collected: bool = False
+    end_code: int | None = None  # what pytest itself said
+    root: str = ""  # the folder that ids are relative to
+    path: frozenset[str] = frozenset()
+    plugins: frozenset[str] = frozenset()
+
+    @property
+    def ended_well(self) -> bool:
+        """Code 0 by the supervisor's word; all that can be said of a command that is not pytest."""
+        return self.exit_code == 0 and not self.stopped and self.stated
+
+    def with_outcome(self, outcome: Outcome) -> list[str]:
+        return [node for node, found in self.outcomes.items() if found is outcome]
+
+    def summary(self) -> dict[str, Any]:
+        """For evidence: counts and hashes, no output and no names."""
+        counts = {item.value: len(self.with_outcome(item)) for item in Outcome}
+        return {
+            "exit_code": self.exit_code,
+            "stopped": self.stopped,
+            "stated": self.stated,
+            "sealed": self.sealed,
+            "collected": len(self.collected),
+            "not_collected": len(self.not_collected),
+            "outcomes": counts,
+        }
+
+
+def read_report(body: Mapping[str, Any]) -> Report:
+    """From the supervisor's sealed statement. The frames in it come from the tested process: nothing is assumed."""
+    collected: dict[str, tuple[bool, str]] = {}
+    seen: dict[str, _Seen] = {}
+    facts: dict[str, Any] = {}
+    missing: set[str] = set()
+    has_collected, end_code = False, None
+    for frame in body["frames"]:
+        if not isinstance(frame, dict):
+            continue
+        kind, node = frame.get("k"), str(frame.get("id", ""))
+        if kind == "collected" and not has_collected:
+            has_collected = True
+            collected = {str(item[0]): (bool(item[1]), str(item[2])) for item in frame.get("items", [])}
+        elif kind == "not_collected" and frame.get("outcome") != "skipped":
+            missing.add(node)
+        elif kind == "facts":
+            facts = frame
+        elif kind == "end":
+            end_code = frame.get("exit_code")
+        else:
+            _note(seen.setdefault(node, _Seen()), frame)
+    return Report(
+        exit_code=body["exit_code"],
+        stopped=body["stopped"],
+        stated=bool(body.get("stated", True)),
+        sealed=bool(body["report_whole"]),
+        stdout_sha256=body["stdout_sha256"],
+        collected=collected,
+        not_collected=frozenset(missing),
+        outcomes={node: _outcome(seen.get(node)) for node in collected},
+        has_collected=has_collected,
+        end_code=end_code if isinstance(end_code, int) else None,
+        root=str(facts.get("root", "")),
+        path=frozenset(str(item) for item in facts.get("path", ())),
+        plugins=frozenset(str(item) for item in facts.get("plugins", ())),
+    )
+
+
+def _note(seen: _Seen, frame: Mapping[str, Any]) -> None:
+    kind = frame.get("k")
+    if kind == "body":
+        seen.body = bool(frame.get("raised")) or bool(seen.body)
+    elif kind == "call":
+        seen.watched = bool(frame.get("watched"))
+        seen.call = bool(frame.get("raised"))
+    elif kind == "report":
+        when, outcome = str(frame.get("when")), str(frame.get("outcome"))
+        if seen.phases.get(when) != "failed":
+            seen.phases[when] = outcome
+        seen.xfail = seen.xfail or bool(frame.get("xfail"))
+
+
+def _outcome(seen: _Seen | None) -> Outcome:
+    if seen is None or "setup" not in seen.phases or "teardown" not in seen.phases:
+        return Outcome.NOT_RUN
+    if "failed" in seen.phases.values():
+        return Outcome.FAILED
+    if seen.xfail or "skipped" in seen.phases.values():
+        return Outcome.SKIPPED
+    if any(seen.phases.get(phase) != "passed" for phase in _PHASES) or seen.call is None:
+        return Outcome.NOT_RUN
+    raised = seen.call or bool(seen.body)
+    silent = seen.watched and seen.body is None
+    return Outcome.FORGED if raised or silent else Outcome.PASSED

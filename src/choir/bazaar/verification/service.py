@@ -1,0 +1,162 @@
+"""The verifier: an order and a delivery in, a verdict out.
+
+Guarantees: no database, no network, no state but trees that can be made again. A verdict is about the delivery; what
+is wrong with the order or the machine is an error, and nobody is blamed for it. Checks, sentences and evidence carry no
+piece of the artifact and no output of the tested code.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from choir.bazaar.contracts import RESULTS as RESULT_TYPES
+from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, ResultStatus
+from choir.bazaar.model import JobType, Verdict
+from choir.bazaar.verification import reviews, runs, texts, toolchain
+from choir.bazaar.verification.bases import Base, Bases
+from choir.bazaar.verification.expecting import judge
+from choir.bazaar.verification.model import Delivery, Failed, Findings, Order, Runs
+from choir.bazaar.verification.patches import PatchCheck
+from choir.bazaar.verification.testing import Bench
+from choir.foundation.canonical import bytes_hash
+from choir.foundation.clock import Entropy, SystemEntropy
+from choir.foundation.errors import Invalid
+from choir.foundation.policy import VerificationPolicy
+from choir.sandbox.model import Mount
+
+
+def _never() -> bool:
+    return False
+
+
+class BadOrder(Invalid):
+    """The order cannot be verified against, whatever is delivered."""
+
+    code = "bazaar.bad_order"
+    sentence = "The order cannot be verified: {why}."
+
+
+class Verifier:
+    """Verifies deliveries. One per process; safe to call from many threads."""
+
+    def __init__(
+        self,
+        sandboxes: Runs,
+        policy: VerificationPolicy | None = None,
+        folder: Path | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        self.policy = policy or VerificationPolicy()
+        self._runs = sandboxes
+        self._entropy = entropy or SystemEntropy()
+        self._folder = Path(tempfile.mkdtemp(prefix="choir-verifier-", dir=folder))
+        self._bases = Bases(self._folder, self.policy.bases_kept)
+        self._lock = threading.Lock()
+        self._tools: Mount | None = None
+
+    def close(self) -> None:
+        """Remove what was kept."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Verifier:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def verify(
+        self, order: Order, delivery: Delivery, cancelled: Callable[[], bool] = _never, rerun: bool = False
+    ) -> Verdict:
+        """Check a delivery. `rerun` runs a deterministic command again for certain, as a dispute needs it."""
+        _check_order(order)
+        findings = Findings()
+        try:
+            self._claims(order, delivery, findings)
+            if order.type is JobType.PATCH_GEN:
+                self._patch(order, delivery, findings, cancelled)
+            elif order.type is JobType.CODE_REVIEW:
+                reviews.verify(order, delivery, self.policy, findings)
+            elif order.type is JobType.SANDBOX_RUN:
+                runs.verify(order, delivery, self._runs, self.policy, self._entropy, findings, cancelled, rerun)
+            else:
+                texts.verify(order, delivery, self.policy, findings)
+        except Failed:
+            pass
+        return findings.verdict()
+
+    def examine(self, order: Order, cancelled: Callable[[], bool] = _never) -> Verdict:
+        """Whether an order can be verified against at all, before anyone works on it. Reasons begin with `order.`."""
+        _check_order(order)
+        findings = Findings()
+        if order.type is JobType.CODE_REVIEW:
+            findings.units_milli = 1000 * reviews.units(reviews.files_of(order, self.policy))
+        elif order.type is JobType.PATCH_GEN:
+            request = order.request
+            assert isinstance(request, PatchGenRequest)
+            assert order.repository is not None
+            with self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base:
+                bench = self._bench(cancelled)
+                _examine_patch(request, base, bench, findings)
+                _note_tier(findings, bench)
+        findings.add("order")
+        return findings.verdict()
+
+    def _claims(self, order: Order, delivery: Delivery, findings: Findings) -> None:
+        """What a provider says of its own delivery must at least fit the delivery."""
+        if not isinstance(delivery.result, RESULT_TYPES[order.type]):
+            raise BadOrder(why="the result is of another job type")
+        wrong = bytes_hash(delivery.artifact) != delivery.claimed_hash
+        fault = ("artifact.hash_mismatch", "The artifact does not hash to what was claimed.")
+        findings.need("hash", *(fault if wrong else ("", "")), evidence={"artifact": bytes_hash(delivery.artifact)})
+        failed = delivery.result.status is not ResultStatus.SUCCESS
+        fault = ("result.not_success", "The provider itself does not call this a success, and a part is not paid.")
+        findings.need("status", *(fault if failed else ("", "")))
+
+    def _patch(self, order: Order, delivery: Delivery, findings: Findings, cancelled: Callable[[], bool]) -> None:
+        assert isinstance(order.request, PatchGenRequest)
+        assert order.repository is not None
+        bench = self._bench(cancelled)
+        with self._bases.use(self._runs, order.repository, order.request.base_commit, cancelled) as base:
+            try:
+                PatchCheck(order, delivery, base, bench, findings).run()
+            finally:
+                _note_tier(findings, bench)
+
+    def _bench(self, cancelled: Callable[[], bool]) -> Bench:
+        with self._lock:
+            if self._tools is None:
+                self._tools = toolchain.build(self._folder / "tools")
+        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled)
+
+
+def _check_order(order: Order) -> None:
+    """That the order's parts belong together."""
+    request = order.request
+    if order.type is JobType.PATCH_GEN and order.repository is None:
+        raise BadOrder(why="there is no bundle of the repository")
+    committed = request.hidden if isinstance(request, PatchGenRequest) else None
+    revealed = order.hidden.commitment if isinstance(order.hidden, HiddenChecks) else None
+    if committed != revealed:
+        raise BadOrder(why="the hidden checks are not those that the request commits to")
+
+
+def _examine_patch(request: PatchGenRequest, base: Base, bench: Bench, findings: Findings) -> None:
+    text = "The tests pass without the patch, so they prove nothing about it."
+    if request.evidence is Evidence.EXIT_CODE:
+        passed = base.plain(bench, request.test_command, request.subdir).ended_well
+    else:
+        before = base.before(bench, request.test_command, request.subdir)
+        if before.expected.is_empty:
+            findings.add("buyer's tests", "order.no_tests", "The test command finds no test in the buyer's tree.")
+        passed = not judge(before.expected, before.report)[0]
+    if request.fail_before and passed:
+        findings.add("fails before", "order.tests_passed_before", text)
+
+
+def _note_tier(findings: Findings, bench: Bench) -> None:
+    if bench.seen:
+        findings.tier = min(result.tier for result in bench.seen).label

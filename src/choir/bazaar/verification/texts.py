@@ -1,0 +1,56 @@
+"""TextGen: length, shape if asked, and tokens by our own measure. What the text says is nobody's proof.
+
+A token, for the price: up to five Latin letters in a row, up to three digits in a row, or any other letter or sign by
+itself. White space costs nothing, and nothing is paid beyond what was ordered.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from choir.bazaar.contracts import TextGenRequest, schemas
+from choir.bazaar.verification.model import Delivery, Findings, Order
+from choir.foundation.canonical import bytes_hash, parse_json
+from choir.foundation.errors import ChoirError
+from choir.foundation.policy import VerificationPolicy
+
+_TOKEN = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|\S")
+
+
+def count_tokens(text: str) -> int:
+    """How many tokens a text has by our measure."""
+    return sum(1 for _ in _TOKEN.finditer(unicodedata.normalize("NFC", text)))
+
+
+def verify(order: Order, delivery: Delivery, policy: VerificationPolicy, findings: Findings) -> None:
+    """All checks of a text."""
+    request = order.request
+    assert isinstance(request, TextGenRequest)
+    large = len(delivery.artifact) > policy.text_bytes_max
+    findings.need("size", *(("text.too_large", "The text has more bytes than the limit.") if large else ("", "")))
+    try:
+        text = delivery.artifact.decode("utf-8")
+    except UnicodeDecodeError:
+        findings.need("encoding", "text.not_utf8", "The text is not UTF-8.")
+        return
+    tokens = count_tokens(text)
+    short = len(text.strip()) < max(request.min_chars, 1)
+    findings.need("shortest", *(("text.too_short", "The text is shorter than ordered.") if short else ("", "")))
+    long = tokens > request.max_tokens
+    evidence = {"text": bytes_hash(delivery.artifact), "tokens": tokens}
+    too_long = ("text.too_long", f"The text has {tokens} tokens and was ordered with at most {request.max_tokens}.")
+    findings.need("longest", *(too_long if long else ("", "")), evidence=evidence)
+    if request.schema is not None:
+        findings.need("schema", *_schema_fault(text, request))
+    findings.units_milli = tokens
+
+
+def _schema_fault(text: str, request: TextGenRequest) -> tuple[str, str]:
+    assert request.schema is not None
+    try:
+        value = parse_json(text)
+    except ChoirError:
+        return "text.not_json", "The text is not JSON."
+    fault = schemas.fault(value, request.schema)
+    return ("text.schema", f"The JSON does not have the ordered shape: {fault}.") if fault else ("", "")

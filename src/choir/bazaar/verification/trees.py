@@ -1,0 +1,218 @@
+"""Trees: the buyer's, taken from the bundle; the patched one; and what really differs between them.
+
+Guarantees: git touches the buyer's bundle and the provider's diff only inside a sandbox. What comes out is plain files
+and links that stay inside. What changed is read from the two trees byte by byte, never from the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from choir.bazaar.verification.model import Cancelled, Runs
+from choir.foundation.canonical import bytes_hash
+from choir.foundation.errors import Invalid
+from choir.foundation.policy import VerificationPolicy
+from choir.sandbox.model import Ended, InFile, Limits, Result, Spec
+from choir.sandbox.repositories import environment
+
+_MEMORY_BYTES = 512_000_000
+_BASE_DISK_BYTES = 2_000_000_000
+_ROOM_BYTES = 16_000_000
+
+# Attributes of the tree could change bytes on their way out, so ours stand above them.
+_CHECKOUT = """
+set -eu
+git init -q --bare clean
+mkdir -p clean/info
+echo '* -text -ident !eol !filter !working-tree-encoding' > clean/info/attributes
+git -C clean bundle unbundle /work/bundle >/dev/null
+git -C clean rev-parse --verify "$1^{commit}"
+mkdir tree
+git -C clean --work-tree="$PWD/tree" checkout -q --detach -f "$1"
+"""
+_APPLY = "cd tree && exec git apply --whitespace=nowarn --verbose ../delivery"
+
+
+class NoBase(Invalid):
+    """The buyer's bundle does not give the commit that was ordered against."""
+
+    code = "bazaar.no_base"
+    sentence = "The bundle does not hold the base commit {commit}: {why}"
+    hint = "Make it with `git bundle create FILE HEAD` where that commit is in the history."
+
+
+class Kind(StrEnum):
+    ADDED = "added"
+    CHANGED = "changed"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or link of a tree."""
+
+    content: bytes
+    executable: bool = False
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path that is not what it was."""
+
+    path: str
+    before: Entry | None
+    after: Entry | None
+
+    @property
+    def kind(self) -> Kind:
+        if self.before is None:
+            return Kind.ADDED
+        return Kind.DELETED if self.after is None else Kind.CHANGED
+
+
+class DoesNotApply(Exception):
+    """Git would not apply the diff. `why` is one of a few words, never git's own text."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def guarded(runs: Runs, spec: Spec, cancelled: Callable[[], bool]) -> Result:
+    """Run a spec; a run that was cancelled has no verdict."""
+    result = runs.run(spec, None, cancelled)
+    if result.ended is Ended.CANCELLED:
+        raise Cancelled
+    return result
+
+
+def check_out(runs: Runs, bundle: Path, commit: str, folder: Path, cancelled: Callable[[], bool]) -> Path:
+    """The tree of one commit of a bundle, below `folder`."""
+    tree = folder / "tree"
+    tree.mkdir(parents=True)
+    spec = Spec(
+        argv=("sh", "-c", _CHECKOUT, "sh", commit),
+        environment=environment("file"),
+        limits=Limits(memory_bytes=_MEMORY_BYTES, disk_bytes=_BASE_DISK_BYTES),
+        files=(InFile("bundle", source=bundle),),
+        collect=("tree",),
+        collect_into=folder,
+    )
+    result = guarded(runs, spec, cancelled)
+    found = result.stdout.decode(errors="replace").strip()
+    if not result.ok or found != commit:
+        why = "git cannot read it." if result.ended is Ended.EXITED else f"git was stopped ({result.ended})."
+        raise NoBase(commit=commit[:64], why=why)
+    return tree
+
+
+def apply(
+    runs: Runs, base: Path, diff: bytes, folder: Path, policy: VerificationPolicy, cancelled: Callable[[], bool]
+) -> tuple[Path, Result]:
+    """The tree with the diff applied, below `folder`."""
+    tree = folder / "tree"
+    tree.mkdir(parents=True)
+    room = size_of(base) + 2 * policy.patch_grown_bytes_max + _ROOM_BYTES
+    spec = Spec(
+        argv=("sh", "-c", _APPLY),
+        environment=environment(""),
+        limits=Limits(memory_bytes=_MEMORY_BYTES, disk_bytes=room, wall_s=60),
+        files=(InFile("delivery", diff),),
+        folder=base,
+        folder_at="tree",
+        collect=("tree",),
+        collect_into=folder,
+    )
+    result = guarded(runs, spec, cancelled)
+    if not result.ok:
+        full = b"No space left" in result.stderr or b"Out of memory" in result.stderr
+        grown = full or result.out_of_memory or result.ended is not Ended.EXITED or result.exit_code > 128
+        raise DoesNotApply("too_large" if grown else "does_not_apply")
+    if result.files_refused:
+        raise DoesNotApply("unsafe_entry")
+    return tree, result
+
+
+def size_of(tree: Path) -> int:
+    return sum(facts.st_size for _, facts in entries_of(tree).values())
+
+
+def entries_of(tree: Path) -> dict[str, tuple[Path, os.stat_result]]:
+    """Every file and link below a folder that we made ourselves, by its path."""
+    found = {}
+    for folder, folders, files in os.walk(tree):
+        home = Path(folder)
+        for name in [*files, *(item for item in folders if (home / item).is_symlink())]:
+            path = home / name
+            found[path.relative_to(tree).as_posix()] = (path, path.lstat())
+    return found
+
+
+def read_entry(path: Path, facts: os.stat_result) -> Entry:
+    if stat.S_ISLNK(facts.st_mode):
+        return Entry(b"", link=str(path.readlink()))
+    return Entry(path.read_bytes(), bool(facts.st_mode & 0o100))
+
+
+def compare(base: Path, patched: Path) -> list[Change]:
+    """What differs, in the order of the paths."""
+    before, after = entries_of(base), entries_of(patched)
+    found = []
+    for path in sorted(before.keys() | after.keys()):
+        old = read_entry(*before[path]) if path in before else None
+        new = read_entry(*after[path]) if path in after else None
+        if old != new:
+            found.append(Change(path, old, new))
+    return found
+
+
+def lay_out(source: Path, folder: Path) -> Path:
+    """A copy of a tree that shares its files; a file must be replaced there, never written into."""
+    shutil.copytree(source, folder, symlinks=True, copy_function=_link)
+    return folder
+
+
+def _link(source: str, target: str) -> None:
+    if Path(source).is_symlink():
+        Path(target).symlink_to(Path(source).readlink())
+    else:
+        os.link(source, target)
+
+
+def put(tree: Path, path: str, entry: Entry | None) -> None:
+    """Make one path of a laid-out tree what it should be."""
+    place = tree / path
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    if entry is None:
+        return
+    for folder in reversed(place.relative_to(tree).parents):
+        if (tree / folder).is_symlink() or (tree / folder).is_file():
+            (tree / folder).unlink()  # the patch put something where a folder was
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if entry.link is not None:
+        place.symlink_to(entry.link)
+        return
+    place.write_bytes(entry.content)
+    place.chmod(0o755 if entry.executable else 0o644)
+
+
+def manifest(changes: Iterable[Change]) -> list[dict[str, object]]:
+    """The changes for evidence: what kind, which bytes by hash. Paths are hashed too, since they may carry content."""
+    return [
+        {
+            "path_hash": bytes_hash(change.path.encode(errors="surrogateescape")),
+            "kind": change.kind.value,
+            "after": None if change.after is None else bytes_hash(change.after.content),
+        }
+        for change in changes
+    ]
