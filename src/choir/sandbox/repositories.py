@@ -57,6 +57,9 @@ _SETTINGS = {
     "user.email": "choir@localhost",
 }
 
+# Above what a tree's own attributes say: they could change bytes on their way into a diff.
+_BYTES_AS_THEY_ARE = "* -text -ident !eol !filter !diff !working-tree-encoding\n"
+
 _PREPARE = """
 set -eu
 git init -q --bare clean
@@ -181,6 +184,8 @@ class WorkTree:
         self.repository.mkdir(mode=0o700, parents=True)
         self._git("init", "-q", "--bare", str(self.repository))
         self._git("config", "core.bare", "false")
+        (self.repository / "info").mkdir(exist_ok=True)
+        (self.repository / "info" / "attributes").write_text(_BYTES_AS_THEY_ARE)
         return self._record("base")
 
     def changes(self, base: str) -> bytes:
@@ -189,6 +194,12 @@ class WorkTree:
             raise Invalid(what="base", why="it must be a commit")
         self._add()
         return self._git("diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-renames", base)
+
+    def ignored(self) -> list[str]:
+        """New files that the tree's own ignore rules leave out. Such rules can hide a file and nothing else."""
+        self._check()
+        found = self._git("ls-files", "--others", "--ignored", "--exclude-standard", "-z")
+        return [os.fsdecode(path) for path in found.split(b"\0") if path]
 
     def apply(self, diff: bytes) -> None:
         """Apply a diff to the files. Git refuses paths that leave the tree or lead through a link."""
@@ -200,6 +211,10 @@ class WorkTree:
         return self._git("rev-parse", "HEAD").decode().strip()
 
     def _add(self) -> None:
+        self._check()
+        self._git("add", "-A", "-f", "--", ".")
+
+    def _check(self) -> None:
         """A repository inside the tree would bring its own configuration along, so there must be none."""
         allowance = Allowance.of(self.policy)
         root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -210,7 +225,6 @@ class WorkTree:
                 allowance.take_bytes(facts.st_size)
         finally:
             os.close(root)
-        self._git("add", "-A", "-f", "--", ".")
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:
         more = {"GIT_DIR": str(self.repository), "GIT_WORK_TREE": str(self.folder)}
