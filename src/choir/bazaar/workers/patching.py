@@ -47,8 +47,7 @@ _LITTER = {
     ".openhands",
 }
 _LITTER_ENDS = (".pyc", ".pyo", ".orig", ".rej", ".swp", "~")
-_LITTER_BEGINS = (".aider", ".git")
-_KEPT = (".gitignore", ".github", ".gitlab-ci.yml")
+_LITTER_BEGINS = (".aider",)
 _REFUSED_MAX = 100  # as many reasons as the sandbox gives; then there may be more
 
 
@@ -62,7 +61,7 @@ def check_out_base(shop: Workshop, order: WorkOrder, commit: str, folder: Path, 
 def is_litter(path: str) -> bool:
     """Whether a new file is what tools leave behind."""
     for part in PurePosixPath(path).parts:
-        begins = part.startswith(_LITTER_BEGINS) and part not in _KEPT
+        begins = part.startswith(_LITTER_BEGINS)
         if part in _LITTER or begins or part.endswith((*_LITTER_ENDS, ".egg-info")):
             return True
     return False
