@@ -14,7 +14,7 @@ from choir.bazaar.contracts import JobResult
 from choir.bazaar.trajectories import Signed
 from choir.bazaar.trajectory_writer import TrajectoryWriter
 from choir.bazaar.verification.model import Cancelled
-from choir.bazaar.workers.model import BrokeDown, IsCancelled, Produced, Stopped, Worker, WorkOrder
+from choir.bazaar.workers.model import BrokeDown, IsCancelled, Produced, Stopped, TimeUp, Worker, WorkOrder
 from choir.foundation.canonical import ObjectHash, bytes_hash
 from choir.foundation.clock import Clock
 from choir.foundation.errors import ChoirError
@@ -38,6 +38,18 @@ class Fulfilled:
     @property
     def is_done(self) -> bool:
         return self.error is None
+
+
+@dataclass(frozen=True, slots=True)
+class Fulfilling:
+    """`fulfil` with a provider's key, as the worker pool takes it."""
+
+    key: SecretKey
+    clock: Clock
+    policy: WorkersPolicy
+
+    def __call__(self, order: WorkOrder, worker: Worker, cancelled: IsCancelled) -> Fulfilled:
+        return fulfil(order, worker, self.key, self.clock, self.policy, cancelled)
 
 
 def fulfil(
@@ -65,10 +77,13 @@ def fulfil(
 def _attempt(
     order: WorkOrder, worker: Worker, writer: TrajectoryWriter, cancelled: IsCancelled
 ) -> tuple[Produced | None, ChoirError | None]:
+    def over() -> bool:
+        return cancelled() or order.left_s <= 0
+
     try:
-        return worker.work(order, writer, cancelled), None
-    except Cancelled:
-        return None, Stopped()
+        return worker.work(order, writer, over), None
+    except (Cancelled, Stopped):
+        return None, Stopped() if cancelled() else TimeUp(what="the work")
     except ChoirError as error:
         return None, error
     except Exception as error:

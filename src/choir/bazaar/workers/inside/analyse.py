@@ -122,4 +122,5 @@ def main() -> None:
     json.dump({"found": found, "failed": failed}, sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -35,4 +35,5 @@ def main() -> None:
         sys.stdout.write(f"{step} done for {len(paths)} files\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
