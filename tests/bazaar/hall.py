@@ -10,6 +10,7 @@ from uuid import UUID
 
 from choir.bazaar import job_store
 from choir.bazaar.attempts import Attempts, Handed
+from choir.bazaar.disputes.service import Disputes
 from choir.bazaar.jobs import Jobs, Order
 from choir.bazaar.lives import Lives
 from choir.bazaar.market import Chosen, Outcome, Wanted
@@ -46,6 +47,7 @@ class Stall:
     alive: bool = True
     taken: int = 0
     record: list[Outcome] = field(default_factory=list)
+    overturned: list[tuple[UUID, bool]] = field(default_factory=list)
 
 
 class Stalls:
@@ -77,6 +79,9 @@ class Stalls:
 
     def record(self, tx: Tx, outcome: Outcome) -> None:
         self.all[outcome.provider].record.append(outcome)
+
+    def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
+        self.all[provider].overturned.append((job, passed))
 
     def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
         return {id_ for id_ in providers if not self.all[id_].alive}
@@ -110,6 +115,7 @@ class Hall:
         self.lives = Lives(self.market, settling, outbox, self.clock, self.agency.entropy, self.policy)
         self.jobs = Jobs(self.lives, self.objects)
         self.attempts = Attempts(self.lives, self.objects)
+        self.disputes = Disputes(self.lives, self.jobs, self.agency.ledger, self.objects, rulings_needed=1)
         self.funded = 0
         self.keys_used = 0
 

@@ -70,6 +70,10 @@ class Market(Protocol):
         """Note what came of an attempt."""
         ...
 
+    def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
+        """A dispute has decided otherwise, or the same: what counts in the provider's record from now on."""
+        ...
+
     def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
         """Of these, the providers that no longer answer."""
         ...

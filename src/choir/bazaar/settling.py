@@ -6,6 +6,7 @@ made of the job and the attempt, so it happens once; the receipt is signed by th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -19,11 +20,12 @@ from choir.identity.spending import Spending
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.keys import NodeKeys
-from choir.ledger.model import Leg, hold_account
+from choir.ledger.model import Draft, HoldClosed, HoldExpired, Leg, hold_account
 from choir.objects.model import Scheme
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 
+SAT = Asset.SAT
 SOURCE = "system:bazaar"
 PLATFORM = "system:platform/fees/SAT"
 _WHY = {
@@ -62,11 +64,11 @@ class Settling:
 
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside."""
-        return reading.balance(tx, hold_account(job.hold, Asset.SAT)).balance
+        return reading.balance(tx, hold_account(job.hold, SAT)).balance
 
     def pay(self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool) -> None:
         """Pay an attempt's shares out of the hold; a final payment gives the rest back."""
-        from_ = hold_account(job.hold, Asset.SAT)
+        from_ = hold_account(job.hold, SAT)
         parts = ((available(attempt.owner), shares.provider), (PLATFORM, shares.platform))
         assert shares.skill == shares.referrer == 0, "nobody has these shares yet"
         legs = tuple(Leg(from_, to, amount) for to, amount in parts if amount)
@@ -96,6 +98,15 @@ class Settling:
                 key=f"release:{job_id(job.id)}",
                 refs=(job_id(job.id),),
             )
+            self._spending.settle(tx, draft)
+
+    def spend(self, tx: Tx, who: Principal, draft: Draft) -> None:
+        """Post what somebody sets aside, within what their credential allows."""
+        self._spending.spend_and_post(tx, who, [draft])
+
+    def settle_or_lapse(self, tx: Tx, draft: Draft) -> None:
+        """End a hold, unless its time was over and everything has gone back already."""
+        with suppress(HoldClosed, HoldExpired), tx.savepoint():
             self._spending.settle(tx, draft)
 
     def receipt(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict, spent: int, at_us: int) -> ObjectHash:

@@ -107,6 +107,7 @@ def _copy(source: Path, target: Path, before: Collection[str], policy: SandboxPo
             source,
             Allowance.of(policy),
             keep=lambda path: is_plain(path) and (path in before or not is_litter(path)),
+            links_inside=True,
         )
     finally:
         os.close(root)

@@ -63,6 +63,12 @@ class BazaarPolicy:
         7 * _DAY_S, "seconds", 60, 365 * _DAY_S, _SPEC, "The same for a security issue, against the provider's bond."
     )
     response_s: int = value(_DAY_S, "seconds", 60, 30 * _DAY_S, _SPEC, "How long the other side has to respond.")
+    ruling_s: int = value(
+        14 * _DAY_S, "seconds", 60, 365 * _DAY_S, "engineering", "How long a deposit waits for a ruling after that."
+    )
+    statement_chars_max: int = value(
+        4_000, "characters", 1, 100_000, "engineering", "The longest statement of a side, or reasoning of a ruling."
+    )
     deposit_bps: int = value(1_000, "basis points", 0, 10_000, _SPEC, "A dispute's deposit, of the price.")
     deposit_msat_min: int = value(
         3_000_000, _MSAT, 0, 10**12, "spec: 99", "A dispute's deposit at least: the fees of three jurors."

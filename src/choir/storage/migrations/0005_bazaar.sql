@@ -81,3 +81,39 @@ create table job_events (
     primary key (job, n)
 );
 grant select, insert on job_events to {app};
+
+create table disputes (
+    id uuid primary key,
+    job uuid not null references jobs,
+    attempt uuid not null references job_attempts,
+    side text not null check (side in ('buyer', 'provider')),  -- who opened it
+    opener text collate "C" not null,
+    trigger text not null,
+    statement text not null,
+    state text not null check (state in ('open', 'responded', 'under_review', 'resolved')),
+    deposit bigint not null check (deposit >= 0),
+    hold uuid not null,
+    opened_us bigint not null,
+    respond_by_us bigint not null,
+    response text,
+    verdict text collate "C",  -- of the re-verification
+    winner text check (winner in ('buyer', 'provider', 'split')),
+    reasoning text,
+    refund bigint not null default 0 check (refund >= 0),
+    owed bigint not null default 0 check (owed >= 0),  -- of that, what could not be taken
+    resolved_us bigint,
+    unique (attempt, side)  -- each side has one say about an attempt
+);
+create index disputes_job on disputes (job);
+create index disputes_waiting on disputes (respond_by_us) where state in ('open', 'responded');
+grant select, insert, update (state, response, verdict, winner, reasoning, refund, owed, resolved_us) on disputes to {app};
+
+create table dispute_rulings (
+    dispute uuid not null references disputes,
+    operator text collate "C" not null,
+    winner text not null check (winner in ('buyer', 'provider', 'split')),
+    reasoning text not null,
+    at_us bigint not null,
+    primary key (dispute, operator)
+);
+grant select, insert on dispute_rulings to {app};
