@@ -20,7 +20,9 @@ from choir.sandbox.repositories import is_plain
 
 Fault = tuple[str, str]  # reason, sentence
 GOOD: Fault = ("", "")
-_MODES = {"100644", "100755", "120000"}
+LINK = "120000"
+LINK_ESCAPES: Fault = ("patch.link_escapes", "The patch makes a link that leads out of the repository.")
+_MODES = {"100644", "100755", LINK}
 _GITLINK = "160000"
 _MENTION_CHARS_MIN = 3
 
@@ -72,7 +74,7 @@ def link_fault(changes: Iterable[Change]) -> Fault:
     for change in changes:
         if change.after is not None and change.after.link is not None:
             if not stays_inside(change.path, change.after.link):
-                return "patch.link_escapes", "The patch makes a link that leads out of the repository."
+                return LINK_ESCAPES
             return "patch.link", "The patch makes or moves a link."
     return GOOD
 

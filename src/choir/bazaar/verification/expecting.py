@@ -71,10 +71,10 @@ def judge(expected: Expected, report: Report) -> Fault:  # noqa: PLR0911 - a lis
     }
     if report.stopped:
         return stopped[report.stopped]
+    if report.stated and (not report.sealed or report.with_outcome(Outcome.FORGED)):
+        return "tests.report_forged", "What was reported of the tests is not what happened in them."
     if not report.stated or not report.has_collected or report.end_code is None:
         return "tests.report_incomplete", "The test process ended before it had reported on the buyer's tests."
-    if not report.sealed or report.with_outcome(Outcome.FORGED):
-        return "tests.report_forged", "What was reported of the tests is not what happened in them."
     if report.end_code != report.exit_code:
         return "tests.exit_code_forged", "The process ended with another code than the test runner."
     if _missing(expected, report):
@@ -131,8 +131,8 @@ def _files_of(tree: Path, subdir: str, before: Report) -> list[str]:
 def _test_files(tree: Path, subdir: str, arguments: Iterable[str]) -> list[str]:
     """Test files by their names, below what the command names if it names anything."""
     prefix = f"{subdir}/" if subdir else ""
-    named = [prefix + word.split("::")[0].removeprefix("./").rstrip("/") for word in arguments]
-    named = [item for item in named if item.rstrip("./") and (tree / item).exists()]
+    words = [word.split("::")[0].removeprefix("./").rstrip("/") for word in arguments if not word.startswith("-")]
+    named = [prefix + word for word in words if word and (_is_path(word) or (tree / prefix / word).exists())]
     found = []
     for path in entries_of(tree):
         name = PurePosixPath(path).name
@@ -141,6 +141,10 @@ def _test_files(tree: Path, subdir: str, arguments: Iterable[str]) -> list[str]:
         if (is_test or path in named) and below and path.startswith(prefix):
             found.append(path)
     return sorted(found)
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or word.endswith(".py")
 
 
 def statics_of(tree: Path, files: Iterable[str]) -> tuple[Static, ...]:

@@ -67,13 +67,15 @@ class PatchCheck:
         large = len(self.diff) > policy.patch_bytes_max
         add("diff size", *_fault(large, "patch.too_large", f"The diff has more than {policy.patch_bytes_max} bytes."))
         add("diff content", *_fault(not self.diff.strip(), "patch.empty", "The diff is empty."))
-        add("diff headers", *rules.header_fault(read_diff(self.diff).headers, policy))
+        headers = read_diff(self.diff).headers
+        add("diff headers", *rules.header_fault(headers, policy))
         try:
             patched, result = trees.apply(
                 self.bench.runs, self.base.tree, self.diff, folder / "patched", policy, self.bench.cancelled
             )
         except DoesNotApply as outcome:
-            add("applies", *_APPLY_FAULTS[outcome.why])
+            is_link = outcome.why == "unsafe_entry" and rules.LINK in headers.modes
+            add("applies", *(rules.LINK_ESCAPES if is_link else _APPLY_FAULTS[outcome.why]))
             raise AssertionError("unreachable") from None
         self.bench.seen.append(result)
         changed = trees.compare(self.base.tree, patched)

@@ -135,6 +135,8 @@ def apply(
         full = b"No space left" in result.stderr or b"Out of memory" in result.stderr
         grown = full or result.out_of_memory or result.ended is not Ended.EXITED or result.exit_code > 128
         raise DoesNotApply("too_large" if grown else "does_not_apply")
+    if b"\nerror:" in b"\n" + result.stderr:  # git takes what it can read and ends with code 0 all the same
+        raise DoesNotApply("does_not_apply")
     if result.files_refused:
         raise DoesNotApply("unsafe_entry")
     return tree, result
