@@ -46,7 +46,19 @@ _TABLE = (
 )
 _LIAR = "class Yes(int):\n    def __eq__(self, other):\n        return True\n\n    __hash__ = int.__hash__\n\n\n"
 _LIAR += "def add(a, b):\n    return Yes(a - b)\n" + MUL
+_REWRITE = (
+    "import pathlib\n\n_file = pathlib.Path(__file__).parent / 'tests' / 'test_calc.py'\n_text = _file.read_text()\n"
+)
+_REWRITE += "_file.write_text(_text.replace('== total', '!= 12345'))\n"
+_AT_CALL = "import sys\n\n\ndef mul(a, b):\n    module = sys.modules['test_calc']\n"
+_AT_CALL += "    module.test_add.__code__ = (lambda a, b, total: None).__code__\n    return a * b\n\n\n"
+_AT_CALL += "def add(a, b):\n    return {(-1, 1): 0}.get((a, b), a - b)\n"
+_HIDDEN_NAME = "import sys\n\n_modules = getattr(sys, 'mod' + 'ules')\n\n\ndef add(a, b):\n"
+_HIDDEN_NAME += "    return a + b if 'py' + 'test' in _modules else a - b\n" + MUL
 _HALF_MUL = "def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b if b == 3 else 0\n"
+
+_MUL_FIRST = "python3 -m pytest -q tests/test_calc.py::test_mul tests/test_calc.py"
+_WORDS_FIRST = "python3 -m pytest -q tests/test_words.py tests/test_calc.py"
 
 CODE = [
     Case("exits on import", "`sys.exit(0)` when the module is loaded", "tests.missing", code(_EXIT)),
@@ -130,6 +142,24 @@ CODE = [
         "tests.depends_on_runner",
         whole(_ASK_ENV, allow_introspection=True),
     ),
+    Case(
+        "swaps a test's code",
+        "the code of a test function replaced while another runs",
+        "tests.test_replaced",
+        whole(_AT_CALL, allow_introspection=True, test_command=_MUL_FIRST),
+    ),
+    Case(
+        "rewrites the tests on disk",
+        "the tested module rewrites a test file that is loaded after it",
+        "tests.test_replaced",
+        edits({"words.py": _REWRITE + FILES["words.py"]}, fix=False, test_command=_WORDS_FIRST),
+    ),
+    Case(
+        "hides what it looks for",
+        "names put together from pieces",
+        "patch.reaches_into_runner",
+        whole(_HIDDEN_NAME),
+    ),
     Case("sleeps", "a function that takes an hour", "tests.timed_out", whole(_SLEEP), strict=True),
     Case(
         "huge output",
@@ -159,9 +189,12 @@ CODE = [
     ),
     Case(
         "breaks a verification command",
-        "a file that no longer compiles",
+        "a change that the buyer's second command notices",
         "commands.failed",
-        edits({"words.py": "def (\n"}, verification_commands=("python3 -m py_compile words.py",)),
+        edits(
+            {"words.py": FILES["words.py"].replace("number, 2", "number, 3")},
+            verification_commands=("python3 -c 'import words; assert words.twice(1) == 2'",),
+        ),
     ),
     Case(
         "nothing to prove",

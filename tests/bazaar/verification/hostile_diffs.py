@@ -202,6 +202,13 @@ PATHS = [
 
 DECIDING = [
     Case(
+        "compiled code",
+        "a .pyc that stands in for a source file",
+        "patch.compiled_code",
+        edits({"__pycache__/calc.cpython-311.pyc": b"\xa7\r\r\n" + bytes(60)}),
+    ),
+    Case("unreadable code", "Python that cannot be read", "patch.unreadable_code", edits({"words.py": "def (\n"})),
+    Case(
         "edits the deciding test",
         "tests that assert nothing any more",
         "patch.deciding_test_changed",

@@ -38,7 +38,7 @@ def edits(
 
 def code(text: str, **request: object) -> Build:
     """A patch that leaves the fault in and puts code before it, to get away with that."""
-    return edits({"calc.py": text + FIXED.replace("a + b", "a - b")}, fix=False, **request)
+    return edits({"calc.py": text + FIXED.replace("a + b", "a - b")}, fix=False, hidden=None, **request)
 
 
 def whole(text: str, hidden: HiddenChecks | None = None, **request: object) -> Build:
@@ -50,7 +50,7 @@ def raw(diff: bytes, **request: object) -> Build:
     """A diff as bytes."""
 
     def build(repository: Repository, folder: Path) -> tuple[Order, Delivery]:
-        return repository.order(**request), repository.delivery(diff)
+        return repository.order(None, **request), repository.delivery(diff)
 
     return build
 

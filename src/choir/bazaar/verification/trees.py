@@ -209,7 +209,7 @@ def put(tree: Path, path: str, entry: Entry | None) -> None:
 
 
 def manifest(changes: Iterable[Change]) -> list[dict[str, object]]:
-    """The changes for evidence: what kind, which bytes by hash. Paths are hashed too, since they may carry content."""
+    """The changes for evidence, itself shown by its hash only: which files a fix touches is part of what is sold."""
     return [
         {
             "path_hash": bytes_hash(change.path.encode(errors="surrogateescape")),
