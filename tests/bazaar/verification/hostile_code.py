@@ -50,14 +50,13 @@ _REWRITE = (
     "import pathlib\n\n_file = pathlib.Path(__file__).parent / 'tests' / 'test_calc.py'\n_text = _file.read_text()\n"
 )
 _REWRITE += "_file.write_text(_text.replace('== total', '!= 12345'))\n"
-_AT_CALL = "import sys\n\n\ndef mul(a, b):\n    module = sys.modules['test_calc']\n"
-_AT_CALL += "    module.test_add.__code__ = (lambda a, b, total: None).__code__\n    return a * b\n\n\n"
-_AT_CALL += "def add(a, b):\n    return {(-1, 1): 0}.get((a, b), a - b)\n"
+_AT_CALL = "import sys\n\n\ndef add(a, b):\n    module = sys.modules['test_calc']\n"
+_AT_CALL += "    module.test_add.__code__ = (lambda a, b, total: None).__code__\n"
+_AT_CALL += "    return {(1, 2): 3, (-1, 1): 0}.get((a, b), 0)\n" + MUL
 _HIDDEN_NAME = "import sys\n\n_modules = getattr(sys, 'mod' + 'ules')\n\n\ndef add(a, b):\n"
 _HIDDEN_NAME += "    return a + b if 'py' + 'test' in _modules else a - b\n" + MUL
 _HALF_MUL = "def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b if b == 3 else 0\n"
 
-_MUL_FIRST = "python3 -m pytest -q tests/test_calc.py::test_mul tests/test_calc.py"
 _WORDS_FIRST = "python3 -m pytest -q tests/test_words.py tests/test_calc.py"
 
 CODE = [
@@ -146,7 +145,7 @@ CODE = [
         "swaps a test's code",
         "the code of a test function replaced while another runs",
         "tests.test_replaced",
-        whole(_AT_CALL, allow_introspection=True, test_command=_MUL_FIRST),
+        whole(_AT_CALL, allow_introspection=True),
     ),
     Case(
         "rewrites the tests on disk",
