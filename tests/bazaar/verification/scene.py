@@ -43,7 +43,9 @@ HIDDEN_TEST = b"from calc import add\n\n\ndef test_large():\n    assert add(123,
 
 
 def git(folder: Path, *words: str, given: bytes | None = None) -> bytes:
-    done = subprocess.run(["git", *words], cwd=folder, env=GIT_ENVIRONMENT, input=given, capture_output=True, check=True)
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env=GIT_ENVIRONMENT, input=given, capture_output=True, check=True
+    )
     return done.stdout
 
 

@@ -39,7 +39,7 @@ def run(hidden: HiddenChecks, tree: Path, request: PatchGenRequest, bench: Bench
 
 def _fault(check: HiddenCheck, tree: Path, files: list[str], report: Report) -> tuple[str, str]:
     if parse_pytest(check.command) is not None:
-        expected = Expected(frozenset(report.collected), statics_of(tree, files), frozenset(), partial=False)
+        expected = Expected(frozenset(report.collected), statics_of(tree, files), frozenset())
         good = bool(report.collected) and not judge(expected, report)[0]
     else:
         good = report.ended_well

@@ -135,6 +135,8 @@ def apply(
         full = b"No space left" in result.stderr or b"Out of memory" in result.stderr
         grown = full or result.out_of_memory or result.ended is not Ended.EXITED or result.exit_code > 128
         raise DoesNotApply("too_large" if grown else "does_not_apply")
+    if b"\nerror:" in b"\n" + result.stderr:  # git takes what it can read and ends with code 0 all the same
+        raise DoesNotApply("does_not_apply")
     if result.files_refused:
         raise DoesNotApply("unsafe_entry")
     return tree, result
@@ -207,7 +209,7 @@ def put(tree: Path, path: str, entry: Entry | None) -> None:
 
 
 def manifest(changes: Iterable[Change]) -> list[dict[str, object]]:
-    """The changes for evidence: what kind, which bytes by hash. Paths are hashed too, since they may carry content."""
+    """The changes for evidence, itself shown by its hash only: which files a fix touches is part of what is sold."""
     return [
         {
             "path_hash": bytes_hash(change.path.encode(errors="surrogateescape")),

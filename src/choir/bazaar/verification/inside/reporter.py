@@ -35,7 +35,32 @@ def make_sender(fd: int, key: bytes) -> Any:
     return send
 
 
-def make_body(original: Any, node: str, send: Any, fails: bool, disguised: bool) -> Any:
+def make_digest() -> Any:
+    """A function that gives the hash of a test's code, whatever file or name it pretends to have."""
+    import hashlib
+    import types
+
+    new, kind = hashlib.sha256, types.CodeType
+
+    def parts(code: Any) -> str:
+        constants = [
+            parts(item)
+            if isinstance(item, kind)
+            else repr(sorted(map(repr, item)) if isinstance(item, frozenset) else item)
+            for item in code.co_consts
+        ]
+        return repr((code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, constants))
+
+    def digest(function: Any) -> str:
+        while hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        return new(parts(code).encode(errors="backslashreplace")).hexdigest() if code is not None else ""
+
+    return digest
+
+
+def make_body(original: Any, node: str, send: Any, code: str, fails: bool, disguised: bool) -> Any:
     """The test function with an eye inside: says that it ran, and fails in a control run if it was chosen."""
     import functools
 
@@ -54,7 +79,7 @@ def make_body(original: Any, node: str, send: Any, fails: bool, disguised: bool)
         finally:
             modules.update(hidden_modules)
             environ.update(hidden_variables)
-            send(k="body", id=node, raised=raised)
+            send(k="body", id=node, raised=raised, code=code)
         if fails:
             raise AssertionError("control")
         return found
@@ -67,12 +92,18 @@ def make_plugin(pytest: Any, send: Any, salt: bytes, fail: set[str], disguised: 
     import hashlib
     import inspect
 
+    digest = make_digest()
+
     def is_chosen(node: str) -> bool:
         return hashlib.sha256(salt + node.encode()).hexdigest() in fail
 
     def below(path: Any) -> str:
         text = os.path.realpath(str(path))
         return text[len(TREE) + 1 :] if text.startswith(TREE + "/") else ""
+
+    def describe(item: Any) -> list[Any]:
+        is_function = isinstance(item, pytest.Function)
+        return [item.nodeid, is_function, below(item.path), digest(item.obj) if is_function else ""]
 
     class Recorder:
         def pytest_collectreport(self, report: Any) -> None:
@@ -87,15 +118,15 @@ def make_plugin(pytest: Any, send: Any, salt: bytes, fail: set[str], disguised: 
                 path=sorted({below(item) for item in sys.path if item.startswith(TREE)}),
                 plugins=sorted({below(item) for item in plugins if item} - {""}),
             )
-            items = [[item.nodeid, isinstance(item, pytest.Function), below(item.path)] for item in session.items]
-            send(k="collected", items=items)
+            send(k="collected", items=[describe(item) for item in session.items])
 
         @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_runtest_call(self, item: Any) -> Any:
             watched = isinstance(item, pytest.Function) and not inspect.iscoroutinefunction(item.obj)
             original = item.obj if watched else None
             if watched:
-                item.obj = make_body(original, item.nodeid, send, is_chosen(item.nodeid), disguised)
+                node = item.nodeid
+                item.obj = make_body(original, node, send, digest(original), is_chosen(node), disguised)
             raised = True
             try:
                 found = yield
