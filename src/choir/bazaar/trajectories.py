@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import coincurve
 
+from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request
 from choir.bazaar.model import JobType
 from choir.bazaar.trajectory_lines import (
     FORMAT,
@@ -160,9 +161,16 @@ class Expected:
     job: str  # as it is shown: job_…
     provider: bytes  # x-only public key
     type: JobType
-    base_commit: str = ""  # empty: a job without a repository
+    base_commit: str = ""  # `commit_of` the request; empty: a job without a repository
     assigned_us: int | None = None  # nothing in it is earlier, but for the clocks
     delivered_us: int | None = None  # nor later
+
+
+def commit_of(request: Request) -> str:
+    """The commit that a trajectory of this order names; empty for work without a repository."""
+    if isinstance(request, PatchGenRequest):
+        return request.base_commit
+    return request.head_commit or request.base_commit if isinstance(request, CodeReviewRequest) else ""
 
 
 def header(job: str, provider: bytes, kind: JobType, base_commit: str, started_us: int) -> Header:

@@ -11,7 +11,6 @@ import pytest
 
 from choir.bazaar.contracts import CodeReviewRequest, StructuredReview, TextGenRequest
 from choir.bazaar.model import JobType
-from choir.bazaar.verification import Delivery, Order
 from choir.bazaar.verification.trees import apply, check_out
 from choir.bazaar.workers.agents import CommandWorker
 from choir.bazaar.workers.model import SecretInside, Stopped, TimeUp
@@ -49,22 +48,9 @@ def test_an_agent_changes_files_and_the_diff_is_ours(shop: Workshop, repository:
     assert (applied(repository, outcome.artifact, tmp_path) / "calc.py").read_text() == FIXED
     assert outcome.claimed == bytes_hash(outcome.artifact)
     assert b"\na: working ts=" in outcome.trajectory
-    assert b"t:Verify" in outcome.trajectory
+    assert b"[passed] sha256=" in outcome.trajectory  # by the verifier itself
     assert outcome.result is not None
     assert outcome.result.trajectory_id == outcome.signed.hash
-    delivery = Delivery(outcome.artifact, outcome.claimed, outcome.result)
-    assert shop.verifier.verify(Order(JobType.PATCH_GEN, repository.request(), repository.bundle), delivery).passed
-
-
-def test_the_example_worker_repairs_the_example(shop: Workshop, tmp_path: Path) -> None:
-    files = {path.name: path.read_bytes() for path in (EXAMPLES / "broken-calculator").iterdir() if path.is_file()}
-    buyer = Repository.make(tmp_path, files)
-    worker = CommandWorker(shop, script(EXAMPLES / "workers" / "simple_fixer.py"))
-    assert worker.ailment() == ""
-    outcome = done_by(worker, patch_order(buyer, title="Division is wrong", test_command="python3 -m pytest -q"))
-    assert outcome.error is None
-    assert b"-    return left // right\n+    return left / right\n" in outcome.artifact
-    assert changed(outcome.artifact) == ["calculator.py", "calculator.py"]
 
 
 def test_the_example_worker_knows_no_answer_by_heart(shop: Workshop, repository: Repository) -> None:
@@ -169,6 +155,16 @@ def test_a_file_that_becomes_a_way_out_is_no_deletion(shop: Workshop, repository
     assert outcome.error is not None
     assert outcome.error.code == "worker.not_done"
     assert "no plain file" in str(outcome.error)
+    assert outcome.artifact == b""
+
+
+@pytest.mark.parametrize(
+    "agent",
+    ["cd /; rm -rf /work/repository", "seq 12000 | xargs touch", "truncate -s 400M big", "mkdir -p $(seq -s/ 99)"],
+)
+def test_a_tree_that_cannot_be_brought_out_is_no_patch(shop: Workshop, repository: Repository, agent: str) -> None:
+    outcome = done_by(CommandWorker(shop, shell(f"{FIX}; {agent}")), patch_order(repository))
+    assert outcome.error is not None
     assert outcome.artifact == b""
 
 

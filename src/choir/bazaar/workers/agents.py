@@ -134,8 +134,6 @@ class CommandWorker:
         trajectory.tool("Command", shlex.join(call.argv), f"exit {result.exit_code}, {result.ended.value}; {asked}")
         if result.ended is Ended.OUTPUT:
             raise NotDone(why="the agent wrote without end and was stopped")
-        if result.exit_code == 125 and left is not None and not (left / WORK).is_dir():
-            raise NotDone(why="the agent could not be started")
         return result
 
     def _spec(self, order: WorkOrder, call: Call, base: Path | None, left: Path | None) -> Spec:

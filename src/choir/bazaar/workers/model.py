@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from choir.bazaar.contracts import JobResult, PatchGenRequest, Request
+from choir.bazaar.contracts import JobResult, Request
 from choir.bazaar.model import JobType
+from choir.bazaar.trajectories import commit_of
 from choir.bazaar.trajectory_writer import TrajectoryWriter
 from choir.foundation.errors import ChoirError, Refusal, Unavailable
 
@@ -40,10 +41,7 @@ class WorkOrder:
     @property
     def base_commit(self) -> str:
         """The commit that the trajectory names; empty for work without a repository."""
-        request = self.request
-        if isinstance(request, PatchGenRequest):
-            return request.base_commit
-        return getattr(request, "head_commit", "") or getattr(request, "base_commit", "")
+        return commit_of(self.request)
 
 
 @dataclass(frozen=True, slots=True)

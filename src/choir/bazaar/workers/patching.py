@@ -48,6 +48,7 @@ _LITTER = {
 }
 _LITTER_ENDS = (".pyc", ".pyo", ".orig", ".rej", ".swp", "~")
 _LITTER_BEGINS = (".aider",)
+_HARMLESS = ("it is a link that leads out", "it is not a regular file")
 _REFUSED_MAX = 100  # as many reasons as the sandbox gives; then there may be more
 
 
@@ -85,12 +86,16 @@ def compute_diff(base: Path, left: Path, refused: tuple[str, ...], folder: Path,
 
 
 def check_refused(refused: tuple[str, ...], before: Collection[str]) -> None:
-    """A file of the buyer's that did not come out must not look deleted."""
+    """What did not come out must not look deleted, nor be forgotten; litter, and new links and pipes, may be."""
     if len(refused) >= _REFUSED_MAX or any(item.startswith(f"{WORK!r}: ") for item in refused):
-        raise NotDone(why="the work tree is too large, or holds too much that is no plain file")
-    named = [item for item in refused if any(item.startswith(_shown(path)) for path in before)]
-    if named:
-        raise NotDone(why=f"a file of the repository is no plain file any more: {named[0][:200]}")
+        raise NotDone(why="the work tree is gone, is too large, or holds too much that is no plain file")
+    shown = {_shown(path) for path in before}
+    for item in refused:
+        path, _, why = item.partition("': ")
+        if any(item.startswith(begin) for begin in shown):
+            raise NotDone(why=f"a file of the repository is no plain file any more: {item[:200]}")
+        if why not in _HARMLESS and not is_litter(path):
+            raise NotDone(why=f"a new file cannot be brought out: {item[:200]}".rstrip("."))
 
 
 def _shown(path: str) -> str:

@@ -18,6 +18,7 @@ from typing import Protocol
 from choir.bazaar.model import JobType
 from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NoPlace, Stopped, Stuck, Worker, WorkOrder
+from choir.foundation.errors import Unavailable
 from choir.foundation.policy import WorkersPolicy
 from choir.sandbox.model import Result, Spec
 from choir.sandbox.pool import Pool
@@ -224,7 +225,7 @@ class WorkerPool:
         if outcome is not None and outcome.is_done:
             record.done += 1
             record.in_a_row = 0
-        elif outcome is not None and not isinstance(outcome.error, BrokeDown):
+        elif outcome is not None and not isinstance(outcome.error, BrokeDown | Unavailable):
             record.refused += 1
             record.in_a_row = 0
         else:
