@@ -13,6 +13,7 @@ from choir.bazaar.workers import presets, profiles
 from choir.bazaar.workers.agents import CommandWorker
 from choir.bazaar.workers.catalogue import workers
 from choir.bazaar.workers.presets import preset, script
+from choir.bazaar.workers.profile_files import parse
 from choir.bazaar.workers.profiles import BadProfile, CommandProfile, call, fill
 from choir.bazaar.workers.shop import Workshop
 from choir.sandbox.model import Mount
@@ -121,3 +122,56 @@ def test_workers_by_name(shop: Workshop, tmp_path: Path) -> None:
         preset("aider", api="elsewhere")
     with pytest.raises(BadProfile):
         script(tmp_path / "absent.py")
+
+
+def _page_profile() -> str:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "sell-work-with-your-own-agent.md"
+    return page.read_text().split("```toml\n")[1].split("```")[0]
+
+
+def test_the_profile_of_the_how_to_page() -> None:
+    profile = parse(_page_profile(), {"MY_KEY": KEY})
+    assert profile.argv == ("my-agent", "--task", "{task_file}", "--model", "{model}")
+    (rule,) = profile.egress
+    assert rule.credential is not None
+    assert (rule.host, rule.methods, rule.upstream_tls) == ("models.example.org", ("POST",), True)
+    assert rule.credential.value == f"Bearer {KEY}"
+    assert KEY in profile.secrets
+    assert profile.mounts == (Mount(Path("/home/me/agent"), "/opt/agent"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not toml",
+        'name = "x"',
+        'name = "x"\nargv = []',
+        'name = "x"\nargv = ["x"]\nsurprise = 1',
+        'name = "x"\nargv = ["x"]\ntypes = ["everything"]',
+        'name = "x"\nargv = ["{home}"]',
+        'name = "x"\nargv = "x y"',
+        'name = "x"\nargv = ["x"]\n[environment]\nA = 1',
+        'name = "x"\nargv = ["x"]\n[[hosts]]\nhost = "h"\nports = [0]',
+        'name = "x"\nargv = ["x"]\n[[hosts]]\nhost = "h"\nport = 80',
+        'name = "x"\nargv = ["x"]\n[[hosts]]\nhost = "h"\ncredential = { header = "k", variable = "ABSENT" }',
+        'name = "x"\nargv = ["x"]\n[[hosts]]\nhost = "h"\ncredential = { header = "k", value = "sk" }',
+        'name = "x"\nargv = ["x"]\n[[mounts]]\nsource = "here"\ntarget = "/x"',
+    ],
+)
+def test_profile_files_that_cannot_be_meant(text: str) -> None:
+    with pytest.raises(BadProfile):
+        parse(text, {})
+
+
+def test_profile_files_are_found_by_name(shop: Workshop, tmp_path: Path) -> None:
+    place = tmp_path / "mine.toml"
+    place.write_text('name = "mine"\nargv = ["sh", "-c", "true"]\npass = ["LICENCE"]\n')
+    (found,) = workers([str(place)], shop, {"LICENCE": "l-123456789"})
+    assert (found.name, found.ailment()) == ("mine", "")
+    for data in (None, b"\xff\xfe"):
+        bad = tmp_path / "bad.toml"
+        if data is not None:
+            bad.write_bytes(data)
+        with pytest.raises(BadProfile):
+            workers([str(bad)], shop, {})

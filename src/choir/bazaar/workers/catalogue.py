@@ -1,7 +1,8 @@
 """Workers by name, as a provider asks for them.
 
-`builtin` stands for all workers that need no model: run, review, fix. A preset's name, or the path of a Python file,
-gives an agent as a command. TextGen has no built-in worker: a text needs a model, and none is part of Choir.
+`builtin` stands for all workers that need no model: run, review, fix. A preset's name, the path of a profile (.toml) or
+of a Python file gives an agent as a command. TextGen has no built-in worker: a text needs a model, and none is part of
+Choir.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from choir.bazaar.workers import presets
+from choir.bazaar.workers import presets, profile_files
 from choir.bazaar.workers.agents import CommandWorker
 from choir.bazaar.workers.fixing import FixWorker
 from choir.bazaar.workers.model import Worker
@@ -44,10 +45,12 @@ def _named(name: str, shop: Workshop, own: Mapping[str, str], model: str, api: s
         return [BUILTIN[name](shop)]
     if name in presets.ARGUMENTS:
         return [CommandWorker(shop, presets.preset(name, _key(own, api), model, api), own)]
+    if name.endswith(".toml"):
+        return [CommandWorker(shop, profile_files.read(Path(name), own), own)]
     if name.endswith(".py"):
         return [CommandWorker(shop, presets.script(Path(name)), own)]
     known = ", ".join([ALL_BUILTIN, *BUILTIN, *sorted(presets.ARGUMENTS)])
-    raise BadProfile(why=f"there is no worker '{name[:60]}'; there are {known}, or the path of a Python file")
+    raise BadProfile(why=f"there is no worker '{name[:60]}'; there are {known}, or the path of a .py or .toml file")
 
 
 def _key(own: Mapping[str, str], api: str) -> str:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from choir.bazaar.model import JobType
@@ -20,7 +20,7 @@ from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NoPlace, Stopped, Stuck, Worker, WorkOrder
 from choir.foundation.errors import Unavailable
 from choir.foundation.policy import WorkersPolicy
-from choir.sandbox.model import Result, Spec
+from choir.sandbox.model import Result, Spec, Tier
 from choir.sandbox.pool import Pool
 from choir.sandbox.pump import OnOutput
 
@@ -271,15 +271,20 @@ def _resolve(future: Future[Fulfilled], outcome: Fulfilled | None, error: BaseEx
 
 
 class PooledRunner:
-    """Runs specs by the sandbox pool, so that all workers together stay within the machine's means."""
+    """Runs specs by the sandbox pool, so that all workers together stay within the machine's means.
 
-    def __init__(self, pool: Pool) -> None:
+    With a tier, everything runs in that one and in no other.
+    """
+
+    def __init__(self, pool: Pool, tier: Tier | None = None) -> None:
         self._pool = pool
+        self._tier = tier
 
     def run(
         self, spec: Spec, on_output: OnOutput | None = None, cancelled: Callable[[], bool] = lambda: False
     ) -> Result:
         """Wait for a place, run, and stop when told to, whether it waits or runs."""
+        spec = spec if self._tier is None else replace(spec, tier=self._tier)
         future = self._pool.submit(spec, on_output)
         while True:
             try:

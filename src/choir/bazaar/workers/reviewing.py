@@ -67,6 +67,7 @@ class ReviewWorker:
         if not isinstance(request, CodeReviewRequest) or order.diff is None:
             raise NotMine(worker=self.name, why="it reviews diffs and nothing else")
         files = files_of(Order(order.type, request, diff=order.diff), self._shop.verification)
+        files = {path: file for path, file in files.items() if _can_be_named(path)}
         focus = ", ".join(item.value for item in request.focus)
         trajectory.user(
             f"Review {len(files)} files, depth {request.depth.value}, focus {focus}. {request.instructions}"
@@ -143,6 +144,15 @@ class ReviewWorker:
             raise BrokeDown(why=f"the analysers ended with code {result.exit_code} and said nothing") from None
         trajectory.tool("Analyse", ", ".join(texts), f"{counts}, failed: {said['failed']}")
         return said
+
+
+def _can_be_named(path: str) -> bool:
+    """A name that is no UTF-8 cannot stand in a review."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read(tree: Path, path: str) -> bytes | None:
