@@ -44,7 +44,18 @@ _REACHING = {
     "exec_module",
     "load_module",
 }
-_REACHING_MODULES = {"ctypes", "_ctypes", "marshal", "_testcapi", "runpy", "__main__"}
+_REACHING_MODULES = {
+    "ctypes",
+    "_ctypes",
+    "marshal",
+    "_testcapi",
+    "runpy",
+    "__main__",
+    "pickle",
+    "_pickle",
+    "shelve",
+    "codeop",
+}
 _REACHING_CALLS = {"eval", "exec", "compile", "__import__", "globals", "vars"}
 _ROOTS = {"sys", "os", "builtins", "gc", "inspect", "types", "importlib"}  # where looking names up hides what is used
 _BUILD_FILES = {"setup.py", "noxfile.py", "tasks.py", "fabfile.py"}
@@ -90,9 +101,9 @@ def _signs_of(node: ast.AST) -> set[str]:
         names |= {"sys.modules"} if node.module == "sys" and {"modules", "*"} & names else set()
     elif isinstance(node, ast.Attribute):
         names = {node.attr, f"{_root(node.value)}.{node.attr}"}
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        asked = any(word in node.value.lower() for word in _RUNNERS)
-        names = {"pytest"} if asked else {node.value} & _REACHING
+    elif (text := _text(node)) is not None:
+        asked = any(word in text.lower() for word in _RUNNERS)
+        names = {"pytest"} if asked else {text} & _REACHING
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         names = _signs_of_call(node.func.id, node.args)
     asks = {"asks"} if names & {"pytest", "_pytest", "unittest"} else set()
@@ -105,6 +116,20 @@ def _signs_of_call(name: str, arguments: list[ast.expr]) -> set[str]:
     if name in _REACHING_CALLS or (computed and _root(arguments[0]) in _ROOTS):
         return {"call"}
     return set()
+
+
+def _text(node: ast.AST) -> str | None:
+    """A text as it stands there, also one that is put together from pieces."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    parts: list[str] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        if not isinstance(node.right, ast.Constant) or not isinstance(node.right.value, str):
+            return None
+        parts.insert(0, node.right.value)
+        node = node.left
+    first = _text(node) if parts and isinstance(node, ast.Constant) else None
+    return None if first is None else first + "".join(parts)
 
 
 def _root(node: ast.expr) -> str:

@@ -44,7 +44,7 @@ class PatchCheck:
 
     def run(self) -> None:
         """All checks. Hidden ones only after every visible one has passed."""
-        with tempfile.TemporaryDirectory(prefix="choir-patch-") as name:
+        with tempfile.TemporaryDirectory(prefix="patch-", dir=self.base.folder.parent) as name:
             folder = Path(name)
             changed = self._changes(folder)
             self._look_at(changed)

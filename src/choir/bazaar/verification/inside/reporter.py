@@ -13,7 +13,8 @@ import os
 import sys
 from typing import Any
 
-SITE = "/opt/choir/site"
+TOOLS = "/opt/choir"
+SITE = f"{TOOLS}/site"
 TREE = "/work/tree"
 
 
@@ -33,31 +34,6 @@ def make_sender(fd: int, key: bytes) -> Any:
             line = line[write(fd, line) :]
 
     return send
-
-
-def make_digest() -> Any:
-    """A function that gives the hash of a test's code, whatever file or name it pretends to have."""
-    import hashlib
-    import types
-
-    new, kind = hashlib.sha256, types.CodeType
-
-    def parts(code: Any) -> str:
-        constants = [
-            parts(item)
-            if isinstance(item, kind)
-            else repr(sorted(map(repr, item)) if isinstance(item, frozenset) else item)
-            for item in code.co_consts
-        ]
-        return repr((code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, constants))
-
-    def digest(function: Any) -> str:
-        while hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        code = getattr(getattr(function, "__func__", function), "__code__", None)
-        return new(parts(code).encode(errors="backslashreplace")).hexdigest() if code is not None else ""
-
-    return digest
 
 
 def make_body(original: Any, node: str, send: Any, code: str, fails: bool, disguised: bool) -> Any:
@@ -87,12 +63,10 @@ def make_body(original: Any, node: str, send: Any, code: str, fails: bool, disgu
     return body
 
 
-def make_plugin(pytest: Any, send: Any, salt: bytes, fail: set[str], disguised: bool) -> Any:
+def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str], disguised: bool) -> Any:
     """The hooks."""
     import hashlib
     import inspect
-
-    digest = make_digest()
 
     def is_chosen(node: str) -> bool:
         return hashlib.sha256(salt + node.encode()).hexdigest() in fail
@@ -150,14 +124,16 @@ def main() -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = os.fdopen(0, "r", closefd=False)
     send = make_sender(int(sys.argv[1]), bytes.fromhex(config.pop("key")))
-    sys.path.insert(0, SITE)
+    sys.path[:0] = [SITE, TOOLS]
     import pytest
+    from digests import digest_of  # type: ignore[import-not-found]
 
-    sys.path.remove(SITE)
+    del sys.path[:2]
     first = [config["cwd"]] if config["as_module"] else []
     sys.path[:] = [*first, *config["path"], *sys.path, SITE]
     sys.argv = ["pytest", *config["arguments"]]
-    plugin = make_plugin(pytest, send, bytes.fromhex(config["salt"]), set(config["fail"]), config["disguised"])
+    salt, fail = bytes.fromhex(config["salt"]), set(config["fail"])
+    plugin = make_plugin(pytest, send, digest_of, salt, fail, config["disguised"])
     code = int(pytest.main([*config["arguments"], "-p", "no:cacheprovider"], plugins=[plugin]))
     send(k="end", exit_code=code)
     return code
