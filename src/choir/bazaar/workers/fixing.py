@@ -36,7 +36,7 @@ class FixWorker:
         self._shop = shop
 
     def ailment(self) -> str:
-        return ""
+        return self._shop.lacking()
 
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
         request = order.request

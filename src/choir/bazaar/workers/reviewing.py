@@ -35,7 +35,7 @@ from choir.bazaar.workers.findings import RULES, Finding, read_all
 from choir.bazaar.workers.inside import source
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, NotMine, Produced, WorkOrder
 from choir.bazaar.workers.shop import PYTHON, TOOLS, Workshop
-from choir.foundation.errors import ChoirError, Invalid
+from choir.foundation.errors import Invalid
 from choir.sandbox.files import safe_path
 from choir.sandbox.model import InFile, Limits, Spec
 
@@ -56,11 +56,7 @@ class ReviewWorker:
         self._shop = shop
 
     def ailment(self) -> str:
-        try:
-            self._shop.analysers()
-        except ChoirError as error:
-            return str(error)
-        return ""
+        return self._shop.lacking()
 
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
         request = order.request

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from choir.bazaar.verification import toolchain
@@ -118,6 +119,18 @@ class Workshop:
     def analysers(self) -> Mount:
         """ruff, bandit and the others."""
         return self._once("analysers", build_analysers)
+
+    @staticmethod
+    @cache
+    def lacking() -> str:
+        """Which analyser is not installed, as a sentence; nothing if all are. Quick, unlike lending them."""
+        try:
+            _ruff()
+            for name in _ANALYSERS:
+                _distribution(name)
+        except NoTool as error:
+            return str(error)
+        return ""
 
     def _once(self, name: str, build: Callable[[Path], Mount]) -> Mount:
         with self._lock:
