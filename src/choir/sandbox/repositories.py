@@ -212,6 +212,12 @@ class WorkTree:
         self._add()
         return self._git("diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-renames", base)
 
+    def ignored(self) -> list[str]:
+        """New files that the tree's own ignore rules leave out. Such rules can hide a file and nothing else."""
+        self._check()
+        found = self._git("ls-files", "--others", "--ignored", "--exclude-standard", "-z")
+        return [os.fsdecode(path) for path in found.split(b"\0") if path]
+
     def apply(self, diff: bytes) -> None:
         """Apply a diff to the files. Git refuses paths that leave the tree or lead through a link, we links that do."""
         self._git("apply", "--cached", "--whitespace=nowarn", "-", given=diff)
@@ -239,6 +245,10 @@ class WorkTree:
         return self._git("rev-parse", "HEAD").decode().strip()
 
     def _add(self) -> None:
+        self._check()
+        self._git("add", "-A", "-f", "--", ".")
+
+    def _check(self) -> None:
         """A repository inside the tree would bring its own configuration along, so there must be none."""
         allowance = Allowance.of(self.policy)
         root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -249,7 +259,6 @@ class WorkTree:
                 allowance.take_bytes(facts.st_size)
         finally:
             os.close(root)
-        self._git("add", "-A", "-f", "--", ".")
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:
         more = {"GIT_DIR": str(self.repository), "GIT_WORK_TREE": str(self.folder)}

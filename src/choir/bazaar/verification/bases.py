@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from choir.bazaar.verification import trees
@@ -55,7 +55,9 @@ class Base:
             found = self.known.get((command, subdir))
             if not isinstance(found, Before):
                 report = bench.run(self.tree, command, subdir)
-                found = Before(report, expected_from(self.tree, command, subdir, report))
+                expected = expected_from(self.tree, command, subdir, report)
+                codes = bench.codes(self.tree, sorted(expected.files))
+                found = Before(report, replace(expected, static_codes=codes))
                 self.known[command, subdir] = found
             return found
 

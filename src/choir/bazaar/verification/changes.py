@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import PurePosixPath
 
 from choir.bazaar.contracts.patches import PatchGenRequest
 from choir.bazaar.contracts.paths import fits_any
@@ -20,7 +21,10 @@ from choir.sandbox.repositories import is_plain
 
 Fault = tuple[str, str]  # reason, sentence
 GOOD: Fault = ("", "")
-_MODES = {"100644", "100755", "120000"}
+LINK = "120000"
+LINK_ESCAPES: Fault = ("patch.link_escapes", "The patch makes a link that leads out of the repository.")
+_MODES = {"100644", "100755", LINK}
+_COMPILED = {".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".o", ".a"}
 _GITLINK = "160000"
 _MENTION_CHARS_MIN = 3
 
@@ -72,8 +76,17 @@ def link_fault(changes: Iterable[Change]) -> Fault:
     for change in changes:
         if change.after is not None and change.after.link is not None:
             if not stays_inside(change.path, change.after.link):
-                return "patch.link_escapes", "The patch makes a link that leads out of the repository."
+                return LINK_ESCAPES
             return "patch.link", "The patch makes or moves a link."
+    return GOOD
+
+
+def compiled_fault(changes: Iterable[Change]) -> Fault:
+    """Code that nobody can read stands in for the source beside it."""
+    for change in changes:
+        place = PurePosixPath(change.path)
+        if change.after is not None and (place.suffix.lower() in _COMPILED or "__pycache__" in place.parts):
+            return "patch.compiled_code", "The patch brings in compiled code, which cannot be looked at."
     return GOOD
 
 
@@ -174,13 +187,13 @@ def _meaning(entry: Entry | None) -> str | None:
         return ""
     try:
         tree = ast.parse(entry.content)
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [item for item in body if not _is_bare_text(item)]  # type: ignore[attr-defined]
+        return "" if not tree.body else ast.dump(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [item for item in body if not _is_bare_text(item)]  # type: ignore[attr-defined]
-    return "" if not tree.body else ast.dump(tree)
 
 
 def _is_bare_text(node: ast.AST) -> bool:

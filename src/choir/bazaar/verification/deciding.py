@@ -82,7 +82,8 @@ def _startup_fault(change: Change, deciders: Deciders) -> tuple[str, str] | None
     metadata = any(part.lower().endswith((".egg-info", ".dist-info")) for part in place.parts[:-1])
     if names & _STARTUP or place.suffix == ".pth":
         return "patch.startup_hook", "The patch changes what every Python process loads before the tests."
-    if metadata or change.path in deciders.plugins or place.name == "entry_points.txt":
+    plugin = change.path in deciders.plugins and place.name != "conftest.py"
+    if metadata or plugin or place.name == "entry_points.txt":
         return "patch.test_plugin_changed", "The patch changes a plugin of the test runner."
     if change.kind is Kind.ADDED and _shadows(place, deciders):
         return "patch.shadows_module", "The patch adds a module that stands before the runner's or Python's own."

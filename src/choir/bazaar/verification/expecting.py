@@ -7,8 +7,8 @@ be imported before the patch (it may import what the patch is to write), from re
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts.commands import parse_pytest
@@ -36,7 +36,9 @@ class Expected:
     ids: frozenset[str]
     statics: tuple[Static, ...]
     may_skip: frozenset[str]  # ids that did not run to a verdict in the buyer's own tree either
-    partial: bool  # the command chooses among tests, so that not every static one need be there
+    codes: Mapping[str, str] = field(default_factory=dict)  # id -> hash of its code in the buyer's own tree
+    static_codes: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)  # file, name -> the same
+    partial: bool = False  # the command chooses among tests, so that not every static one need be there
 
     @property
     def is_empty(self) -> bool:
@@ -59,7 +61,7 @@ def expected_from(tree: Path, command: str, subdir: str, before: Report) -> Expe
     choosing = any(word.startswith(_CHOOSING) or "::" in word for word in found.arguments)
     partial = choosing or not before.has_collected  # which files the configuration chooses is not known then
     skipped = frozenset(before.with_outcome(Outcome.SKIPPED))
-    return Expected(frozenset(before.collected), statics, skipped, partial)
+    return Expected(frozenset(before.collected), statics, skipped, before.codes, partial=partial)
 
 
 def judge(expected: Expected, report: Report) -> Fault:  # noqa: PLR0911 - a list of reasons, each its own line
@@ -71,24 +73,26 @@ def judge(expected: Expected, report: Report) -> Fault:  # noqa: PLR0911 - a lis
     }
     if report.stopped:
         return stopped[report.stopped]
+    if report.stated and (not report.sealed or report.with_outcome(Outcome.FORGED)):
+        return "tests.report_forged", "What was reported of the tests is not what happened in them."
     if not report.stated or not report.has_collected or report.end_code is None:
         return "tests.report_incomplete", "The test process ended before it had reported on the buyer's tests."
-    if not report.sealed or report.with_outcome(Outcome.FORGED):
-        return "tests.report_forged", "What was reported of the tests is not what happened in them."
     if report.end_code != report.exit_code:
         return "tests.exit_code_forged", "The process ended with another code than the test runner."
     if _missing(expected, report):
         return "tests.missing", "Tests of the buyer are missing from the report."
     considered = {node for node in report.collected if _is_expected(node, expected, report)}
     by_outcome = {item: considered & set(report.with_outcome(item)) for item in Outcome}
+    if any(report.ran[node] not in _codes_of(node, expected, report) for node in considered & report.ran.keys()):
+        return "tests.test_replaced", "A test that ran under a buyer's name is not the buyer's."
     if by_outcome[Outcome.FAILED]:
-        return "tests.failed", f"{len(by_outcome[Outcome.FAILED])} of the buyer's tests fail."
+        return "tests.failed", "Some of the buyer's tests fail."
     if by_outcome[Outcome.NOT_RUN]:
         return "tests.report_incomplete", "Some of the buyer's tests were collected and never ran to their end."
     if by_outcome[Outcome.SKIPPED] - expected.may_skip - _static_skips(expected, report):
         return "tests.skipped", "Tests of the buyer were skipped that were not skipped before."
     if report.exit_code != 0:
-        return "tests.failed", f"The test command ends with code {report.exit_code}."
+        return "tests.failed", "The test command does not end with code 0."
     return GOOD
 
 
@@ -104,6 +108,14 @@ def _missing(expected: Expected, report: Report) -> bool:
 
 def _is_expected(node: str, expected: Expected, report: Report) -> bool:
     return node in expected.ids or report.collected[node][1] in expected.files
+
+
+def _codes_of(node: str, expected: Expected, report: Report) -> frozenset[str]:
+    """What the code of a test may be: as collected in the buyer's tree, or as read there, or at least unchanged."""
+    if node in expected.codes:
+        return frozenset({expected.codes[node]})
+    collected = frozenset({report.codes.get(node, "")})
+    return expected.static_codes.get((report.collected[node][1], name_of(node)), collected)
 
 
 def _static_skips(expected: Expected, report: Report) -> set[str]:
@@ -131,8 +143,8 @@ def _files_of(tree: Path, subdir: str, before: Report) -> list[str]:
 def _test_files(tree: Path, subdir: str, arguments: Iterable[str]) -> list[str]:
     """Test files by their names, below what the command names if it names anything."""
     prefix = f"{subdir}/" if subdir else ""
-    named = [prefix + word.split("::")[0].removeprefix("./").rstrip("/") for word in arguments]
-    named = [item for item in named if item.rstrip("./") and (tree / item).exists()]
+    words = [word.split("::")[0].removeprefix("./").rstrip("/") for word in arguments if not word.startswith("-")]
+    named = [prefix + word for word in words if word and (_is_path(word) or (tree / prefix / word).exists())]
     found = []
     for path in entries_of(tree):
         name = PurePosixPath(path).name
@@ -141,6 +153,10 @@ def _test_files(tree: Path, subdir: str, arguments: Iterable[str]) -> list[str]:
         if (is_test or path in named) and below and path.startswith(prefix):
             found.append(path)
     return sorted(found)
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or word.endswith(".py")
 
 
 def statics_of(tree: Path, files: Iterable[str]) -> tuple[Static, ...]:

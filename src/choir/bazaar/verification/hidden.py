@@ -25,10 +25,11 @@ def run(hidden: HiddenChecks, tree: Path, request: PatchGenRequest, bench: Bench
         put(tree, item.path, Entry(item.content))
     for place, check in enumerate(hidden.checks):
         named = [item.path for item in hidden.files if PurePosixPath(item.path).name in check.command]
+        statics, codes = statics_of(tree, named), bench.codes(tree, named)
         faults, last = [], None
         for _ in range(bench.policy.hidden_runs):
             last = bench.run(tree, check.command, request.subdir)
-            faults.append(_fault(check, tree, named, last))
+            faults.append(_fault(check, Expected(frozenset(last.collected), statics, frozenset(), {}, codes), last))
             if not faults[-1][0]:
                 break
         reason, sentence = faults[-1]
@@ -37,9 +38,8 @@ def run(hidden: HiddenChecks, tree: Path, request: PatchGenRequest, bench: Bench
         findings.add(f"hidden check {place + 1}", reason, sentence, evidence | last.summary(), Visibility.HIDDEN)
 
 
-def _fault(check: HiddenCheck, tree: Path, files: list[str], report: Report) -> tuple[str, str]:
+def _fault(check: HiddenCheck, expected: Expected, report: Report) -> tuple[str, str]:
     if parse_pytest(check.command) is not None:
-        expected = Expected(frozenset(report.collected), statics_of(tree, files), frozenset(), partial=False)
         good = bool(report.collected) and not judge(expected, report)[0]
     else:
         good = report.ended_well

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from choir.bazaar.verification.deciding import is_test
 from choir.bazaar.verification.trees import Change, Entry
 
-_RUNNERS = ("pytest", "unittest")
+_RUNNERS = ("pytest", "unittest", "/opt/choir", "/work/tree")
 _REACHING = {
     "_getframe",
     "_current_frames",
@@ -30,13 +30,34 @@ _REACHING = {
     "f_globals",
     "f_locals",
     "gi_frame",
+    "tb_frame",
     "__subclasses__",
     "__builtins__",
+    "__closure__",
+    "cell_contents",
+    "__code__",
+    "__globals__",
+    "__wrapped__",
     "addaudithook",
     "register_at_fork",
+    "import_module",
+    "exec_module",
+    "load_module",
 }
-_REACHING_MODULES = {"ctypes", "_ctypes", "marshal", "_testcapi"}
-_REACHING_CALLS = {"eval", "exec", "compile", "__import__"}
+_REACHING_MODULES = {
+    "ctypes",
+    "_ctypes",
+    "marshal",
+    "_testcapi",
+    "runpy",
+    "__main__",
+    "pickle",
+    "_pickle",
+    "shelve",
+    "codeop",
+}
+_REACHING_CALLS = {"eval", "exec", "compile", "__import__", "globals", "vars"}
+_ROOTS = {"sys", "os", "builtins", "gc", "inspect", "types", "importlib"}  # where looking names up hides what is used
 _BUILD_FILES = {"setup.py", "noxfile.py", "tasks.py", "fabfile.py"}
 
 
@@ -48,38 +69,68 @@ def fault(changes: Iterable[Change]) -> tuple[str, str]:
         new = _signs(change.path, change.after) - _signs(change.path, change.before)
         if "asks" in new:
             return "patch.detects_tests", "The patch brings in code that asks whether it is being tested."
+        if "unreadable" in new:
+            return "patch.unreadable_code", "The patch brings in Python that cannot be read, so it cannot be looked at."
         if new:
             return "patch.reaches_into_runner", "The patch brings in code that reaches into the running interpreter."
     return "", ""
 
 
 def _signs(path: str, entry: Entry | None) -> set[str]:
-    if entry is None or not path.endswith(".py"):
+    if entry is None or not path.endswith((".py", ".pyi", ".pyw")):
         return set()
     try:
         tree = ast.parse(entry.content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
+        return {"unreadable"}
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found: set[str] = set()
     for node in ast.walk(tree):
-        if id(node) not in bare:
+        if id(node) not in bare or not isinstance(node, ast.Constant):
             found |= _signs_of(node)
     return found
 
 
 def _signs_of(node: ast.AST) -> set[str]:
+    """What one piece of code is a sign of."""
     names: set[str] = set()
     if isinstance(node, ast.Import):
         names = {item.name.split(".")[0] for item in node.names}
     elif isinstance(node, ast.ImportFrom):
         names = {(node.module or "").split(".")[0], *(item.name for item in node.names)}
+        names |= {"sys.modules"} if node.module == "sys" and {"modules", "*"} & names else set()
     elif isinstance(node, ast.Attribute):
-        names = {node.attr}
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        asked = any(word in node.value.lower() for word in _RUNNERS)
-        names = {"pytest"} if asked else {node.value} & _REACHING
+        names = {node.attr, f"{_root(node.value)}.{node.attr}"}
+    elif (text := _text(node)) is not None:
+        asked = any(word in text.lower() for word in _RUNNERS)
+        names = {"pytest"} if asked else {text} & _REACHING
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        names = {"eval"} if node.func.id in _REACHING_CALLS else set()
+        names = _signs_of_call(node.func.id, node.args)
     asks = {"asks"} if names & {"pytest", "_pytest", "unittest"} else set()
-    return asks | (names & (_REACHING | _REACHING_MODULES | {"eval"}))
+    hidden = {f"{root}.__dict__" for root in _ROOTS} | {"sys.modules"}
+    return asks | (names & (_REACHING | _REACHING_MODULES | hidden | {"call"}))
+
+
+def _signs_of_call(name: str, arguments: list[ast.expr]) -> set[str]:
+    computed = name == "getattr" and len(arguments) > 1 and not isinstance(arguments[1], ast.Constant)
+    if name in _REACHING_CALLS or (computed and _root(arguments[0]) in _ROOTS):
+        return {"call"}
+    return set()
+
+
+def _text(node: ast.AST) -> str | None:
+    """A text as it stands there, also one that is put together from pieces."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    parts: list[str] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        if not isinstance(node.right, ast.Constant) or not isinstance(node.right.value, str):
+            return None
+        parts.insert(0, node.right.value)
+        node = node.left
+    first = _text(node) if parts and isinstance(node, ast.Constant) else None
+    return None if first is None else first + "".join(parts)
+
+
+def _root(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""

@@ -19,7 +19,7 @@ from choir.bazaar.verification.model import Delivery, Findings, Order
 from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.testing import Bench
 from choir.bazaar.verification.trees import Change, DoesNotApply
-from choir.foundation.canonical import bytes_hash
+from choir.foundation.canonical import bytes_hash, canonical_hash
 
 _APPLY_FAULTS = {
     "too_large": ("patch.too_large", "The diff grows beyond the limit when it is applied."),
@@ -44,7 +44,7 @@ class PatchCheck:
 
     def run(self) -> None:
         """All checks. Hidden ones only after every visible one has passed."""
-        with tempfile.TemporaryDirectory(prefix="choir-patch-") as name:
+        with tempfile.TemporaryDirectory(prefix="patch-", dir=self.base.folder.parent) as name:
             folder = Path(name)
             changed = self._changes(folder)
             self._look_at(changed)
@@ -67,17 +67,19 @@ class PatchCheck:
         large = len(self.diff) > policy.patch_bytes_max
         add("diff size", *_fault(large, "patch.too_large", f"The diff has more than {policy.patch_bytes_max} bytes."))
         add("diff content", *_fault(not self.diff.strip(), "patch.empty", "The diff is empty."))
-        add("diff headers", *rules.header_fault(read_diff(self.diff).headers, policy))
+        headers = read_diff(self.diff).headers
+        add("diff headers", *rules.header_fault(headers, policy))
         try:
             patched, result = trees.apply(
                 self.bench.runs, self.base.tree, self.diff, folder / "patched", policy, self.bench.cancelled
             )
         except DoesNotApply as outcome:
-            add("applies", *_APPLY_FAULTS[outcome.why])
+            is_link = outcome.why == "unsafe_entry" and rules.LINK in headers.modes
+            add("applies", *(rules.LINK_ESCAPES if is_link else _APPLY_FAULTS[outcome.why]))
             raise AssertionError("unreachable") from None
         self.bench.seen.append(result)
         changed = trees.compare(self.base.tree, patched)
-        add("applies", evidence={"diff": bytes_hash(self.diff), "changes": trees.manifest(changed)})
+        add("applies", evidence={"diff": bytes_hash(self.diff), "changes": canonical_hash(trees.manifest(changed))})
         return changed
 
     def _look_at(self, changed: list[Change]) -> None:
@@ -89,6 +91,7 @@ class PatchCheck:
         add("substance", *rules.substance_fault(changed))
         add("deciding files", *deciding.fault(changed, self._deciders(), self.request))
         if not self.request.allow_introspection:
+            add("compiled code", *rules.compiled_fault(changed))
             add("introspection", *introspection.fault(changed))
         padded = rules.padding(changed) > policy.uncounted_files_max
         most = policy.uncounted_files_max
@@ -153,7 +156,7 @@ class PatchCheck:
         broken = [node for node in before.with_outcome(Outcome.PASSED) if after.outcomes.get(node) != Outcome.PASSED]
         whole = after.stated and after.sealed and after.end_code == after.exit_code
         fault = _fault(not whole, "tests.suite_incomplete", "The whole suite did not come to its end.")
-        text = f"{len(broken)} tests that passed before fail or are gone."
+        text = "Tests that passed before fail or are gone."
         self.findings.need("whole suite", *(fault if fault[0] else _fault(bool(broken), "tests.others_broken", text)))
 
 
@@ -164,7 +167,7 @@ def _fault(found: bool, reason: str, sentence: str) -> tuple[str, str]:
 def _ended(report: Report, reason: str) -> tuple[str, str]:
     if report.stopped:
         return judge_stopped(report)
-    return _fault(not report.ended_well, reason, f"The command ends with code {report.exit_code}.")
+    return _fault(not report.ended_well, reason, "The command does not end with code 0.")
 
 
 def judge_stopped(report: Report) -> tuple[str, str]:

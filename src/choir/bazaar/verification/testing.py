@@ -18,7 +18,7 @@ from choir.bazaar.contracts.commands import PytestCommand, parse_pytest
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report, read_report
 from choir.bazaar.verification.toolchain import TARGET
-from choir.bazaar.verification.trees import guarded
+from choir.bazaar.verification.trees import guarded, size_of
 from choir.foundation.clock import Entropy
 from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec
@@ -26,6 +26,7 @@ from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec
 TREE = "/work/tree"
 _GRACE_S = 10  # for the supervisor to start and to say its piece
 _REPORT_BYTES_PER_TEST = 1_500
+_CODES_BYTES_MAX = 16_000_000
 _NO_REPORT = {"frames": [], "report_whole": False, "stdout_sha256": "", "stated": False}
 
 
@@ -64,6 +65,25 @@ class Bench:
         self.seen.append(result)
         return self._report(result, key)
 
+    def codes(self, tree: Path, files: Sequence[str]) -> dict[tuple[str, str], frozenset[str]]:
+        """The hashes of the tests in these files, by file and name, read without running anything of the tree."""
+        wanted = [name for name in files if (tree / name).is_file()]
+        if not wanted:
+            return {}
+        spec = Spec(
+            argv=("/usr/bin/python3", "-I", f"{TARGET}/reader.py"),
+            stdin=json.dumps(wanted).encode(),
+            limits=Limits(memory_bytes=self.policy.test_memory_bytes, output_bytes=_CODES_BYTES_MAX, wall_s=60),
+            files=tuple(InFile(f"tree/{name}", source=tree / name) for name in wanted),
+            mounts=(self.tools,),
+        )
+        result = guarded(self.runs, spec, self.cancelled)
+        try:
+            read = json.loads(result.stdout) if result.ok else {}
+        except ValueError:
+            read = {}
+        return {(file, name): frozenset(codes) for file, names in read.items() for name, codes in names.items()}
+
     def _config(self, command: str, subdir: str, key: bytes, control: Control) -> dict[str, Any]:
         found = parse_pytest(command)
         cwd = f"{TREE}/{subdir}".rstrip("/")
@@ -84,13 +104,13 @@ class Bench:
         return config
 
     def _spec(self, tree: Path, config: dict[str, Any], files: Sequence[InFile]) -> Spec:
-        policy = self.policy
+        policy, used = self.policy, size_of(tree)
         return Spec(
             argv=("/usr/bin/python3", "-I", "-S", f"{TARGET}/supervisor.py"),
             stdin=json.dumps(config).encode(),
             limits=Limits(
-                memory_bytes=policy.test_memory_bytes,
-                disk_bytes=policy.test_disk_bytes,
+                memory_bytes=policy.test_memory_bytes + used,  # the workspace is in memory
+                disk_bytes=policy.test_disk_bytes + used,
                 processes=policy.test_processes,
                 wall_s=policy.test_wall_s + _GRACE_S,
                 cpu_s=policy.test_wall_s + _GRACE_S,

@@ -1,4 +1,4 @@
-"""The node's own pytest, lent to the sandbox read-only together with the two programs that run it.
+"""The node's own pytest, lent to the sandbox read-only together with the programs that run it.
 
 The tested tree brings no runner of its own: which pytest runs is the node's choice and in no one else's reach.
 """
@@ -31,7 +31,7 @@ def build(folder: Path) -> Mount:
     site.mkdir(parents=True)
     for name in _PACKAGES:
         _copy(name, site)
-    for program in ("supervisor.py", "reporter.py"):
+    for program in ("supervisor.py", "reporter.py", "reader.py", "digests.py"):
         shutil.copy(_INSIDE / program, folder / program)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

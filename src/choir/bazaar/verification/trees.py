@@ -21,8 +21,8 @@ from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.model import Ended, InFile, Limits, Result, Spec
 from choir.sandbox.repositories import environment
 
-_MEMORY_BYTES = 512_000_000
-_BASE_DISK_BYTES = 2_000_000_000
+_MEMORY_BYTES = 512_000_000  # for git itself; what lies in the workspace counts on top
+_BASE_BYTES = 2_000_000_000
 _ROOM_BYTES = 16_000_000
 
 # Attributes of the tree could change bytes on their way out, so ours stand above them.
@@ -100,7 +100,7 @@ def check_out(runs: Runs, bundle: Path, commit: str, folder: Path, cancelled: Ca
     spec = Spec(
         argv=("sh", "-c", _CHECKOUT, "sh", commit),
         environment=environment("file"),
-        limits=Limits(memory_bytes=_MEMORY_BYTES, disk_bytes=_BASE_DISK_BYTES),
+        limits=Limits(memory_bytes=_BASE_BYTES, disk_bytes=_BASE_BYTES),
         files=(InFile("bundle", source=bundle),),
         collect=("tree",),
         collect_into=folder,
@@ -110,6 +110,8 @@ def check_out(runs: Runs, bundle: Path, commit: str, folder: Path, cancelled: Ca
     if not result.ok or found != commit:
         why = "git cannot read it." if result.ended is Ended.EXITED else f"git was stopped ({result.ended})."
         raise NoBase(commit=commit[:64], why=why)
+    if any(item.startswith("'tree':") for item in result.files_refused):  # cut off at a limit, not one odd entry
+        raise NoBase(commit=commit[:64], why="its tree has more files or bytes than the sandbox takes out.")
     return tree
 
 
@@ -123,7 +125,7 @@ def apply(
     spec = Spec(
         argv=("sh", "-c", _APPLY),
         environment=environment(""),
-        limits=Limits(memory_bytes=_MEMORY_BYTES, disk_bytes=room, wall_s=60),
+        limits=Limits(memory_bytes=_MEMORY_BYTES + room, disk_bytes=room, wall_s=60),
         files=(InFile("delivery", diff),),
         folder=base,
         folder_at="tree",
@@ -135,6 +137,8 @@ def apply(
         full = b"No space left" in result.stderr or b"Out of memory" in result.stderr
         grown = full or result.out_of_memory or result.ended is not Ended.EXITED or result.exit_code > 128
         raise DoesNotApply("too_large" if grown else "does_not_apply")
+    if b"\nerror:" in b"\n" + result.stderr:  # git takes what it can read and ends with code 0 all the same
+        raise DoesNotApply("does_not_apply")
     if result.files_refused:
         raise DoesNotApply("unsafe_entry")
     return tree, result
@@ -207,7 +211,7 @@ def put(tree: Path, path: str, entry: Entry | None) -> None:
 
 
 def manifest(changes: Iterable[Change]) -> list[dict[str, object]]:
-    """The changes for evidence: what kind, which bytes by hash. Paths are hashed too, since they may carry content."""
+    """The changes for evidence, itself shown by its hash only: which files a fix touches is part of what is sold."""
     return [
         {
             "path_hash": bytes_hash(change.path.encode(errors="surrogateescape")),

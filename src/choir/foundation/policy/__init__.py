@@ -26,6 +26,7 @@ from choir.foundation.policy.values import (
     tree,
 )
 from choir.foundation.policy.verification import VerificationPolicy
+from choir.foundation.policy.workers import WorkersPolicy
 
 __all__ = [
     "BazaarPolicy",
@@ -40,6 +41,7 @@ __all__ = [
     "SandboxPolicy",
     "UnknownPolicy",
     "VerificationPolicy",
+    "WorkersPolicy",
     "describe",
     "effective_hash",
     "load",
@@ -60,3 +62,4 @@ class Policy:
     bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)
     providers: ProvidersPolicy = field(default_factory=ProvidersPolicy)
     verification: VerificationPolicy = field(default_factory=VerificationPolicy)
+    workers: WorkersPolicy = field(default_factory=WorkersPolicy)

@@ -13,7 +13,8 @@ import os
 import sys
 from typing import Any
 
-SITE = "/opt/choir/site"
+TOOLS = "/opt/choir"
+SITE = f"{TOOLS}/site"
 TREE = "/work/tree"
 
 
@@ -35,7 +36,7 @@ def make_sender(fd: int, key: bytes) -> Any:
     return send
 
 
-def make_body(original: Any, node: str, send: Any, fails: bool, disguised: bool) -> Any:
+def make_body(original: Any, node: str, send: Any, code: str, fails: bool, disguised: bool) -> Any:
     """The test function with an eye inside: says that it ran, and fails in a control run if it was chosen."""
     import functools
 
@@ -54,7 +55,7 @@ def make_body(original: Any, node: str, send: Any, fails: bool, disguised: bool)
         finally:
             modules.update(hidden_modules)
             environ.update(hidden_variables)
-            send(k="body", id=node, raised=raised)
+            send(k="body", id=node, raised=raised, code=code)
         if fails:
             raise AssertionError("control")
         return found
@@ -62,7 +63,7 @@ def make_body(original: Any, node: str, send: Any, fails: bool, disguised: bool)
     return body
 
 
-def make_plugin(pytest: Any, send: Any, salt: bytes, fail: set[str], disguised: bool) -> Any:
+def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str], disguised: bool) -> Any:
     """The hooks."""
     import hashlib
     import inspect
@@ -73,6 +74,10 @@ def make_plugin(pytest: Any, send: Any, salt: bytes, fail: set[str], disguised: 
     def below(path: Any) -> str:
         text = os.path.realpath(str(path))
         return text[len(TREE) + 1 :] if text.startswith(TREE + "/") else ""
+
+    def describe(item: Any) -> list[Any]:
+        is_function = isinstance(item, pytest.Function)
+        return [item.nodeid, is_function, below(item.path), digest(item.obj) if is_function else ""]
 
     class Recorder:
         def pytest_collectreport(self, report: Any) -> None:
@@ -87,15 +92,15 @@ def make_plugin(pytest: Any, send: Any, salt: bytes, fail: set[str], disguised: 
                 path=sorted({below(item) for item in sys.path if item.startswith(TREE)}),
                 plugins=sorted({below(item) for item in plugins if item} - {""}),
             )
-            items = [[item.nodeid, isinstance(item, pytest.Function), below(item.path)] for item in session.items]
-            send(k="collected", items=items)
+            send(k="collected", items=[describe(item) for item in session.items])
 
         @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_runtest_call(self, item: Any) -> Any:
             watched = isinstance(item, pytest.Function) and not inspect.iscoroutinefunction(item.obj)
             original = item.obj if watched else None
             if watched:
-                item.obj = make_body(original, item.nodeid, send, is_chosen(item.nodeid), disguised)
+                node = item.nodeid
+                item.obj = make_body(original, node, send, digest(original), is_chosen(node), disguised)
             raised = True
             try:
                 found = yield
@@ -119,14 +124,16 @@ def main() -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = os.fdopen(0, "r", closefd=False)
     send = make_sender(int(sys.argv[1]), bytes.fromhex(config.pop("key")))
-    sys.path.insert(0, SITE)
+    sys.path[:0] = [SITE, TOOLS]
     import pytest
+    from digests import digest_of  # type: ignore[import-not-found]
 
-    sys.path.remove(SITE)
+    del sys.path[:2]
     first = [config["cwd"]] if config["as_module"] else []
     sys.path[:] = [*first, *config["path"], *sys.path, SITE]
     sys.argv = ["pytest", *config["arguments"]]
-    plugin = make_plugin(pytest, send, bytes.fromhex(config["salt"]), set(config["fail"]), config["disguised"])
+    salt, fail = bytes.fromhex(config["salt"]), set(config["fail"])
+    plugin = make_plugin(pytest, send, digest_of, salt, fail, config["disguised"])
     code = int(pytest.main([*config["arguments"], "-p", "no:cacheprovider"], plugins=[plugin]))
     send(k="end", exit_code=code)
     return code

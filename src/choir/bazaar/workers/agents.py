@@ -1,0 +1,196 @@
+"""The command worker: any agent, in a sandbox, with an order in and an artifact out.
+
+For a patch the agent changes files, and the diff is ours (`patching`). For a review or a text it writes a file.
+
+Guarantees: the agent sees the order, the buyer's files, its own program and the variables that its profile names; it
+reaches the hosts that its profile names, through the proxy; when the worker returns or raises, nothing of the agent
+is left running; its exit code, its commits and what it says about its work count for nothing; the provider's secrets
+that the profile knows are neither in the trajectory nor in the artifact.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from choir.bazaar.contracts import (
+    CodeReviewRequest,
+    CodeReviewResult,
+    PatchGenRequest,
+    StructuredReview,
+    TextGenRequest,
+    TextGenResult,
+)
+from choir.bazaar.model import JobType
+from choir.bazaar.trajectory_writer import TrajectoryWriter
+from choir.bazaar.workers import profiles
+from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, SecretInside, WorkOrder
+from choir.bazaar.workers.patching import WORK, check_out_base, compute_diff, hand_over
+from choir.bazaar.workers.profiles import Call, CommandProfile
+from choir.bazaar.workers.shop import PYTEST_PATH, Workshop
+from choir.foundation.errors import ChoirError
+from choir.sandbox.egress.model import Egress
+from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec
+from choir.sandbox.tiers.base import PAYLOAD_PATH
+
+assert profiles.REPOSITORY == WORK
+_SECRET_CHARS_MIN = 8
+
+# Agents like to find a repository. This one is made inside, lives beside the tree, and is thrown away.
+_START = """
+cd /work/repository || exit 125
+git init -q --separate-git-dir=/work/repository.git . || exit 125
+git add -A -f . && git commit -q --allow-empty -m base || exit 125
+exec "$@"
+"""
+_GIT = {
+    "GIT_AUTHOR_NAME": "agent",
+    "GIT_AUTHOR_EMAIL": "agent@localhost",
+    "GIT_COMMITTER_NAME": "agent",
+    "GIT_COMMITTER_EMAIL": "agent@localhost",
+}
+
+
+class CommandWorker:
+    """An agent as a worker."""
+
+    def __init__(self, shop: Workshop, profile: CommandProfile, own: Mapping[str, str] | None = None) -> None:
+        self._shop = shop
+        self.profile = profile
+        given = os.environ if own is None else own
+        self._own = {name: given[name] for name in profile.passed if name in given}
+        passed = [value for value in self._own.values() if len(value) >= _SECRET_CHARS_MIN]
+        self._secrets = tuple({*profile.secrets, *passed})
+
+    @property
+    def name(self) -> str:
+        return self.profile.name
+
+    @property
+    def types(self) -> frozenset[JobType]:
+        return self.profile.types
+
+    def ailment(self) -> str:
+        """Whether its program can be found, as far as that can be told from outside."""
+        lacking = [name for name in self.profile.passed if name not in self._own]
+        if lacking:
+            return f"the variable {lacking[0]} is not set"
+        program = self.profile.argv[0]
+        alone = "/" not in program and not self.profile.mounts
+        if alone and shutil.which(program, path=PAYLOAD_PATH) is None:
+            return f"the program {program} is in none of {PAYLOAD_PATH}"
+        return next((f"{mount.source} is not there" for mount in self.profile.mounts if not mount.source.exists()), "")
+
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+        if order.type not in self.types:
+            raise NotMine(worker=self.name, why=f"its profile does not name {order.type.value}")
+        trajectory.withhold(self._secrets)
+        trajectory.user(profiles.task(order.request))
+        with self._shop.scratch() as name:
+            produced = self._work(order, Path(name), trajectory, cancelled)
+        if any(secret.encode() in produced.artifact for secret in self._secrets):
+            raise SecretInside
+        return produced
+
+    def _work(self, order: WorkOrder, folder: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+        request = order.request
+        if isinstance(request, PatchGenRequest):
+            return self._patch(order, folder, trajectory, cancelled)
+        base: Path | None = None
+        if order.repository is not None and order.base_commit:
+            base = check_out_base(self._shop, order, order.base_commit, folder / "base", cancelled)
+        result = self._run(order, base, None, trajectory, cancelled)
+        return self._written(order, _output(result))
+
+    def _patch(self, order: WorkOrder, folder: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+        base = check_out_base(self._shop, order, order.base_commit, folder / "base", cancelled)
+        left = folder / "left"
+        left.mkdir()
+        result = self._run(order, base, left, trajectory, cancelled)
+        diff = compute_diff(base, left / WORK, result.files_refused, folder, self._shop.sandbox)
+        if not diff.strip():
+            raise NotDone(why=f"the agent ended with code {result.exit_code} and changed nothing")
+        return hand_over(self._shop, order, diff, trajectory, cancelled, check=self.profile.self_check)
+
+    def _run(
+        self,
+        order: WorkOrder,
+        base: Path | None,
+        left: Path | None,
+        trajectory: TrajectoryWriter,
+        cancelled: IsCancelled,
+    ) -> Result:
+        """The agent from start to end, its output told as it comes."""
+        call = profiles.call(self.profile, order.job, order.request, self._own)
+        lines = trajectory.output()
+        try:
+            result = self._shop.run(self._spec(order, call, base, left), cancelled, "the agent", lines)
+        finally:
+            lines.close()
+        asked = [f"{record.method} {record.host} {record.outcome}" for record in result.requests]
+        trajectory.tool("Command", shlex.join(call.argv), f"exit {result.exit_code}, {result.ended.value}; {asked}")
+        if result.ended is Ended.OUTPUT:
+            raise NotDone(why="the agent wrote without end and was stopped")
+        return result
+
+    def _spec(self, order: WorkOrder, call: Call, base: Path | None, left: Path | None) -> Spec:
+        profile, policy = self.profile, self._shop.policy
+        environment = {**_GIT, **call.environment}
+        mounts: tuple[Mount, ...] = profile.mounts
+        if profile.with_pytest:
+            mounts = (*mounts, self._shop.pytest())
+            environment = {"PYTHONPATH": PYTEST_PATH, **environment}
+        return Spec(
+            argv=("/bin/sh", "-c", _START, "sh", *call.argv) if base is not None else call.argv,
+            environment=environment,
+            limits=Limits(
+                wall_s=self._shop.wall_s(order, self._shop.sandbox.wall_s_max, "the agent"),
+                cpu_s=policy.command_cpu_s,
+                memory_bytes=policy.command_memory_bytes,
+                disk_bytes=policy.command_disk_bytes,
+                processes=policy.command_processes,
+                output_bytes=policy.command_output_bytes,
+            ),
+            files=_files(order),
+            folder=base,
+            folder_at=WORK if base is not None else "",
+            collect=(WORK,) if left is not None else (profiles.OUTPUT_FILE,),
+            collect_into=left,
+            mounts=mounts,
+            egress=Egress(profile.egress) if profile.egress else None,
+            owner=order.job,
+        )
+
+    def _written(self, order: WorkOrder, data: bytes) -> Produced:
+        """What an agent wrote instead of changing files."""
+        policy = self._shop.verification
+        if isinstance(order.request, CodeReviewRequest):
+            try:
+                review = StructuredReview.from_bytes(data, policy)
+            except ChoirError as error:
+                raise NotDone(why=f"the agent's review cannot be read: {error}".rstrip(".")) from None
+            return Produced(review.to_bytes(), CodeReviewResult(), f"{len(review.issues)} issues")
+        assert isinstance(order.request, TextGenRequest)
+        if not data.strip() or len(data) > policy.text_bytes_max:
+            raise NotDone(why="the agent's text is empty or too long")
+        return Produced(data, TextGenResult(model=self.profile.model), f"{len(data)} bytes of text")
+
+
+def _files(order: WorkOrder) -> tuple[InFile, ...]:
+    files = [
+        InFile(profiles.TASK_FILE, profiles.task(order.request).encode()),
+        InFile(profiles.REQUEST_FILE, order.request.to_bytes()),
+    ]
+    if order.diff is not None:
+        files.append(InFile(profiles.DIFF_FILE, order.diff))
+    return tuple(files)
+
+
+def _output(result: Result) -> bytes:
+    found = next((item.content for item in result.files if item.path == profiles.OUTPUT_FILE), None)
+    if found is None:
+        raise NotDone(why=f"the agent ended with code {result.exit_code} and wrote no {profiles.OUTPUT_FILE} file")
+    return found

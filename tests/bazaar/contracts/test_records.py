@@ -1,0 +1,190 @@
+"""Requests, results and artifacts read themselves strictly and write themselves back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from choir.bazaar.contracts import (
+    REQUESTS,
+    RESULTS,
+    BadField,
+    HiddenCheck,
+    HiddenChecks,
+    HiddenFile,
+    PatchGenRequest,
+    RunOutput,
+    StructuredReview,
+    TextGenRequest,
+    read_request,
+    read_result,
+)
+from choir.bazaar.model import JobType
+from choir.foundation.canonical import NotCanonical, bytes_hash
+from choir.foundation.errors import ChoirError, Invalid, TooLarge
+from choir.foundation.policy import VerificationPolicy
+
+POLICY = VerificationPolicy()
+TERMS = {"max_cost_msat": "5000000", "idempotency_key": "k1"}
+PATCH = TERMS | {"title": "Fix it", "base_commit": "a" * 40, "test_command": "python3 -m pytest -q"}
+MINIMAL: dict[JobType, dict[str, Any]] = {
+    JobType.PATCH_GEN: PATCH,
+    JobType.CODE_REVIEW: TERMS | {"diff": bytes_hash(b"x")},
+    JobType.SANDBOX_RUN: TERMS | {"argv": ["true"]},
+    JobType.TEXT_GEN: TERMS | {"prompt": "Say something.", "max_tokens": 100},
+}
+RESULT: dict[JobType, dict[str, Any]] = {
+    JobType.PATCH_GEN: {"base_commit": "a" * 40, "status": "success"},
+    JobType.CODE_REVIEW: {"status": "success"},
+    JobType.SANDBOX_RUN: {"status": "success", "exit_code": 0},
+    JobType.TEXT_GEN: {"status": "failed", "error": "no model"},
+}
+
+
+@pytest.mark.parametrize("kind", JobType)
+def test_what_was_written_reads_the_same(kind: JobType) -> None:
+    request = read_request(kind, MINIMAL[kind], POLICY)
+    assert REQUESTS[kind].from_bytes(request.to_bytes(), POLICY) == request
+    result = read_result(kind, RESULT[kind], POLICY)
+    assert RESULTS[kind].from_bytes(result.to_bytes(), POLICY) == result
+
+
+@pytest.mark.parametrize("kind", JobType)
+def test_unknown_and_missing_fields_are_refused_by_name(kind: JobType) -> None:
+    with pytest.raises(BadField, match=r"'colour'.*no such field"):
+        read_request(kind, MINIMAL[kind] | {"colour": "red"}, POLICY)
+    for name in MINIMAL[kind]:
+        with pytest.raises(BadField, match=f"'{name}'.*missing"):
+            read_request(kind, {key: value for key, value in MINIMAL[kind].items() if key != name}, POLICY)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"title": ""}, "title"),
+        ({"title": 7}, "title"),
+        ({"title": "a\0b"}, "title"),
+        ({"title": "x" * 301}, "title"),
+        ({"base_commit": "HEAD"}, "base_commit"),
+        ({"base_commit": "A" * 40}, "base_commit"),
+        ({"max_cost_msat": 5}, "max_cost_msat"),
+        ({"max_cost_msat": "05"}, "max_cost_msat"),
+        ({"max_cost_msat": "-5"}, "max_cost_msat"),
+        ({"max_cost_msat": "٥"}, "max_cost_msat"),
+        ({"time_limit_s": 0}, "time_limit_s"),
+        ({"time_limit_s": True}, "time_limit_s"),
+        ({"time_limit_s": 1.5}, "time_limit_s"),
+        ({"fail_before": "yes"}, "fail_before"),
+        ({"evidence": "trust"}, "evidence"),
+        ({"subdir": "../x"}, "subdir"),
+        ({"allowed_paths": "src"}, "allowed_paths"),
+        ({"allowed_paths": ["a"] * 1000}, "allowed_paths"),
+        ({"verification_commands": [""]}, "verification_commands"),
+        ({"files_max": 0}, "files_max"),
+        ({"hidden": "sha256:xyz"}, "hidden"),
+        ({"test_command": "make test"}, "test_command"),
+        ({"test_command": "pytest -q; true"}, "test_command"),
+    ],
+)
+def test_a_field_that_is_not_as_it_must_be_is_named(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(BadField) as found:
+        PatchGenRequest.from_json(PATCH | change, POLICY)
+    assert found.value.fields["field"].startswith(field)
+
+
+def test_a_command_without_a_report_must_be_asked_for_by_name() -> None:
+    request = PatchGenRequest.from_json(PATCH | {"test_command": "make test", "evidence": "exit_code"}, POLICY)
+    assert request.test_command == "make test"
+
+
+def test_size_and_shape_of_bytes() -> None:
+    with pytest.raises(TooLarge):
+        PatchGenRequest.from_bytes(b" " * (POLICY.request_bytes_max + 1), POLICY)
+    for data in (b"[]", b"null", b'"x"'):
+        with pytest.raises(BadField):
+            PatchGenRequest.from_bytes(data, POLICY)
+    for data in (b"", b"{", b'{"a":1,"a":2}', b'{"a":NaN}', b"\xff"):
+        with pytest.raises(NotCanonical):
+            PatchGenRequest.from_bytes(data, POLICY)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(JobType), st.data(), JSON)
+def test_any_value_in_any_field_is_read_or_refused_with_a_typed_error(
+    kind: JobType, data: st.DataObject, value: Any
+) -> None:
+    whole = read_request(kind, MINIMAL[kind], POLICY).to_json()
+    name = data.draw(st.sampled_from(sorted(whole)))
+    try:
+        request = read_request(kind, whole | {name: value}, POLICY)
+    except ChoirError:
+        return
+    assert REQUESTS[kind].from_bytes(request.to_bytes(), POLICY) == request
+
+
+@given(JSON)
+def test_artifacts_of_any_shape_are_read_or_refused_with_a_typed_error(value: Any) -> None:
+    for kind in (StructuredReview, RunOutput):
+        try:
+            kind.from_bytes(json.dumps(value).encode(), POLICY)
+        except ChoirError:
+            continue
+
+
+# --- hidden checks ----------------------------------------------------------------------------------
+
+HIDDEN = HiddenChecks("ab" * 16, (HiddenCheck("true"),), (HiddenFile("a/b.py", b"\0\xff"),))
+
+
+def test_hidden_checks_are_bound_by_their_commitment() -> None:
+    again = HiddenChecks.from_bytes(HIDDEN.to_bytes(), POLICY)
+    assert again == HIDDEN
+    assert again.commitment == HIDDEN.commitment
+    others = [
+        replace(HIDDEN, salt="ac" * 16),
+        replace(HIDDEN, checks=(HiddenCheck("false"),)),
+        replace(HIDDEN, files=(HiddenFile("a/b.py", b"\0"),)),
+    ]
+    assert HIDDEN.commitment not in {item.commitment for item in others}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"salt": "ab"},
+        {"salt": "x" * 32},
+        {"checks": []},
+        {"checks": [{"command": ""}]},
+        {"checks": [{"command": "true", "output_sha256": "abc"}]},
+        {"files": [{"path": "../x", "content": ""}]},
+        {"files": [{"path": "/x", "content": ""}]},
+        {"files": [{"path": "x", "content": "?"}]},
+    ],
+)
+def test_hidden_checks_that_cannot_be_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(Invalid):
+        HiddenChecks.from_json(HIDDEN.to_json() | change, POLICY)
+
+
+def test_a_text_request_takes_only_schemas_that_are_really_looked_at() -> None:
+    schemas: list[dict[str, Any]] = [
+        {"pattern": "x"},
+        {"type": "thing"},
+        {"properties": {"a": []}},
+        {"$ref": "#"},
+        {"minLength": -1},
+    ]
+    for schema in schemas:
+        with pytest.raises(Invalid):
+            TextGenRequest.from_json(MINIMAL[JobType.TEXT_GEN] | {"schema": schema}, POLICY)

@@ -1,0 +1,49 @@
+"""The table of deliveries: what is handed in, and what the verifier must say of it.
+
+The page docs/security/deliveries.md is written from it (tools/generate_deliveries_table.py), and every row is a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from choir.bazaar.verification import Delivery, Order
+from tests.bazaar.verification.scene import Repository
+
+Build = Callable[[Repository, Path], tuple[Order, Delivery]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One delivery."""
+
+    name: str
+    title: str
+    reason: str  # nothing: it is honest, and must pass
+    build: Build
+    units: int | None = None  # files that an honest one is paid for
+    strict: bool = False  # verified with short limits
+    rerun: bool = False
+
+
+def render(groups: Iterable[tuple[str, Iterable[Case]]]) -> str:
+    """The page."""
+    lines = [
+        "<!-- Written by tools/generate_deliveries_table.py. Do not edit: change the tests and run it again. -->",
+        "",
+        "# Deliveries, hostile and honest",
+        "",
+        "Every row is a test with a real sandbox (`tests/bazaar/verification`). A hostile delivery is refused with the",
+        "reason that is shown, and nothing is paid for it. An honest one passes, however odd its shape.",
+        "[How verification works, and what it cannot prove](verification.md).",
+    ]
+    for title, cases in groups:
+        lines += ["", f"## {title}", "", "| delivery | what is handed in | outcome |", "|---|---|---|"]
+        lines += [f"| {case.name} | {case.title} | {_outcome(case)} |" for case in cases]
+    return "\n".join(lines) + "\n"
+
+
+def _outcome(case: Case) -> str:
+    return f"refused: `{case.reason}`" if case.reason else "passes"
