@@ -17,6 +17,8 @@ from choir.doors import wire
 from choir.doors.http import ledger, problems, system
 from choir.doors.http.access import Operators
 from choir.doors.http.guards import Guards
+from choir.doors.web import routes as web
+from choir.doors.web.errors import or_page
 from choir.foundation.errors import ChoirError
 from choir.node import Node
 from choir.operations.home import check_disk, operator_token
@@ -63,10 +65,11 @@ def make_api() -> FastAPI:
     app.include_router(system.health)
     app.include_router(system.router, prefix="/v1", responses=_PROBLEMS)
     app.include_router(ledger.router, prefix="/v1", responses=_PROBLEMS)
-    app.add_exception_handler(ChoirError, problems.on_choir_error)
-    app.add_exception_handler(RequestValidationError, problems.on_validation_error)
-    app.add_exception_handler(HTTPException, problems.on_http_error)
-    app.add_exception_handler(Exception, problems.on_bug)
+    app.include_router(web.router)
+    app.add_exception_handler(ChoirError, or_page(problems.on_choir_error))
+    app.add_exception_handler(RequestValidationError, or_page(problems.on_validation_error))
+    app.add_exception_handler(HTTPException, or_page(problems.on_http_error))
+    app.add_exception_handler(Exception, or_page(problems.on_bug))
     return app
 
 
