@@ -1,4 +1,4 @@
-"""Pages for a signed-in person: account, agents, delegations, tokens."""
+"""Pages for a signed-in person: account, agents, delegations, tokens, letting a program in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from choir.doors.http.access import NodeDep
 from choir.doors.web import views
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import SignedInVisitorDep
-from choir.identity.model import parse_agent_id
+from choir.identity.model import Scope, UnknownLogin, parse_agent_id, parse_login_id
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -37,6 +37,19 @@ def agent(id_: str, request: Request, node: NodeDep, visitor: SignedInVisitorDep
     with node.unit_of_work() as tx:
         shown = views.agent(node, tx, visitor.person.id, parse_agent_id(id_))
     return page(request, "agent.html", {**shown, **views.grant_form(node), "visitor": visitor})
+
+
+@router.get("/login/{id_}")
+def login(id_: str, request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
+    """A program asks to be let in; its person compares the codes and decides."""
+    asked = parse_login_id(id_)
+    with node.unit_of_work() as tx:
+        try:
+            found = node.logins.get(tx, visitor.principal, asked)
+        except UnknownLogin:
+            return page(request, "login.html", {"login": None, "visitor": visitor}, status=404)
+    scopes = views.sorted_scopes(frozenset(Scope(scope) for scope in found.scopes))
+    return page(request, "login.html", {"login": found, "id": id_, "scopes": scopes, "visitor": visitor})
 
 
 @router.get("/tokens")

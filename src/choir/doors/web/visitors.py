@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from choir.doors.http.access import current_node
+from choir.doors.http.access import current_node, session_token
 from choir.foundation.errors import Unauthenticated
 from choir.identity.model import Person, Principal
 from choir.identity.sessions import Session
@@ -35,18 +35,12 @@ class SignInFirst(Unauthenticated):
     sentence = "Sign in to see this page."
 
 
-def session_cookie(request: Request) -> str | None:
-    """The token of this browser's session, if it has one."""
-    secure = current_node(request).settings.public_url.startswith("https://")
-    return request.cookies.get("__Host-choir_session" if secure else "choir_session")
-
-
 def current_visitor(request: Request) -> Visitor | None:
     """Who looks, if it is somebody."""
-    token = session_cookie(request)
+    node = current_node(request)
+    token = session_token(request, node)
     if token is None:
         return None
-    node = current_node(request)
     with node.unit_of_work() as tx:
         try:
             principal = node.sessions.principal_of(tx, token)

@@ -50,6 +50,8 @@ ACTS: dict[str, str] = {
     "delegation.revoked": "A delegation was revoked",
     "key.added": "An account key was added",
     "key.retired": "An account key was retired",
+    "login.approved": "A program was let in",
+    "login.denied": "A program was refused",
     "passkey.added": "A passkey was added",
     "passkey.counter_behind": "A passkey was refused: it may have been copied",
     "passkey.removed": "A passkey was removed",

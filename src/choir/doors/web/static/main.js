@@ -27,11 +27,20 @@ for (const form of document.querySelectorAll("form[data-call]")) {
     if (form.dataset.ask && !(await agreed(form.dataset))) return;
     const [method, path] = form.dataset.call.split(" ");
     const told = await withFreshPasskey(() => call(method, path, bodyOf(form, method)));
+    if (form.dataset.show) return swap(form.dataset.hide, form.dataset.show);
     const next = () => go((form.dataset.then ?? location.pathname).replace("{id}", told?.id ?? ""), form.dataset.said);
     if (!form.dataset.reveal) return next();
     const { secret, ...about } = REVEALED[form.dataset.reveal];
     reveal({ ...about, secret: secret(told), done: next });
   });
+}
+
+// One part of the page takes another's place, and the reader is led to it.
+function swap(before, after) {
+  document.getElementById(before).hidden = true;
+  const part = document.getElementById(after);
+  part.hidden = false;
+  part.querySelector("h1").focus();
 }
 
 function bodyOf(form, method) {
