@@ -35,6 +35,7 @@ def page(request: Request, template: str, context: Mapping[str, Any] | None = No
         "node_id": show_id("node", node.identity.id),
         "mode": node.identity.mode,
         "version": version("choir"),
+        "origin": node.passkeys.party.origin,
         "visitor": None,
     }
     text = environment().get_template(template).render({**frame, **(context or {})})

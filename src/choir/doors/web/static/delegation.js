@@ -42,9 +42,7 @@ function label(row) {
 
 function termsOf(grant) {
   const data = new FormData(grant);
-  const scopes = data.getAll("scopes");
-  if (scopes.length === 0) throw refuse("scopes", "Choose at least one thing that it may do.");
-  const body = { agent: grant.dataset.grant, scopes, caps: capsOf(grant), days: Number(data.get("days")) };
+  const body = { agent: grant.dataset.grant, scopes: data.getAll("scopes"), caps: capsOf(grant), days: Number(data.get("days")) };
   const name = data.get("name").trim();
   if (name) body.name = name;
   return body;

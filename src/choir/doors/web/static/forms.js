@@ -8,6 +8,7 @@ const FIELDS = {
   "identity.handle_taken": "handle",
   "identity.bad_name": "name",
   "identity.bad_terms": "scopes",
+  "recovery.refused": "code",
   "form.handle": "handle",
   "form.name": "name",
   "form.code": "code",
@@ -88,6 +89,10 @@ function begin(button) {
 }
 
 function requireFields(form) {
+  const scopes = form.querySelectorAll("input[type=checkbox][name=scopes]");
+  if (scopes.length > 0 && ![...scopes].some((box) => box.checked)) {
+    throw refuse("scopes", "Choose at least one thing that it may do.");
+  }
   for (const input of form.querySelectorAll("input[required]")) {
     if (input.value.trim() === "") throw refuse(input.name, "Please fill this in.");
   }
@@ -104,7 +109,7 @@ function clearErrors(form) {
 function showError(form, error) {
   if (!(error instanceof Problem)) console.error(error);
   const problem = error instanceof Problem ? error : new Problem({ detail: "Something went wrong in this page.", hint: "Load it again." }, 0);
-  if (problem.status === 401 && problem.code !== "identity.bad_credential") sessionEnded(problem);
+  if (problem.status === 401) sessionEnded(problem);
   const field = form.querySelector(`[data-field="${FIELDS[problem.code] ?? ""}"]`);
   const line = document.createElement("p");
   line.className = "error";

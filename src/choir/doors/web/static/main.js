@@ -110,9 +110,17 @@ for (const button of choices) {
 }
 
 const why = unsupported();
+const own = document.documentElement.dataset.origin;
 for (const notice of document.querySelectorAll("[data-no-passkeys]")) {
   notice.hidden = why === "";
-  notice.querySelector("[data-no-passkeys-why]").textContent = why;
+  const line = notice.querySelector("[data-no-passkeys-why]");
+  line.textContent = why;
+  if (location.origin !== own) {
+    const link = document.createElement("a");
+    link.href = own + location.pathname + location.search;
+    link.textContent = "Go there";
+    line.append(" ", link);
+  }
 }
 
 showTheme();

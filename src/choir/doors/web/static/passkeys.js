@@ -4,7 +4,9 @@ import { call, Problem } from "./api.js";
 
 // Why this browser cannot use passkeys here, or "" if it can.
 export function unsupported() {
-  if (!window.isSecureContext) return "Passkeys need https, or localhost. Open this page at its proper address.";
+  const own = document.documentElement.dataset.origin;
+  if (location.origin !== own) return `They are bound to this node's proper address, ${own}.`;
+  if (!window.isSecureContext) return "They need https, or localhost.";
   if (!window.PublicKeyCredential) return "Use a current version of Chrome, Edge, Firefox or Safari.";
   if (!PublicKeyCredential.parseCreationOptionsFromJSON) return "This version is too old for it; update your browser.";
   return "";
@@ -46,7 +48,7 @@ export function deviceName() {
 
 async function ask(work) {
   const why = unsupported();
-  if (why !== "") throw new Problem({ detail: "This browser cannot use passkeys.", hint: why }, 0);
+  if (why !== "") throw new Problem({ detail: "Passkeys do not work here.", hint: why }, 0);
   let credential;
   try {
     credential = await work();
