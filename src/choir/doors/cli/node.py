@@ -213,12 +213,13 @@ def _end(home: Path, running: RunningNode) -> None:
 def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
     """Say whether the node runs and what it has."""
     output.want_json(as_json)
-    from choir.doors.sdk.client import Client, address_of, credential
+    from choir.doors.sdk.choosing import address_of, choose
+    from choir.doors.sdk.client import Client
 
     settings = output.settings_of(home, node)
     running = running_node(settings.home) if settings.home.exists() else None
     url = address_of(settings, node)
-    with Client(url, credential(settings, url), patience_s=1.0) as client:
+    with Client(url, choose(settings, url).token, patience_s=1.0) as client:
         found = client.node()
     if as_json:
         output.print_json({"running": True, "pid": running.pid if running else None, **found.model_dump()})
