@@ -22,6 +22,7 @@ from choir.foundation.errors import (
     Unauthenticated,
     Unavailable,
 )
+from choir.identity.model import TooManyTries
 from choir.storage.database import DatabaseBusy
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ _STATUS: list[tuple[type[ChoirError], int]] = [  # the first that fits
     (Unauthenticated, 401),
     (NotAllowed, 403),
     (Invalid, 422),
+    (TooManyTries, 429),
     (Refusal, 409),
     (DatabaseBusy, 503),
     (Unavailable, 503),
@@ -64,6 +66,8 @@ def respond(problem: Problem) -> JSONResponse:
     headers = {}
     if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = "1"
+    if problem.status == HTTPStatus.TOO_MANY_REQUESTS:
+        headers["Retry-After"] = str(problem.fields.get("retry_s", 1))
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     if problem.status in _BODY_UNREAD or problem.code == RequestTimedOut.code:
@@ -101,6 +105,8 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, ChoirError):  # raised while it read the body
         return await on_choir_error(request, error.__cause__)
+    if error.status_code == HTTPStatus.BAD_REQUEST:  # a body that is not even text
+        return respond(problem_of(Invalid(what="The request", why="its body cannot be read"), request_id(request)))
     status = HTTPStatus(error.status_code)
     problem = Problem(
         type="about:blank",
