@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from choir.doors.cli import bench, helping, ledger, node, output, policy, sandbox
+from choir.doors.cli import account, agents, bench, helping, ledger, login, node, output, policy, sandbox
 from choir.doors.cli.ledger import entries
 from choir.foundation.errors import ChoirError, Unavailable
 
@@ -33,6 +33,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 node.register(app)
+login.register(app)
+account.register(app)
+agents.register(app)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(policy.app, name="policy")
 app.add_typer(sandbox.app, name="sandbox")

@@ -220,7 +220,7 @@ def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = F
     settings = output.settings_of(home, node)
     running = running_node(settings.home) if settings.home.exists() else None
     url = address_of(settings, node)
-    with Client(url, choose(settings, url).token, patience_s=1.0) as client:
+    with Client(url, choose(settings, url, rather_operator=True).token, patience_s=1.0) as client:
         found = client.node()
     if as_json:
         output.print_json({"running": True, "pid": running.pid if running else None, **found.model_dump()})

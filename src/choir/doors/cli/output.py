@@ -66,6 +66,14 @@ class FileExists(Refusal):
     hint = "Choose another name, or replace it with --force."
 
 
+class AskAsOperator(NotAllowed):
+    """Somebody who runs a node asks it as the person who is logged in."""
+
+    code = "cli.ask_as_operator"
+    sentence = "Only the node's operator can do this, and you asked as the person who is logged in."
+    hint = "On the node's own machine, put --operator before the command: choir --operator …"
+
+
 def exit_code(error: ChoirError) -> int:
     """The exit code of one of our errors."""
     return next((code for category, code in _EXIT if isinstance(error, category)), EXIT_REFUSED)
@@ -74,6 +82,13 @@ def exit_code(error: ChoirError) -> int:
 def settings_of(home: str | None = None, node: str | None = None, **flags: str | None) -> Settings:
     """The settings with a command's flags."""
     return load_settings({"home": home, "node": node, **flags})
+
+
+def address_of(node: str | None) -> str:
+    """The address that a command talks to."""
+    from choir.doors.sdk import choosing
+
+    return choosing.address_of(load_settings(), node)
 
 
 @contextmanager
@@ -86,12 +101,26 @@ def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
     if _operator_wanted:
         settings = load_settings()
         token = choose_operator(settings, address_of(settings, node)).token
-    with Client(node, token, connect_s=_CONNECT_S) as client, _waiting(f"Waiting for {client.url}", quiet=quiet):
+    with Client(node, token, connect_s=_CONNECT_S) as client, waiting(f"Waiting for {client.url}", quiet=quiet):
+        try:
+            yield client
+        except NotAllowed as error:
+            if error.code == "identity.operator_needed" and client.who.source == "login":
+                raise AskAsOperator from None
+            raise
+
+
+@contextmanager
+def stranger_at(address: str, token: str = "") -> Iterator[Client]:
+    """A client that is nobody, or whoever this token says; nothing else that is known here is sent along."""
+    from choir.doors.sdk.client import Client
+
+    with Client(address, token, connect_s=_CONNECT_S) as client:
         yield client
 
 
 @contextmanager
-def _waiting(text: str, *, quiet: bool) -> Iterator[None]:
+def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     """A sign of life on standard error when something takes long, shown only to people."""
     if quiet or not sys.stderr.isatty():
         yield

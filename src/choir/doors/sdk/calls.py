@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-R = TypeVar("R", "Transport", "AsyncTransport")
+R = TypeVar("R", bound="Transport | AsyncTransport")
 
 _HARMLESS_TWICE = frozenset({"GET", "HEAD", "PUT"})
 
@@ -46,12 +46,13 @@ class Call(Generic[T_co]):
     body: Any = None
     params: Mapping[str, Any] = field(default_factory=dict)
     key: str | None = None  # the idempotency key
+    again: bool = False  # whether sending it twice is as good as once, although it is no reading
     after: str | None = None  # of a stream: the event to go on behind
 
     @property
     def repeatable(self) -> bool:
         """Whether sending it twice has the effect of sending it once."""
-        return self.method in _HARMLESS_TWICE or self.key is not None
+        return self.again or self.method in _HARMLESS_TWICE or self.key is not None
 
     @property
     def given(self) -> dict[str, Any]:

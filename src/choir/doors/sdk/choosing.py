@@ -34,15 +34,18 @@ def address_of(settings: Settings, url: str | None) -> str:
     return (url or settings.node).rstrip("/")
 
 
-def choose(settings: Settings, address: str) -> Chosen:
-    """Who asks the node at this address."""
+def choose(settings: Settings, address: str, *, rather_operator: bool = False) -> Chosen:
+    """Who asks the node at this address; `rather_operator` is for asking after the node itself."""
     if settings.token:
         origin = next(item.origin for item in settings.sources if item.name == "token")
         return Chosen(settings.token, "setting", f"the setting 'token' ({origin}) says so")
+    operator = _operator(settings, address)
+    if rather_operator and operator is not None:
+        return operator
     saved = saved_logins.load(address)
     if saved is not None:
         return Chosen(saved.token, "login", f"you logged in to {saved.node}")
-    return _operator(settings, address) or Chosen("", "none", "you have not logged in there")
+    return operator or Chosen("", "none", "you have not logged in there")
 
 
 def choose_operator(settings: Settings, address: str) -> Chosen:

@@ -8,9 +8,10 @@ from typing import Any
 import httpx
 
 from choir.doors.sdk.auth import Bearer, NostrKey
-from choir.doors.sdk.calls import new_key
+from choir.doors.sdk.calls import R, new_key
 from choir.doors.sdk.choosing import Chosen, address_of, choose
 from choir.doors.sdk.errors import NoNode
+from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, People, Tokens
 from choir.doors.sdk.ledger import Ledger
 from choir.doors.sdk.transport import AsyncTransport, Transport
 from choir.foundation.settings import load_settings
@@ -21,7 +22,21 @@ _TIMEOUT_S = 60.0
 _PATIENCE_S = 15.0
 
 
-class Client(Ledger[Transport]):
+class Rooms(Ledger[R]):
+    """Every part of a node: the ledger's methods are the client's own, the others have a room each."""
+
+    def __init__(self, transport: R) -> None:
+        super().__init__(transport)
+        self.me: Me[R] = Me(transport)
+        self.people: People[R] = People(transport)
+        self.agents: Agents[R] = Agents(transport)
+        self.delegations: Delegations[R] = Delegations(transport)
+        self.tokens: Tokens[R] = Tokens(transport)
+        self.keys: Keys[R] = Keys(transport)
+        self.logins: Logins[R] = Logins(transport)
+
+
+class Client(Rooms[Transport]):
     """Everything a node offers, as methods that wait for the answer. Threads may share a client.
 
     Without an address it is the node of this machine; without a token or `auth`, whoever the settings or a
@@ -60,7 +75,7 @@ class Client(Ledger[Transport]):
         self._transport.close()
 
 
-class AsyncClient(Ledger[AsyncTransport]):
+class AsyncClient(Rooms[AsyncTransport]):
     """The same methods as `Client`, to be awaited; listings and events are for `async for`."""
 
     def __init__(

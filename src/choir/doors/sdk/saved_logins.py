@@ -38,6 +38,7 @@ class SavedLogin:
     token: str = field(repr=False)
     token_id: str = ""  # what the node calls it; empty where it was given by hand
     handle: str = ""
+    pages: str = ""  # where the node's pages are, for what takes a browser
     saved_at: str = ""
 
 
