@@ -175,8 +175,9 @@ class NewTokenOut(Wire, json_schema_extra=example(token=_TOKEN, secret=_SECRET))
 
     token: TokenOut
     secret: str | None = Field(
+        repr=False,
         description="The token itself, shown this once. Null when the same Idempotency-Key made it before: nobody"
-        " knows it any more, so revoke it and make another one."
+        " knows it any more, so revoke it and make another one.",
     )
 
 
@@ -189,14 +190,14 @@ class KeyIn(Wire, json_schema_extra=example(owner=AGENT_OWNER)):
 class PhraseIn(KeyIn, json_schema_extra=example(phrase=_PHRASE, account=0)):
     """A BIP-39 phrase; its key is derived by NIP-06."""
 
-    phrase: str = Field(min_length=1, max_length=1000)
+    phrase: str = Field(min_length=1, max_length=1000, repr=False)
     account: int = Field(default=0, ge=0, le=2**31 - 1, description="Which key of the phrase.")
 
 
 class BroughtKeyIn(KeyIn, json_schema_extra={"examples": [{"secret": "nsec1…"}]}):
     """A key that its owner brings along."""
 
-    secret: str = Field(min_length=1, max_length=200, description="As nsec or 64 hex digits.")
+    secret: str = Field(min_length=1, max_length=200, repr=False, description="As nsec or 64 hex digits.")
 
 
 _KEY = {
@@ -226,7 +227,8 @@ class NewKeyOut(Wire, json_schema_extra=example(key=_KEY, phrase=_PHRASE)):
 
     key: KeyOut
     phrase: str | None = Field(
-        description="Its words, shown this once. Null when the same Idempotency-Key made it before."
+        repr=False,
+        description="Its words, shown this once. Null when the same Idempotency-Key made it before.",
     )
 
 
@@ -265,7 +267,7 @@ class LoginStartedOut(
 class VerifierIn(Wire, json_schema_extra=example(verifier="dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")):
     """What only the program knows that asked for the login."""
 
-    verifier: str = Field(pattern=r"^[A-Za-z0-9._~-]{43,128}$")
+    verifier: str = Field(repr=False, pattern=r"^[A-Za-z0-9._~-]{43,128}$")
 
 
 class LoginWaitingOut(Wire, json_schema_extra=example(state="waiting", interval_s=2)):

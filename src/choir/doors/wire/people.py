@@ -66,7 +66,7 @@ class RecoveryIn(Wire, json_schema_extra=example(handle="ada", code="7HXQ2-M4T9K
     """Who lost their passkeys, and one of their recovery codes."""
 
     handle: Handle
-    code: str = Field(min_length=1, max_length=100)
+    code: str = Field(min_length=1, max_length=100, repr=False)
 
 
 _PERSON = {"handle": "ada", "owner": OWNER, "since": AT, "vouches": 2}
@@ -100,7 +100,7 @@ class SignedUpOut(
     """A new person, signed in. The codes are shown this once."""
 
     person: PersonOut
-    recovery_codes: list[str]
+    recovery_codes: list[str] = Field(repr=False)
     gifts: list[GiftOut]
 
 
@@ -187,7 +187,7 @@ class CodesLeftOut(Wire, json_schema_extra=example(unused=9)):
 class CodesOut(Wire, json_schema_extra=example(codes=["7HXQ2-M4T9K-0B3VD-ZR8CP-5WJEN"])):
     """New recovery codes, shown this once; the former ones are worthless."""
 
-    codes: list[str]
+    codes: list[str] = Field(repr=False)
 
 
 class ActOut(
