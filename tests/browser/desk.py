@@ -98,7 +98,7 @@ class Desk:
         expect(shown).not_to_be_empty()
         lines = shown.locator("li")
         secret = lines.all_inner_texts() or [shown.inner_text()]
-        self.press("I have kept it")
+        self.press("I have kept this")
         return secret
 
     # Whole ways

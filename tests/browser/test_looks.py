@@ -161,7 +161,7 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     expect(made.page.get_by_role("dialog")).to_be_visible()
     for _ in range(3):
         made.page.keyboard.press("Tab")
-    assert made.page.evaluate(_FOCUS)[0] == "I have kept it"
+    assert made.page.evaluate(_FOCUS)[0] == "I have kept this"
     made.page.keyboard.press("Enter")
     made.is_at("/account")
 

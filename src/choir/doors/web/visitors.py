@@ -33,6 +33,7 @@ class SignInFirst(Unauthenticated):
 
     code = "web.sign_in_first"
     sentence = "Sign in to see this page."
+    hint = ""
 
 
 def current_visitor(request: Request) -> Visitor | None:
