@@ -83,7 +83,7 @@ def test_errors_are_pages_for_browsers_and_problems_for_programs(http: httpx.Cli
 
 def test_files_can_be_kept_for_ever(http: httpx.Client) -> None:
     page = http.get("/").text
-    for name in ("tokens.css", "choir.css", "theme.js", "main.js", "mark.svg"):
+    for name in ("tokens.css", "frame.css", "page.css", "forms.css", "parts.css", "theme.js", "main.js", "mark.svg"):
         address = assets.address(name)
         assert address in page
         answer = http.get(address)

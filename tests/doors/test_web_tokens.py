@@ -11,7 +11,7 @@ from choir.doors.web.assets import assets
 
 CSS = files("choir.doors.web").joinpath("static")
 TOKENS = CSS.joinpath("tokens.css").read_text(encoding="utf-8")
-SHEET = CSS.joinpath("choir.css").read_text(encoding="utf-8")
+SHEET = "".join(CSS.joinpath(f"{name}.css").read_text(encoding="utf-8") for name in ("frame", "page", "forms", "parts"))
 COLOURS = {
     name: {"light": light, "dark": dark}
     for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);", TOKENS)
