@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import psycopg
 
-from choir.ledger.deciding import EntryRow, PostingRow
+from choir.ledger.rounds import EntryRow, PostingRow
 from choir.ledger.store import entry_bytes, posting_bytes
 from choir.storage import copying
 from choir.storage.database import Connection

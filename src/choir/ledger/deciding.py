@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from choir.foundation.clock import format_time
@@ -24,12 +23,10 @@ from choir.ledger.model import (
     HOLD_EXPIRE,
     AccountClosed,
     AccountFrozen,
-    AccountName,
     BadEntry,
     BalanceOutOfRange,
     ConflictingKey,
     Draft,
-    Head,
     HoldClosed,
     HoldExpired,
     HoldNotExpired,
@@ -46,83 +43,37 @@ from choir.ledger.model import (
     entry_id,
     hold_id,
 )
+from choir.ledger.rounds import AccountState, Decision, HoldState, KnownEntry, View
 from choir.ledger.rules import Outcome, Prepared, complete
 
 _ID_TAIL = struct.Struct(">Q")
+_STAGE_GROUPS = 200
 ID_RANDOM_BYTES = 4  # beside the time, an id has 32 bits of its entry's number and 30 of chance
-
-
-@dataclass(slots=True)
-class AccountState:
-    """An account as the round sees it; `balance` moves while the round decides."""
-
-    id: int
-    name: AccountName
-    state: str
-    balance: int
-
-
-@dataclass(slots=True)
-class HoldState:
-    """A hold as the round sees it."""
-
-    id: UUID
-    account: str
-    payer: str
-    expires_us: int
-    captures_max: int
-    captures: int
-    closed_seq: int | None = None
-    placed_seq: int = 0
-    changed: bool = False
-
-
-class KnownEntry(NamedTuple):
-    """An entry that already has one of the keys."""
-
-    posted: Posted
-    content: str
-    memo_salt: bytes | None
-
-
-@dataclass(slots=True)
-class View:
-    """What the database knew, read under the head lock."""
-
-    head: Head
-    accounts: dict[str, AccountState]
-    holds: dict[UUID, HoldState]
-    known: dict[tuple[str, str], KnownEntry]
-    known_ids: frozenset[UUID]  # of the entries that drafts say they correct
-    new_account_ids: list[int]  # reserved for the holds that this round places
-
-
-EntryRow = tuple[int, bytes, int, str, str, str, bytes]  # seq, id, at_us, source, key, content, hash
-PostingRow = tuple[int, int, int, int, int]  # account, seq, leg, delta, balance
-
-
-@dataclass(slots=True)
-class Decision:
-    """What to answer and what to write."""
-
-    outcomes: list[Outcome] = field(default_factory=list)
-    entries: list[EntryRow] = field(default_factory=list)
-    postings: list[PostingRow] = field(default_factory=list)
-    memos: list[tuple[int, bytes, str]] = field(default_factory=list)
-    new_accounts: list[AccountState] = field(default_factory=list)
-    new_holds: list[HoldState] = field(default_factory=list)
-    changed_holds: list[HoldState] = field(default_factory=list)
-    head_hash: bytes = b""
-    at_us: int = 0
 
 
 def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
     """Accept or refuse each draft in order; a group stands or falls together."""
+    decision = Decision()
+    for decision in stages(groups, view, now_us, random):  # noqa: B007 - the last one is all of it
+        pass
+    return decision
+
+
+def stages(
+    groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes
+) -> Iterator[Decision]:
+    """The same decision again and again as it grows, so that its beginning can be written meanwhile.
+
+    Rows that were once in it stay as they are; what is said of holds and of the head is true in the last one.
+    """
     round_ = _Round(view, now_us, random, repeats=_repeats(groups))
-    for group in groups:
-        round_.add(group)
+    for start in range(0, len(groups), _STAGE_GROUPS):
+        for group in groups[start : start + _STAGE_GROUPS]:
+            round_.add(group)
+        if start + _STAGE_GROUPS < len(groups):
+            yield round_.decision
     round_.finish()
-    return round_.decision
+    yield round_.decision
 
 
 def _repeats(groups: Sequence[Sequence[Prepared | Refusal]]) -> bool:

@@ -43,7 +43,7 @@ class Ledger:
         """Post many entries, each group accepted or refused on its own, in order."""
         prepared = self.prepare_batch(groups)
         store.lock_head(tx.connection)
-        outcomes = self.round(tx.connection, prepared, committed=False)
+        outcomes = self.round(tx.connection, prepared, committed=False, keys=True)
         assert outcomes is not None  # nobody else can move a locked head
         return outcomes
 
@@ -67,21 +67,32 @@ class Ledger:
         except Refusal as refusal:
             return refusal.with_traceback(None)
 
-    def round(self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool) -> list[Outcome] | None:
+    def round(
+        self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool, keys: bool
+    ) -> list[Outcome] | None:
         """Read, decide, append. None: the head moved in between and nothing was written.
 
         `committed` says that nothing on this connection is waiting for a commit, so that account ids
-        read on it can be remembered.
+        read on it can be remembered. Without `keys` nothing is known of entries that have their keys already:
+        then `KeyUsed` or the unique index's refusal says that the round must be undone and done again with them.
         """
         prepared = [item for group in groups for item in group if isinstance(item, Prepared)]
         if not prepared:
             return [outcome for group in groups for outcome in deciding.refusals(group)]
-        view = store.read_view(db, self.needs(db, prepared, committed=committed))
+        view = store.read_view(db, self.needs(db, prepared, committed=committed, keys=keys))
         random = self.entropy.bytes(deciding.ID_RANDOM_BYTES * len(prepared))
-        decision = deciding.decide(groups, view, self.clock.now_us(), random)
-        return decision.outcomes if store.append(db, decision, view.head) else None
+        stages = deciding.stages(groups, view, self.clock.now_us(), random)
+        if len(prepared) < store.FEW_ENTRIES:
+            *_, decision = stages
+            if not keys:  # before the append, which may be a commit of its own
+                _check_refused(db, groups, decision.outcomes)
+            return decision.outcomes if store.append_few(db, decision, view.head) else None
+        decision = store.append_many(db, stages, view.head)
+        if not keys:
+            _check_refused(db, groups, decision.outcomes)
+        return decision.outcomes
 
-    def needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool) -> store.Needs:
+    def needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool, keys: bool) -> store.Needs:
         """What has to be looked up to decide on these."""
         names: set[str] = set()
         holds: set[UUID] = set()
@@ -98,8 +109,8 @@ class Ledger:
             if draft.corrects is not None:
                 corrected.add(draft.corrects)
         return store.Needs(
-            sources=[item.draft.source for item in prepared],
-            keys=[item.draft.key for item in prepared],
+            sources=[item.draft.source for item in prepared] if keys else [],
+            keys=[item.draft.key for item in prepared] if keys else [],
             accounts=self._ids(db, names, committed=committed),
             holds=list(holds),
             corrected=list(corrected),
@@ -124,6 +135,22 @@ class Ledger:
                 remembered.update((name, id_) for name, id_ in missing.items() if not name.startswith("hold:"))
             found |= missing
         return found
+
+
+class KeyUsed(Exception):
+    """Something was refused whose key belongs to an entry that was accepted earlier."""
+
+
+def _check_refused(db: Connection, groups: Sequence[PreparedGroup], outcomes: Sequence[Outcome]) -> None:
+    """Raise if a refused entry had been accepted earlier: then the refusal is no answer."""
+    drafts: list[Draft] = []
+    start = 0
+    for group in groups:
+        if any(isinstance(outcome, Refusal) for outcome in outcomes[start : start + len(group)]):
+            drafts += [item.draft for item in group if isinstance(item, Prepared)]
+        start += len(group)
+    if drafts and store.any_known(db, [draft.source for draft in drafts], [draft.key for draft in drafts]):
+        raise KeyUsed
 
 
 def all_posted(outcomes: Sequence[Outcome]) -> list[Posted]:

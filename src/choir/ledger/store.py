@@ -8,13 +8,14 @@ its transaction may read without the lock: appending moves the head only if nobo
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from psycopg.pq import TransactionStatus
 
-from choir.ledger.deciding import AccountState, Decision, HoldState, KnownEntry, View
 from choir.ledger.model import Head, Posted, account_name
+from choir.ledger.rounds import AccountState, Decision, HoldState, KnownEntry, View
 from choir.storage import copying
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.database import Connection
@@ -53,6 +54,12 @@ def account_ids(db: Connection, names: list[str]) -> dict[str, int]:
     return dict(db.execute("select name, id from accounts where name = any(%s)", [names], binary=True).fetchall())
 
 
+def any_known(db: Connection, sources: list[str], keys: list[str]) -> bool:
+    """Whether an entry has one of these keys."""
+    row = db.execute(_ANY_KNOWN, [texts(sources), texts(keys)]).fetchone()
+    return row is not None and bool(row[0])
+
+
 def read_view(db: Connection, needs: Needs) -> View:
     """Everything the round needs, as of now."""
     names, ids = list(needs.accounts), list(needs.accounts.values())
@@ -78,18 +85,37 @@ def read_view(db: Connection, needs: Needs) -> View:
     return view
 
 
-def append(db: Connection, decision: Decision, head: Head) -> bool:
-    """Write what was decided and move the head, unless the head moved since it was read."""
-    if not decision.entries:
-        return True
-    if len(decision.postings) == 2:
-        moved = _append_one(db, decision, head)
-    else:
-        moved = (_append_few if len(decision.entries) < FEW_ENTRIES else _append_many)(db, decision, head)
-    if moved and (decision.memos or decision.new_holds or decision.changed_holds):
-        _write_memos(db, decision)
-        _write_holds(db, decision)
-    return moved
+def append_few(db: Connection, decision: Decision, head: Head) -> bool:
+    """Write what was decided and move the head by one statement, unless the head moved since it was read."""
+    if decision.entries and not (_append_one if len(decision.postings) == 2 else _append_some)(db, decision, head):
+        return False
+    _write_beside(db, decision)
+    return True
+
+
+def append_many(db: Connection, stages: Iterator[Decision], head: Head) -> Decision:
+    """Under the head's lock: send entries as they are decided, then the postings, then move the head."""
+    assert db.info.transaction_status == TransactionStatus.INTRANS, "several statements must commit together"
+    decision = Decision()
+    sent = 0
+    with db.cursor() as cursor:
+        with cursor.copy("copy entries from stdin (format binary)") as copy:
+            copy.write(copying.HEADER)
+            for decision in stages:
+                copy.write(b"".join([entry_bytes(*entry) for entry in decision.entries[sent:]]))
+                sent = len(decision.entries)
+            copy.write(copying.TRAILER)
+            postings = copying.binary_copy([posting_bytes(*posting) for posting in decision.postings])
+        with cursor.copy("copy postings from stdin (format binary)") as copy:
+            copy.write(postings)
+    if decision.entries:
+        moved = db.execute(
+            "update ledger_head set seq = %s, hash = %s, at_us = %s where seq = %s and hash = %s and acts = %s",
+            [decision.entries[-1][0], decision.head_hash, decision.at_us, head.seq, head.hash, head.acts],
+        )
+        assert moved.rowcount == 1, "nobody else can move a locked head"
+    _write_beside(db, decision)
+    return decision
 
 
 def _append_one(db: Connection, decision: Decision, head: Head) -> bool:
@@ -98,7 +124,7 @@ def _append_one(db: Connection, decision: Decision, head: Head) -> bool:
     row = db.execute(
         _APPEND_ONE,
         [
-            head.seq, head.acts, at_us, UUID(bytes=id_), source, key, content, hash_,
+            head.seq, head.hash, head.acts, at_us, UUID(bytes=id_), source, key, content, hash_,
             payer, payer_balance, payee, payee_balance, amount,
         ],
         binary=True,
@@ -106,35 +132,19 @@ def _append_one(db: Connection, decision: Decision, head: Head) -> bool:
     return row is not None and bool(row[0])
 
 
-def _append_few(db: Connection, decision: Decision, head: Head) -> bool:
+def _append_some(db: Connection, decision: Decision, head: Head) -> bool:
     seqs, ids, _, sources, keys, contents, hashes = zip(*decision.entries, strict=True)
     accounts, account_seqs, legs, deltas, balances = zip(*decision.postings, strict=True)
     row = db.execute(
         _APPEND,
         [
-            head.seq, head.acts, decision.at_us,
+            head.seq, head.hash, head.acts, decision.at_us,
             bigints(seqs), uuids(ids), texts(sources), texts(keys), texts(contents), byteas(hashes),
             bigints(accounts), bigints(account_seqs), smallints(legs), bigints(deltas), bigints(balances),
         ],
         binary=True,
     ).fetchone()  # fmt: skip
     return row is not None and bool(row[0])
-
-
-def _append_many(db: Connection, decision: Decision, head: Head) -> bool:
-    assert db.info.transaction_status == TransactionStatus.INTRANS, "several statements must commit together"
-    moved = db.execute(
-        "update ledger_head set seq = %s, hash = %s, at_us = %s where seq = %s and acts = %s",
-        [decision.entries[-1][0], decision.head_hash, decision.at_us, head.seq, head.acts],
-    )
-    if moved.rowcount != 1:
-        return False
-    with db.cursor() as cursor:
-        with cursor.copy("copy entries from stdin (format binary)") as copy:
-            copy.write(copying.binary_copy([entry_bytes(*entry) for entry in decision.entries]))
-        with cursor.copy("copy postings from stdin (format binary)") as copy:
-            copy.write(copying.binary_copy([posting_bytes(*posting) for posting in decision.postings]))
-    return True
 
 
 def posting_bytes(account: int, seq: int, leg: int, delta: int, balance: int) -> bytes:
@@ -176,6 +186,13 @@ def _read_holds(db: Connection, needs: Needs, view: View) -> None:
     if needs.new_accounts:
         reserved = db.execute(_RESERVE, [needs.new_accounts], binary=True).fetchall()
         view.new_account_ids = [row[0] for row in reserved]
+
+
+def _write_beside(db: Connection, decision: Decision) -> None:
+    """What most rounds do not have."""
+    if decision.memos or decision.new_holds or decision.changed_holds:
+        _write_memos(db, decision)
+        _write_holds(db, decision)
 
 
 def _write_memos(db: Connection, decision: Decision) -> None:
@@ -235,6 +252,12 @@ _READ = """
     from ledger_head h
 """
 
+_ANY_KNOWN = """
+    select exists (
+        select from unnest(%b::text[], %b::text[]) as asked (source, key)
+        join entries e on e.source = asked.source and e.key = asked.key)
+"""
+
 _HOLD_ACCOUNTS = """
     select distinct a.id, a.name, a.state, coalesce(last.balance, 0)
     from holds h
@@ -255,13 +278,13 @@ _RESERVE = "select nextval(pg_get_serial_sequence('accounts', 'id')) from genera
 
 _APPEND_ONE = """
     select ledger_append_one(
-        %b::bigint, %b::bigint, %b::bigint, %b::uuid, %b::text, %b::text, %b::text, %b::bytea,
+        %b::bigint, %b::bytea, %b::bigint, %b::bigint, %b::uuid, %b::text, %b::text, %b::text, %b::bytea,
         %b::bigint, %b::bigint, %b::bigint, %b::bigint, %b::bigint)
 """
 
 _APPEND = """
     select ledger_append(
-        %b::bigint, %b::bigint, %b::bigint,
+        %b::bigint, %b::bytea, %b::bigint, %b::bigint,
         %b::bigint[], %b::uuid[], %b::text[], %b::text[], %b::text[], %b::bytea[],
         %b::bigint[], %b::bigint[], %b::smallint[], %b::bigint[], %b::bigint[])
 """

@@ -18,12 +18,13 @@ from collections import deque
 from collections.abc import Sequence
 
 import psycopg
+from psycopg.errors import UniqueViolation
 
 from choir.foundation.errors import ChoirError
 from choir.ledger import store
 from choir.ledger.model import Draft, Posted
 from choir.ledger.rules import Outcome
-from choir.ledger.service import Group, Ledger, PreparedGroup, all_posted
+from choir.ledger.service import Group, KeyUsed, Ledger, PreparedGroup, all_posted
 from choir.storage.database import (
     Connection,
     Database,
@@ -35,6 +36,7 @@ from choir.storage.database import (
 
 _RETRY_S = 0.05
 _LOCKED_ROUNDS = 64  # after losing a race, how many rounds take the lock first
+_KEYED_ROUNDS = 8  # after a key came again, how many rounds look keys up: repeats seldom come alone
 
 
 class _Waiting:
@@ -44,7 +46,7 @@ class _Waiting:
 
     def __init__(self, groups: Sequence[PreparedGroup]) -> None:
         self.groups = groups
-        self.entries = sum([len(group) for group in groups])
+        self.entries = _entries(groups)
         self.outcomes: list[Outcome] = []
         self.error: BaseException | None = None
         self.leads = False
@@ -63,6 +65,7 @@ class Submitter:
         self._busy = False
         self._connection: Connection | None = None  # used by whoever leads
         self._locked_rounds = 0
+        self._keyed_rounds = 0
 
     def submit(self, *drafts: Draft) -> list[Posted]:
         """Post these entries together and wait for the commit; raises their refusal."""
@@ -184,9 +187,18 @@ class Submitter:
     def _post_once(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
         if self._connection is None:
             self._connection = self._database.dedicated()
-        db = self._connection
-        if self._locked_rounds == 0 and _is_small_and_plain(groups):
-            outcomes = self._ledger.round(db, groups, committed=True)
+        plain = _is_plain(groups)
+        self._keyed_rounds -= self._keyed_rounds > 0
+        if plain and self._keyed_rounds == 0:
+            try:
+                return self._post_by(self._connection, groups, plain=True, keys=False)
+            except (KeyUsed, UniqueViolation):
+                self._keyed_rounds = _KEYED_ROUNDS
+        return self._post_by(self._connection, groups, plain=plain, keys=True)
+
+    def _post_by(self, db: Connection, groups: Sequence[PreparedGroup], *, plain: bool, keys: bool) -> list[Outcome]:
+        if plain and self._locked_rounds == 0 and _entries(groups) < store.FEW_ENTRIES and not _has_memos(groups):
+            outcomes = self._ledger.round(db, groups, committed=True, keys=keys)
             if outcomes is not None:
                 return outcomes
             self._locked_rounds = _LOCKED_ROUNDS  # others write too: take turns instead of racing
@@ -194,19 +206,28 @@ class Submitter:
             self._locked_rounds = max(0, self._locked_rounds - 1)
         with db.transaction():
             store.lock_head(db)
-            outcomes = self._ledger.round(db, groups, committed=True)
+            outcomes = self._ledger.round(db, groups, committed=True, keys=keys)
         assert outcomes is not None
         return outcomes
 
 
-def _is_small_and_plain(groups: Sequence[PreparedGroup]) -> bool:
-    """Whether one statement can append all of it."""
-    if sum([len(group) for group in groups]) >= store.FEW_ENTRIES:
-        return False
+def _entries(groups: Sequence[PreparedGroup]) -> int:
+    return sum([len(group) for group in groups])
+
+
+def _is_plain(groups: Sequence[PreparedGroup]) -> bool:
+    """Whether it is transfers only: no hold, and nothing that refers to another entry."""
     for group in groups:
         for item in group:
-            if not isinstance(item, ChoirError):
-                draft = item.draft
-                if draft.hold is not None or draft.memo is not None:
-                    return False
+            if not isinstance(item, ChoirError) and (item.draft.hold is not None or item.draft.corrects is not None):
+                return False
     return True
+
+
+def _has_memos(groups: Sequence[PreparedGroup]) -> bool:
+    """Whether appending takes more than one statement."""
+    for group in groups:
+        for item in group:
+            if not isinstance(item, ChoirError) and item.draft.memo is not None:
+                return True
+    return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from choir.foundation.policy.bazaar import BazaarPolicy
 from choir.foundation.policy.delegations import DelegationsPolicy
 from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
@@ -25,6 +26,7 @@ from choir.foundation.policy.values import (
 )
 
 __all__ = [
+    "BazaarPolicy",
     "DelegationsPolicy",
     "LedgerPolicy",
     "NodePolicy",
@@ -51,3 +53,4 @@ class Policy:
     sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
+    bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)

@@ -65,13 +65,13 @@ create table postings (
 -- Append a few entries in one call. It moves the head only if it is still where the caller read it,
 -- and says whether it did: a caller that read without a lock then reads and decides again.
 create function ledger_append(
-    expected_seq bigint, expected_acts bigint, new_at_us bigint,
+    expected_seq bigint, expected_hash bytea, expected_acts bigint, new_at_us bigint,
     seqs bigint[], ids uuid[], sources text[], keys text[], contents text[], hashes bytea[],
     accounts bigint[], account_seqs bigint[], legs smallint[], deltas bigint[], balances bigint[]
 ) returns boolean language plpgsql as $$
 begin
     update ledger_head set seq = seqs[cardinality(seqs)], hash = hashes[cardinality(hashes)], at_us = new_at_us
-        where seq = expected_seq and acts = expected_acts;
+        where seq = expected_seq and hash = expected_hash and acts = expected_acts;
     if not found then
         return false;
     end if;
@@ -85,13 +85,13 @@ end $$;
 
 -- The same for one entry of one leg, which is what a lone caller sends: scalars are faster than arrays of one.
 create function ledger_append_one(
-    expected_seq bigint, expected_acts bigint, new_at_us bigint,
+    expected_seq bigint, expected_hash bytea, expected_acts bigint, new_at_us bigint,
     new_id uuid, new_source text, new_key text, new_content text, new_hash bytea,
     payer bigint, payer_balance bigint, payee bigint, payee_balance bigint, amount bigint
 ) returns boolean language plpgsql as $$
 begin
     update ledger_head set seq = expected_seq + 1, hash = new_hash, at_us = new_at_us
-        where seq = expected_seq and acts = expected_acts;
+        where seq = expected_seq and hash = expected_hash and acts = expected_acts;
     if not found then
         return false;
     end if;

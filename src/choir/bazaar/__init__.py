@@ -1,0 +1,1 @@
+"""The bazaar: work that a machine can verify, ordered, checked and paid for."""

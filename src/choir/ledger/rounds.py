@@ -1,0 +1,74 @@
+"""What a round of the ledger reads and what it writes: the data between `store` and `deciding`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from choir.ledger.model import AccountName, Head, Posted
+from choir.ledger.rules import Outcome
+
+
+@dataclass(slots=True)
+class AccountState:
+    """An account as the round sees it; `balance` moves while the round decides."""
+
+    id: int
+    name: AccountName
+    state: str
+    balance: int
+
+
+@dataclass(slots=True)
+class HoldState:
+    """A hold as the round sees it."""
+
+    id: UUID
+    account: str
+    payer: str
+    expires_us: int
+    captures_max: int
+    captures: int
+    closed_seq: int | None = None
+    placed_seq: int = 0
+    changed: bool = False
+
+
+class KnownEntry(NamedTuple):
+    """An entry that already has one of the keys."""
+
+    posted: Posted
+    content: str
+    memo_salt: bytes | None
+
+
+@dataclass(slots=True)
+class View:
+    """What the database knew, read under the head lock."""
+
+    head: Head
+    accounts: dict[str, AccountState]
+    holds: dict[UUID, HoldState]
+    known: dict[tuple[str, str], KnownEntry]
+    known_ids: frozenset[UUID]  # of the entries that drafts say they correct
+    new_account_ids: list[int]  # reserved for the holds that this round places
+
+
+EntryRow = tuple[int, bytes, int, str, str, str, bytes]  # seq, id, at_us, source, key, content, hash
+PostingRow = tuple[int, int, int, int, int]  # account, seq, leg, delta, balance
+
+
+@dataclass(slots=True)
+class Decision:
+    """What to answer and what to write."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    entries: list[EntryRow] = field(default_factory=list)
+    postings: list[PostingRow] = field(default_factory=list)
+    memos: list[tuple[int, bytes, str]] = field(default_factory=list)
+    new_accounts: list[AccountState] = field(default_factory=list)
+    new_holds: list[HoldState] = field(default_factory=list)
+    changed_holds: list[HoldState] = field(default_factory=list)
+    head_hash: bytes = b""
+    at_us: int = 0
