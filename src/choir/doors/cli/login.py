@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _SCOPES = ("read",)  # what the commands here need; more is asked for with --scope
 _DAYS = 30
+_AWAY_S_MAX = 30.0  # how long a node may be away while it is asked for the token
 _STANDARD_INPUT = "-"
 
 
@@ -112,16 +113,20 @@ def _by_browser(address: str, scopes: list[str], days: int, *, browse: bool) -> 
 
 def _wait(client: Client, started: wire.LoginStartedOut, verifier: str) -> LoginAnswer:
     """Ask now and then; a node that is away for a moment is asked again."""
+    heard_at = time.monotonic()
     while True:
         time.sleep(max(started.interval_s, 1))
         try:
             answer = client.logins.token(started.login, verifier)
         except Unavailable:
+            if time.monotonic() > heard_at + _AWAY_S_MAX:
+                raise
             continue
         except NotFound:
             raise LoginOver(why="nobody approved it in time, or its token was lost on the way") from None
         if answer.token is not None:
             return answer
+        heard_at = time.monotonic()
 
 
 def _typed(token: str) -> str:

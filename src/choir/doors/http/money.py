@@ -49,6 +49,7 @@ def get_balance(
     with node.unit_of_work() as tx:
         now = reading.balance(tx, account)
         if at_seq is not None:
+            reading.check_reached(tx, at_seq)
             return views.account(now, reading.balance_at_seq(tx, account, at_seq))
         if at_time is not None:
             return views.account(now, reading.balance_at_time(tx, account, parse_time(at_time)))

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 from urllib.parse import quote
 
+from choir.foundation.errors import Invalid
+
 if TYPE_CHECKING:
     from choir.doors.sdk.transport import AsyncTransport, Transport
 
@@ -33,7 +35,10 @@ def new_key() -> str:
 
 def path(template: str, **parts: str) -> str:
     """A path with its parts filled in, so that no part can be taken for another path."""
-    return template.format(**{name: quote(part, safe="") or "%20" for name, part in parts.items()})
+    for name, part in parts.items():
+        if part in ("", ".", ".."):
+            raise Invalid(what=f"the {name} '{part}'", why="it cannot be a name")
+    return template.format(**{name: quote(part, safe="") for name, part in parts.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ class EventReader:
         self._id = self.last_id or ""
         self._type = ""
         self._data: list[str] = []
+        self._held = 0  # bytes since the last event was complete
 
     def start_again(self) -> None:
         """Forget what a broken connection left unfinished."""
@@ -57,7 +58,8 @@ class EventReader:
     def feed(self, data: bytes) -> Iterator[Told]:
         """The events that are complete now."""
         self._rest += data
-        if len(self._rest) > _BUFFER_BYTES_MAX:
+        self._held += len(data)
+        if self._held > _BUFFER_BYTES_MAX:
             raise NodeError(detail="The node tells an event that does not end.")
         *lines, self._rest = self._split()
         for line in lines:
@@ -89,6 +91,7 @@ class EventReader:
         return None  # a line that starts with a colon is a sign of life
 
     def _dispatch(self) -> Told | None:
+        self._held = len(self._rest)
         data, type_ = self._data, self._type
         self._data, self._type = [], ""
         return Told(self._id, type_ or "message", "\n".join(data)) if data else None
