@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from choir.doors.web.assets import address
 from choir.foundation.clock import MICROSECONDS, SystemEntropy, format_time
 from choir.identity.phrases import new_phrase
 from tests.doors.http.visitors import (
@@ -313,7 +314,23 @@ MONEY = [
     Row("POST", "/v1/transfers", (401, 403, 403, 201, 201, 403), body=_transfer),
 ]
 
-ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY]
+# Pages are for people with a browser: other credentials count for nothing there.
+_NEWCOMERS = (200, 303, 200, 200, 303, 200)
+_VISITORS = (401, 200, 401, 401, 200, 401)
+PAGES = [
+    Row("GET", "/", EVERYBODY),
+    Row("GET", "/sign-up", _NEWCOMERS),
+    Row("GET", "/sign-in", _NEWCOMERS),
+    Row("GET", "/recover", EVERYBODY),
+    Row("GET", "/account", _VISITORS),
+    Row("GET", "/agents", _VISITORS),
+    Row("GET", "/agents/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/agents/{s.agent['id']}"),
+    Row("GET", "/tokens", _VISITORS),
+    Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
+    Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
+]
+
+ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY, *PAGES]
 
 
 def ask(row: Row, scene: Scene, caller: str) -> httpx.Response:
