@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,6 +34,12 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 ]
+_API_CSP = b"default-src 'none'; frame-ancestors 'none'"
+# Our own files and nothing inline; forms never leave by themselves, and no string becomes markup or code.
+_PAGE_CSP = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none';"
+    b" base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
 _DISK_FRESH_S = 1.0
 
 
@@ -104,8 +110,9 @@ class _Answer:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             extra = [(b"x-request-id", self._request_id.encode()), *_HEADERS]
-            extra.append((b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
-            message = {**message, "headers": [*message.get("headers", []), *extra]}
+            headers = message.get("headers", [])
+            extra.append((b"content-security-policy", _PAGE_CSP if _is_page(headers) else _API_CSP))
+            message = {**message, "headers": [*headers, *extra]}
         await self._send(message)
 
     async def fail(self, error: ChoirError) -> None:
@@ -134,6 +141,11 @@ class _Answer:
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def _is_page(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether it is HTML: by what the answer is, so that no page can leave without the rules for pages."""
+    return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
