@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
@@ -10,6 +11,7 @@ from fastapi.routing import APIRoute
 from choir.doors import wire
 
 _SENTENCES = {
+    400: "The body is not text.",
     401: "No valid credential.",
     403: "The credential is valid and does not reach this far.",
     404: "There is no such thing, or not for this caller.",
@@ -20,6 +22,7 @@ _SENTENCES = {
     503: "Not available now; send it again.",
 }
 _EXAMPLES = {
+    400: ("http.bad_request", "There was an error parsing the body"),
     401: ("unauthenticated", "A valid credential is needed for this."),
     403: ("identity.scope_missing", "The credential does not have the scope 'buy'."),
     404: ("identity.agent_unknown", "There is no agent agent_01j9zq5a1wf6vsy1m3n4c5d6e7."),
@@ -29,11 +32,7 @@ _EXAMPLES = {
     429: ("identity.too_many_tries", "That was tried too often; try again in 40 seconds."),
     503: ("storage.busy", "The database is busy: no connection became free within 10 seconds."),
 }
-_TITLES = {
-    401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 409: "Conflict", 413: "Content Too Large",
-    422: "Unprocessable Content", 429: "Too Many Requests", 503: "Service Unavailable",
-}  # fmt: skip
-_COMMON = (401, 403, 413, 422, 503)  # what the door itself can answer on any route
+_COMMON = (400, 401, 403, 413, 422, 503)  # what the door itself can answer on any route
 
 _SCHEMES: dict[str, dict[str, str]] = {
     "operator": {"type": "http", "scheme": "bearer", "description": "The operator token in the node's home folder."},
@@ -92,7 +91,7 @@ def _problem(status: int) -> dict[str, Any]:
     code, detail = _EXAMPLES[status]
     shown = {
         "type": f"urn:choir:problem:{code}",
-        "title": _TITLES[status],
+        "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
         "code": code,

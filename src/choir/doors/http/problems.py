@@ -105,8 +105,6 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, ChoirError):  # raised while it read the body
         return await on_choir_error(request, error.__cause__)
-    if error.status_code == HTTPStatus.BAD_REQUEST:  # a body that is not even text
-        return respond(problem_of(Invalid(what="The request", why="its body cannot be read"), request_id(request)))
     status = HTTPStatus(error.status_code)
     problem = Problem(
         type="about:blank",
