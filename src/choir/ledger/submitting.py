@@ -177,7 +177,9 @@ class Submitter:
                 problem: ChoirError = translated(error)
             except DatabaseUnavailable as error:
                 problem = error
-            if not isinstance(problem, DatabaseUnavailable | StorageConflict) or time.monotonic() > give_up_at:
+            if not isinstance(problem, DatabaseUnavailable | StorageConflict):
+                raise problem
+            if self._database.stopping or time.monotonic() > give_up_at:
                 raise problem
             time.sleep(_RETRY_S)
 

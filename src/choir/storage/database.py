@@ -8,6 +8,7 @@ work that may be repeated is repeated. Nothing here reads the clock of the datab
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -17,7 +18,7 @@ import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row, tuple_row
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
@@ -27,6 +28,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _REPEAT_S = 0.005  # first pause before repeating after a deadlock; grows with each attempt
 _REPEATS_MAX = 8
 _STREAM_ROWS = 2000  # fetched at a time
+_CLOSE_S = 0.2  # for the pool's own threads, which may be connecting to a server that does not answer
 
 
 class DatabaseUnavailable(Unavailable):
@@ -121,6 +123,7 @@ class Database:
     def __init__(self, conninfo: str, *, connections_max: int = 16, wait_s: float = 10.0) -> None:
         self.wait_s = wait_s
         self.conninfo = conninfo
+        self._stopping = threading.Event()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             conninfo,
             min_size=1,
@@ -142,7 +145,21 @@ class Database:
         return self
 
     def close(self) -> None:
+        self.stop_waiting()
         self._pool.close()
+
+    def stop_waiting(self) -> None:
+        """Nobody waits for this database any more: who does is told that it is away, and so is who comes later.
+
+        What already has a connection goes on with it.
+        """
+        self._stopping.set()
+        self._pool.close(timeout=_CLOSE_S)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the process ends, so that nothing is worth another try."""
+        return self._stopping.is_set()
 
     def dedicated(self) -> Connection:
         """A connection outside the pool, committing by itself, for a caller that keeps it."""
@@ -159,6 +176,8 @@ class Database:
                 yield Tx(connection)
         except ChoirError:
             raise
+        except PoolClosed:
+            raise DatabaseUnavailable(why="this process is stopping") from None
         except PoolTimeout:
             raise self._unreachable() from None
         except psycopg.Error as error:
