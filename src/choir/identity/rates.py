@@ -15,6 +15,7 @@ from choir.storage.database import Tx
 
 _DAY_US = 86_400 * MICROSECONDS
 _SALT_BYTES = 32
+_OTHER_WINDOW_S_MAX = 30 * 86_400  # the bound of the windows in the policy of delegations
 
 
 class Rates:
@@ -60,9 +61,11 @@ class Rates:
     def forget(self, tx: Tx) -> int:
         """Remove counters that no window reaches any more, some at a time; says how many."""
         policy = self._policy
+        # The longest of all windows that may be counted in, whichever policy they are of.
         window_s = max(
-            policy.sign_up_window_s, policy.ceremony_window_s, policy.recovery_window_s, policy.vouch_window_s
-        )
+            policy.sign_up_window_s, policy.ceremony_window_s, policy.recovery_window_s, policy.vouch_window_s,
+            _OTHER_WINDOW_S_MAX,
+        )  # fmt: skip
         tx.run("delete from address_salts where day < %s", self._clock.now_us() // _DAY_US)
         return tx.run(
             "delete from rate_counts where (bucket, begins_us) in (select bucket, begins_us from rate_counts"

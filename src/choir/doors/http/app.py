@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -13,8 +12,21 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from choir.doors import wire
-from choir.doors.http import ledger, problems, system
+from choir.doors.http import (
+    agents,
+    delegations,
+    describing,
+    keys,
+    ledger,
+    logins,
+    money,
+    passkeys,
+    people,
+    problems,
+    sessions,
+    system,
+    tokens,
+)
 from choir.doors.http.access import Operators
 from choir.doors.http.guards import Guards
 from choir.foundation.errors import ChoirError
@@ -22,15 +34,8 @@ from choir.node import Node
 from choir.operations.home import check_disk, operator_token
 
 _THREADS = 64  # requests that may wait for the database at one time
-_PROBLEM: dict[str, Any] = {"model": wire.Problem, "content": {"application/problem+json": {}}}
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    401: {**_PROBLEM, "description": "No valid credential."},
-    404: {**_PROBLEM, "description": "There is no such thing."},
-    409: {**_PROBLEM, "description": "The rules do not allow it now; nothing was changed."},
-    413: {**_PROBLEM, "description": "Too large."},
-    422: {**_PROBLEM, "description": "Not valid as it is written."},
-    503: {**_PROBLEM, "description": "Not available now; send it again."},
-}
+_PROBLEMS = describing.COMMON | describing.problems(404, 409)
+_ROOMS = (sessions, people, passkeys, agents, delegations, tokens, keys, logins, money)
 
 
 @asynccontextmanager
@@ -63,6 +68,9 @@ def make_api() -> FastAPI:
     app.include_router(system.health)
     app.include_router(system.router, prefix="/v1", responses=_PROBLEMS)
     app.include_router(ledger.router, prefix="/v1", responses=_PROBLEMS)
+    for room in _ROOMS:
+        app.include_router(room.router, prefix="/v1", responses=describing.COMMON)
+    describing.complete(app)
     app.add_exception_handler(ChoirError, problems.on_choir_error)
     app.add_exception_handler(RequestValidationError, problems.on_validation_error)
     app.add_exception_handler(HTTPException, problems.on_http_error)

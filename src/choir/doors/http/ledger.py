@@ -10,7 +10,8 @@ from fastapi import APIRouter, Header, Query, Response
 
 from choir.doors import wire
 from choir.doors.http import views
-from choir.doors.http.access import KeyDep, NodeDep, OperatorDep, OperatorRoute
+from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
+from choir.doors.http.describing import also
 from choir.doors.http.problems import problem_of
 from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import parse_time
@@ -31,8 +32,9 @@ from choir.ledger.model import (
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
 
-router = APIRouter(tags=["ledger"], route_class=OperatorRoute)
+router = APIRouter(tags=["ledger"], route_class=AccessRoute)
 
+_AGAIN = "This key had been accepted before."
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
 Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
@@ -53,8 +55,8 @@ def list_accounts(
 ) -> wire.AccountPage:
     """Accounts by name."""
     with node.unit_of_work() as tx:
-        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=_rows(node, limit))
-    following = found[-1].name if len(found) == _rows(node, limit) else None
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=page_rows(node, limit))
+    following = found[-1].name if len(found) == page_rows(node, limit) else None
     return wire.AccountPage(items=[views.account(item) for item in found], next=following)
 
 
@@ -67,37 +69,7 @@ def act_on_account(act: wire.AccountAct, body: wire.AccountActIn, who: OperatorD
         return views.account(reading.balance(tx, body.name))
 
 
-@router.get("/balance")
-def get_balance(
-    _: OperatorDep,
-    node: NodeDep,
-    account: Account,
-    at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
-    at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
-) -> wire.AccountOut:
-    """A balance, now or at any past point."""
-    with node.unit_of_work() as tx:
-        now = reading.balance(tx, account)
-        if at_seq is not None:
-            return views.account(now, reading.balance_at_seq(tx, account, at_seq))
-        if at_time is not None:
-            return views.account(now, reading.balance_at_time(tx, account, parse_time(at_time)))
-        return views.account(now)
-
-
-@router.get("/statement")
-def get_statement(
-    _: OperatorDep, node: NodeDep, account: Account, cursor: Cursor = "", limit: Limit = 100
-) -> wire.StatementPage:
-    """The movements of an account, oldest first."""
-    after_seq, after_leg = _statement_cursor(cursor)
-    with node.unit_of_work() as tx:
-        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=_rows(node, limit))
-    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == _rows(node, limit) else None
-    return views.statement(account, lines, following)
-
-
-@router.post("/entries", status_code=201)
+@router.post("/entries", status_code=201, responses=also(200, wire.PostedOut, _AGAIN))
 async def post_entry(
     body: wire.EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
 ) -> wire.PostedOut:
@@ -133,8 +105,8 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
     if not cursor.isdecimal() or len(cursor) > 18:
         raise Invalid(what="cursor", why="it must be the `next` of a page")
     with node.unit_of_work() as tx:
-        found = reading.entries(tx, after_seq=int(cursor), limit=_rows(node, limit))
-    following = str(found[-1].seq) if len(found) == _rows(node, limit) else None
+        found = reading.entries(tx, after_seq=int(cursor), limit=page_rows(node, limit))
+    following = str(found[-1].seq) if len(found) == page_rows(node, limit) else None
     return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
 
 
@@ -168,7 +140,7 @@ def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> wire.ProofOut:
         return views.proof(node.checkpoints.prove(tx, found))
 
 
-@router.post("/holds", status_code=201)
+@router.post("/holds", status_code=201, responses=also(200, wire.HoldPlacedOut, _AGAIN))
 def place_hold(
     body: wire.HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
 ) -> wire.HoldPlacedOut:
@@ -272,7 +244,7 @@ def prove_consistency(
     )
 
 
-@router.post("/fund", status_code=201)
+@router.post("/fund", status_code=201, responses=also(200, wire.PostedOut, _AGAIN))
 def fund(body: wire.FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> wire.PostedOut:
     """Give an account money out of nothing: development nodes only."""
     draft = node.funding.draft(body.account, parse_units(body.amount), source=who.source, key=key)
@@ -301,7 +273,7 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
     )
 
 
-def _rows(node: Node, asked: int) -> int:
+def page_rows(node: Node, asked: int) -> int:
     """How many rows a page has: what was asked for, within the policy."""
     return min(asked, node.policy.ledger.page_rows_max)
 
@@ -320,7 +292,7 @@ def _has_tag(given: str, tag: str) -> bool:
     return "*" in tags or tag in tags
 
 
-def _statement_cursor(cursor: str) -> tuple[int, int]:
+def statement_cursor(cursor: str) -> tuple[int, int]:
     if not cursor:
         return 0, -1
     seq, _, leg = cursor.partition("-")

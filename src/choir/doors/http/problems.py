@@ -22,6 +22,7 @@ from choir.foundation.errors import (
     Unauthenticated,
     Unavailable,
 )
+from choir.identity.model import TooManyTries
 from choir.storage.database import DatabaseBusy
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ _STATUS: list[tuple[type[ChoirError], int]] = [  # the first that fits
     (Unauthenticated, 401),
     (NotAllowed, 403),
     (Invalid, 422),
+    (TooManyTries, 429),
     (Refusal, 409),
     (DatabaseBusy, 503),
     (Unavailable, 503),
@@ -64,6 +66,8 @@ def respond(problem: Problem) -> JSONResponse:
     headers = {}
     if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = "1"
+    if problem.status == HTTPStatus.TOO_MANY_REQUESTS:
+        headers["Retry-After"] = str(problem.fields.get("retry_s", 1))
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     if problem.status in _BODY_UNREAD or problem.code == RequestTimedOut.code:

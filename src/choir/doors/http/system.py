@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
 
 from choir.doors import wire
-from choir.doors.http.access import NodeDep, OperatorDep, OperatorRoute
+from choir.doors.http.access import AccessRoute, NodeDep, OperatorDep
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
 from choir.foundation.ids import show_id
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _SOON_S = 5.0
 _threads = CapacityLimiter(4)
 
-router = APIRouter(tags=["node"], route_class=OperatorRoute)
+router = APIRouter(tags=["node"], route_class=AccessRoute)
 health = APIRouter(tags=["health"])
 
 

@@ -1,48 +1,12 @@
-"""What travels over HTTP: the shapes that the server and the SDK share.
-
-Guarantees: unknown fields are refused; amounts are decimal strings of the smallest unit, with their
-asset beside them where it does not follow from an account; times are ISO 8601 in UTC.
-"""
+"""The ledger's shapes: accounts, entries, holds, checkpoints, proofs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from choir.foundation.errors import Unavailable
-
-Amount = Annotated[
-    str,
-    Field(
-        max_length=100,  # what is no amount is refused by the ledger, in its own words
-        description="A positive number of smallest units as a decimal string.",
-        examples=["1250"],
-    ),
-]
-AccountNameText = Annotated[
-    str,
-    Field(
-        max_length=200,
-        description="<owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>",
-        examples=["person:ada/available/CREDIT"],
-    ),
-]
-ShortText = Annotated[str, Field(min_length=1, max_length=2000)]
-
-
-class RequestTimedOut(Unavailable):
-    """The time limit was reached; what a write did is unknown until it is asked for again with its key."""
-
-    code = "http.timed_out"
-    sentence = "The request took longer than {limit_s} seconds."
-    hint = "Send it again with the same Idempotency-Key: it has one effect."
-
-
-class Wire(BaseModel):
-    """Base of all shapes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from choir.doors.wire.base import AccountNameText, Amount, Problem, ShortText, Wire
 
 
 class LegIn(Wire):
@@ -96,19 +60,6 @@ class PostedOut(Wire):
     at: str
     hash: str
     again: bool = Field(description="Whether this key had been accepted before.")
-
-
-class Problem(BaseModel):
-    """An error (RFC 9457) with our stable code."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    hint: str = ""
-    fields: dict[str, Any] = {}
-    request: str = ""
 
 
 class BatchItemOut(Wire):
@@ -272,38 +223,3 @@ class ConsistencyOut(Wire):
 class FundIn(Wire):
     account: AccountNameText
     amount: Amount
-
-
-class NodeOut(Wire):
-    id: str
-    mode: str
-    origin: str
-    key: str = Field(description="The verifier key that signs checkpoints now.")
-    version: str
-    policy: str
-    entries: int
-    now: str
-
-
-class PolicyValueOut(Wire):
-    name: str
-    value: int
-    default: int
-    unit: str
-    low: int
-    high: int
-    source: str
-    doc: str
-
-
-class PolicyOut(Wire):
-    hash: str
-    values: list[PolicyValueOut]
-
-
-class ExplainOut(Wire):
-    """Which rule and which inputs produced something."""
-
-    subject: str
-    sentences: list[str]
-    facts: dict[str, Any]
