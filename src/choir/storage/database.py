@@ -11,7 +11,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from typing import Any, LiteralString, TypeVar
 
 import psycopg
@@ -20,6 +21,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 T = TypeVar("T")
@@ -28,6 +30,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _REPEAT_S = 0.005  # first pause before repeating after a deadlock; grows with each attempt
 _REPEATS_MAX = 8
 _STREAM_ROWS = 2000  # fetched at a time
+_CANCEL_S = 2.0
 _CLOSE_S = 0.2  # for the pool's own threads, which may be connecting to a server that does not answer
 
 
@@ -170,10 +173,21 @@ class Database:
 
     @contextmanager
     def unit_of_work(self) -> Iterator[Tx]:
-        """A transaction that commits when the block ends and rolls back when it raises."""
+        """A transaction that commits when the block ends and rolls back when it raises.
+
+        It works for whoever set the deadline of this context: when they have given up, its statement is cancelled.
+        """
+        deadline = current_deadline()
+        wait_s = self.wait_s if deadline is None else min(self.wait_s, deadline.remaining_s)
         try:
-            with self._pool.connection() as connection:
-                yield Tx(connection)
+            with self._pool.connection(timeout=wait_s) as connection:
+                if deadline is None:
+                    yield Tx(connection)
+                    return
+                with deadline.interrupting(partial(_cancel, connection)):
+                    if deadline.expired:
+                        raise DatabaseBusy(wait_s=round(wait_s, 1))
+                    yield Tx(connection)
         except ChoirError:
             raise
         except PoolClosed:
@@ -181,7 +195,7 @@ class Database:
         except PoolTimeout:
             raise self._unreachable() from None
         except psycopg.Error as error:
-            if isinstance(error, psycopg.OperationalError):
+            if isinstance(error, psycopg.OperationalError) and not isinstance(error, pg.QueryCanceled):
                 self._forget_dead_connections()
             raise translated(error) from error
 
@@ -243,6 +257,12 @@ def connect(conninfo: str, *, autocommit: bool = False) -> Connection:
         raise DatabaseUnavailable(why=_first_line(error)) from None
     except psycopg.ProgrammingError:  # its text could repeat a password
         raise Invalid(what="the database's address", why="write it like postgresql://role@host/database") from None
+
+
+def _cancel(connection: Connection) -> None:
+    """Stop the statement under way, if any; if that cannot be done, its own time limit will."""
+    with suppress(psycopg.Error):
+        connection.cancel_safe(timeout=_CANCEL_S)
 
 
 def _configure(connection: Connection) -> None:

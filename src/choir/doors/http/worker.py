@@ -1,12 +1,14 @@
 """One server process: `python -m choir.doors.http.worker FD`.
 
 It serves the socket that its parent listens on, runs background work, and stops in order on SIGTERM, or when
-its parent dies, in bounded time (`ending`). The parent gives it settings and the database through the environment; nothing secret is an argument.
+its parent dies, in bounded time (`ending`). The parent gives it settings and the database through the
+environment; nothing secret is an argument.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import sys
@@ -16,7 +18,10 @@ from typing import NoReturn
 import uvicorn
 
 from choir.doors.http.app import create_app
+from choir.doors.http.connection import Limits, limited_protocol
 from choir.doors.http.ending import Ending
+from choir.doors.http.proxies import Proxies
+from choir.doors.http.streams import Streams
 from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
@@ -31,6 +36,7 @@ _CONNECTIONS = 16
 def main() -> None:
     settings = load_settings()
     set_up_logs(settings.log_format)
+    _allow_files()
     listener = socket.socket(fileno=int(sys.argv[1]))
     policy = load(Policy(), settings.policy_overrides)
     database = Database(
@@ -57,30 +63,42 @@ def main() -> None:
         node.close()
 
 
+def _allow_files() -> None:
+    """As many open files as the system lets us have, since every connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 class _Server(uvicorn.Server):
     """The server, with an end that has a deadline from the moment of the signal."""
 
-    def __init__(self, config: uvicorn.Config, ending: Ending) -> None:
+    def __init__(self, config: uvicorn.Config, ending: Ending, streams: Streams) -> None:
         super().__init__(config)
         self._ending = ending
+        self._streams = streams
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.config.timeout_graceful_shutdown = self._ending.begin()
         super().handle_exit(sig, frame)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.end_all()  # they would never end by themselves
+        await super().shutdown(sockets)
+
 
 def _serve(node: Node, listener: socket.socket, ending: Ending) -> None:
-    app = create_app(node)
+    streams = Streams(node.database, node.outbox, node.policy.node)
+    app = create_app(node, streams)
     config = uvicorn.Config(
         app,
+        http=limited_protocol(Limits(node.policy.node, Proxies(node.settings.trusted_proxies).trusts)),
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=30,
-        h11_max_incomplete_event_size=64 * 1024,
     )
-    _Server(config, ending).run(sockets=[listener])
+    _Server(config, ending, streams).run(sockets=[listener])
 
 
 if __name__ == "__main__":
