@@ -71,7 +71,8 @@ class EventStream(StreamingResponse):
 
     async def _frames(self) -> AsyncIterator[str]:
         stream, policy = self._stream, self._policy
-        yield f"retry: {policy.stream_retry_ms}\n\n"
+        # The id is where it begins: who loses the connection before the first event goes on from there, not from later.
+        yield f"retry: {policy.stream_retry_ms}\nid: {stream.position}\n\n"
         if not self._whole:
             yield f"event: events.missed\ndata: {json.dumps({'after': str(stream.position)})}\n\n"
         while (past := await self._streams.past(stream)) is not None:

@@ -134,7 +134,7 @@ class Transport(_Base):
         """Events for as long as the caller wants them."""
         reader = EventReader(call.after)
         attempts = self._attempts(call)
-        while True:
+        while not self._http.is_closed:  # by whoever has had enough, maybe in another thread
             try:
                 with closing(self._open(call, reader, attempts)) as pieces:
                     for data in pieces:
@@ -213,7 +213,7 @@ class AsyncTransport(_Base):
         """Events for as long as the caller wants them."""
         reader = EventReader(call.after)
         attempts = self._attempts(call)
-        while True:
+        while not self._http.is_closed:  # by whoever has had enough, maybe in another thread
             try:
                 async with aclosing(self._open(call, reader, attempts)) as pieces:
                     async for data in pieces:
