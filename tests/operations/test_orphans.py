@@ -45,6 +45,10 @@ class Load:
             thread.join(60)
 
 
+def _must_end(workers: list[int]) -> None:
+    until(lambda: not any(map(exists, workers)), END_S_MAX)
+
+
 def test_workers_under_load_end_soon_after_their_node_was_killed() -> None:
     with new_node(CHOIR_PROCESSES="2") as node:
         fund(node.up(), amount=10**9)
@@ -55,7 +59,7 @@ def test_workers_under_load_end_soon_after_their_node_was_killed() -> None:
                 threading.Event().wait(0.5)
                 workers = node.workers()
                 node.kill()
-                until(lambda left=workers: not any(map(exists, left)), END_S_MAX)
+                _must_end(workers)
                 node.up()
         finally:
             load.stop()
@@ -74,7 +78,7 @@ def test_workers_end_although_the_database_neither_answers_nor_goes_away() -> No
                 os.kill(pid, signal.SIGSTOP)
             threading.Event().wait(0.5)
             node.kill()
-            until(lambda: not any(map(exists, workers)), END_S_MAX)
+            _must_end(workers)
         finally:
             for pid in database:
                 with contextlib.suppress(ProcessLookupError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import StreamingResponse
 
 from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrOperatorDep, session_token
 from choir.doors.http.describing import problems
@@ -31,7 +32,7 @@ _TEXT = r"^[^\x00]*$"
 _AFTER = "Begin behind this position, the `id` of an event; `0-0` is everything that is kept. Without: from now on."
 
 
-@router.get("/events", response_class=EventStream, responses=_ANSWER | problems(429))
+@router.get("/events", response_class=StreamingResponse, responses=_ANSWER | problems(429))
 async def stream_events(
     request: Request,
     who: ReaderOrOperatorDep,
