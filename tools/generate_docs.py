@@ -49,8 +49,8 @@ def cli_page() -> str:
     parts = [
         "# Command line",
         "Every command of `choir`. `choir COMMAND --help` says the same in a terminal.",
-        "Results go to standard output, everything else to standard error. `--json` prints exactly one JSON value;"
-        " an error is then one JSON object on standard error.",
+        "Results go to standard output, everything else to standard error. `--json` prints exactly one JSON value"
+        " (`choir events` one per line); an error is then one JSON object on standard error.",
         "`up`, `down`, `doctor`, `config`, `key`, `policy`, `backup`, `restore` and `ledger verify|export|import` work"
         " on the home folder of this machine. All other commands ask a running node over HTTP.",
         "## Exit codes",
