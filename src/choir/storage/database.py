@@ -127,6 +127,8 @@ class Database:
         self.wait_s = wait_s
         self.conninfo = conninfo
         self._stopping = threading.Event()
+        self._spare: Connection | None = None
+        self._spare_lock = threading.Lock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             conninfo,
             min_size=1,
@@ -150,6 +152,8 @@ class Database:
     def close(self) -> None:
         self.stop_waiting()
         self._pool.close()
+        with self._spare_lock:
+            self._drop_spare()
 
     def stop_waiting(self) -> None:
         """Nobody waits for this database any more: who does is told that it is away, and so is who comes later.
@@ -170,6 +174,26 @@ class Database:
         connection.prepare_threshold = 2
         _configure(connection)
         return connection
+
+    @contextmanager
+    def aside(self) -> Iterator[Tx]:
+        """A statement beside the pool, for a caller that may hold a connection and others that wait for it.
+
+        Such a caller must not ask the pool for a second one: all others may be in the hands of who waits for it.
+        """
+        with self._spare_lock:
+            try:
+                if self._spare is None:
+                    self._spare = self.dedicated()
+                yield Tx(self._spare)
+            except psycopg.Error as error:
+                self._drop_spare()
+                raise translated(error) from error
+
+    def _drop_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
 
     @contextmanager
     def unit_of_work(self) -> Iterator[Tx]:
