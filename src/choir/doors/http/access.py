@@ -66,7 +66,7 @@ class Access:
         self.check = check  # None: nobody in particular is needed
         self.schemes = schemes  # which credentials can do, for the description
 
-    def __call__(self, request: Request) -> Principal | None:
+    async def __call__(self, request: Request) -> Principal | None:
         found: Principal | None = request.state.principal
         return found
 
@@ -173,7 +173,7 @@ def _accesses(dependant: Dependant) -> list[Access]:
 
 async def _admit(request: Request, access: Access) -> None:
     """Find out who asks and whether they may; the route finds the answer in the request's state."""
-    node = current_node(request)
+    node = node_of(request)
     request.state.principal = None
     if access is KEY_HOLDER:
         request.state.key = await _proven_key(request, node)
@@ -293,41 +293,45 @@ def _is_https(node: Node) -> bool:
     return node.passkeys.party.origin.startswith("https:")
 
 
-# What else routes ask for
+# What else routes ask for; coroutines, because the framework would run plain functions in a thread each
 
 
-def current_node(request: Request) -> Node:
+async def current_node(request: Request) -> Node:
+    return node_of(request)
+
+
+def node_of(request: Request) -> Node:
     node = request.app.state.node
     assert isinstance(node, Node)
     return node
 
 
-def own_session(request: Request, node: Annotated[Node, Depends(current_node)]) -> str:
+async def own_session(request: Request, node: Annotated[Node, Depends(current_node)]) -> str:
     """The token of the session that asks; only behind `PersonDep` or `FreshDep`."""
     token = session_token(request, node)
     assert token is not None
     return token
 
 
-def caller_address(request: Request) -> str:
+async def caller_address(request: Request) -> str:
     """Where the request comes from, for rate limits."""
     return "" if request.client is None else request.client.host
 
 
-def proven_key(request: Request, _: Annotated[None, Depends(KEY_HOLDER)]) -> bytes:
+async def proven_key(request: Request, _: Annotated[None, Depends(KEY_HOLDER)]) -> bytes:
     key = request.state.key
     assert isinstance(key, bytes)
     return key
 
 
-def idempotency_key(
+async def idempotency_key(
     key: Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=_KEY_CHARS_MAX)],
 ) -> str:
     """The caller's key: the same request with the same key has one effect."""
     return _checked_key(key)
 
 
-def optional_key(
+async def optional_key(
     key: Annotated[
         str | None,
         Header(

@@ -91,13 +91,24 @@ async def openapi(request: Request, if_none_match: IfNoneMatch = None) -> Respon
     return same or Response(content, media_type="application/json", headers={"ETag": tag})
 
 
-@health.get("/healthz")
+_ALIVE: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": {"example": {"status": "ok"}}}}}
+_CHECKS = {"status": "ready", "checks": {"database": "ok", "disk": "ok"}}
+_READY: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {"example": _CHECKS}}},
+    503: {
+        "description": "The checks say what is missing.",
+        "content": {"application/json": {"example": _CHECKS | {"status": "not ready"}}},
+    },
+}
+
+
+@health.get("/healthz", responses=_ALIVE)
 async def healthz() -> dict[str, str]:
     """The process lives; answered even while every thread waits for the database."""
     return {"status": "ok"}
 
 
-@health.get("/readyz", responses={503: {"model": wire.Problem}})
+@health.get("/readyz", responses=_READY)
 async def readyz(request: Request) -> JSONResponse:
     """The process can serve: the database answers and the disk is not nearly full."""
     checks: dict[str, Any] = {}
