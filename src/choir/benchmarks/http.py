@@ -34,7 +34,7 @@ class Size:
     server_processes: int = 1
 
 
-FULL = Size(rounds=7, requests=3_000, connections=32)
+FULL = Size(rounds=5, requests=1_600, connections=32)
 QUICK = Size(rounds=3, requests=600, connections=32)
 
 

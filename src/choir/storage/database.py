@@ -201,17 +201,34 @@ class Database:
 
         It works for whoever set the deadline of this context: when they have given up, its statement is cancelled.
         """
+        with self._connected() as connection:
+            yield Tx(connection)
+
+    @contextmanager
+    def statements(self) -> Iterator[Tx]:
+        """Statements that each commit by themselves: one round trip instead of three, for who needs no more."""
+        with self._connected() as connection:
+            connection.autocommit = True  # said to nobody: the driver just does not begin a transaction
+            try:
+                yield Tx(connection)
+            finally:
+                if not connection.closed:
+                    connection.autocommit = False
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection of the pool, within the caller's time, its errors translated."""
         deadline = current_deadline()
         wait_s = self.wait_s if deadline is None else min(self.wait_s, deadline.remaining_s)
         try:
             with self._pool.connection(timeout=wait_s) as connection:
                 if deadline is None:
-                    yield Tx(connection)
+                    yield connection
                     return
                 with deadline.interrupting(partial(_cancel, connection)):
                     if deadline.expired:
                         raise DatabaseBusy(wait_s=round(wait_s, 1))
-                    yield Tx(connection)
+                    yield connection
         except ChoirError:
             raise
         except PoolClosed:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Depends, Header, Request, Response
@@ -36,7 +36,9 @@ from choir.identity.model import (
 from choir.identity.nostr import SignedRequest
 from choir.identity.tokens import TOKEN_PREFIX
 from choir.node import Node
+from choir.storage.database import Tx
 
+T = TypeVar("T")
 _KEY_CHARS_MAX = 200
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -196,7 +198,7 @@ async def principal_of(request: Request, node: Node, *, or_nobody: bool = False)
     if token is None:
         return None
     try:
-        return await to_thread.run_sync(node.database.run, lambda tx: node.sessions.principal_of(tx, token))
+        return await _look_up(node, lambda tx: node.sessions.principal_of(tx, token))
     except BadCredential:
         if or_nobody:
             return None
@@ -208,9 +210,7 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
     given = given.strip()
     if scheme.lower() == "nostr":
         signed = await _signed_request(request, node)
-        return await to_thread.run_sync(
-            node.database.run, lambda tx: node.nostr_auth.principal_of(tx, authorization, signed)
-        )
+        return await _look_up(node, lambda tx: node.nostr_auth.principal_of(tx, authorization, signed))
     if scheme.lower() != "bearer":
         raise Unauthenticated
     operators: Operators = request.app.state.operators
@@ -219,7 +219,17 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
         return operator
     if not given.startswith(TOKEN_PREFIX):
         raise Unauthenticated
-    return await to_thread.run_sync(node.database.run, lambda tx: node.tokens.principal_of(tx, given))
+    return await _look_up(node, lambda tx: node.tokens.principal_of(tx, given))
+
+
+async def _look_up(node: Node, find: Callable[[Tx], T]) -> T:
+    """Ask the database who it is. What that writes, such as a signature used up, stays whatever comes after it."""
+
+    def look() -> T:
+        with node.database.statements() as tx:
+            return find(tx)
+
+    return await to_thread.run_sync(look)
 
 
 async def _proven_key(request: Request, node: Node) -> bytes:
@@ -230,7 +240,7 @@ async def _proven_key(request: Request, node: Node) -> bytes:
             raise Unauthenticated
         raise KeyNeeded
     signed = await _signed_request(request, node)
-    event = await to_thread.run_sync(node.database.run, lambda tx: node.nostr_auth.proven(tx, authorization, signed))
+    event = await _look_up(node, lambda tx: node.nostr_auth.proven(tx, authorization, signed))
     return event.pubkey
 
 
