@@ -124,6 +124,8 @@ def test_every_answer_is_a_declared_one(
     def asked(case: Case[Any], real: bool) -> None:
         if real and caller != "nobody":
             _put_real(case, person.things() | ({"login": person.new_login()} if "{login}" in path else {}))
+        if path == "/v1/events":
+            case.query = {**(case.query or {}), "follow": "false"}  # else the answer has no end
         for name in _OURS:
             case.headers.pop(name, None)
         answer = case.call(headers=callers[caller](), timeout=60)

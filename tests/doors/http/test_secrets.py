@@ -83,7 +83,8 @@ def _passkeys(told: Told, ada: Browser) -> None:
     told.fail(ada.http.post("/v1/recovery/begin", json={"handle": ada.handle, "code": [ada.codes[1]]}))
     told.fail(ada.http.post("/v1/recovery/begin", content=f'{{"code": "{ada.codes[2]}"', headers=_JSON))
     begun = ada.begin("recovery", handle=ada.handle, code=ada.codes[3])
-    told.fail(ada.http.post("/v1/recovery/finish", json=ada.made(begun, origin="https://evil.example")))
+    thief = Browser(told.node).made(begun, origin="https://evil.example")
+    told.fail(ada.http.post("/v1/recovery/finish", json=thief))
     body = ada.shown(ada.begin("me/confirm"))
     told.note("assertion", body["answer"]["response"]["signature"])
     done(ada.http.post("/v1/me/confirm/finish", json=body))
@@ -164,7 +165,7 @@ def test_no_secret_is_in_the_log(told: Told) -> None:
 
 
 def test_no_secret_is_in_an_error(told: Told) -> None:
-    assert len(told.errors) > 20
+    assert len(told.errors) >= 20
     for error in told.errors:
         _must_not_be_in(error, told, "an error")
 
