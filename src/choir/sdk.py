@@ -12,7 +12,8 @@ with Client() as choir:
 from choir.doors.sdk.auth import NostrKey
 from choir.doors.sdk.calls import new_key
 from choir.doors.sdk.client import AsyncClient, Client, NoNode
+from choir.doors.sdk.events import Event
 from choir.foundation.errors import ChoirError
 from choir.foundation.money import Asset
 
-__all__ = ["Asset", "AsyncClient", "ChoirError", "Client", "NoNode", "NostrKey", "new_key"]
+__all__ = ["Asset", "AsyncClient", "ChoirError", "Client", "Event", "NoNode", "NostrKey", "new_key"]

@@ -120,3 +120,65 @@ def answer(status: int, body: str, *headers: str) -> bytes:
 
 def problem(status: int, code: str, fields: str = "{}", *headers: str) -> bytes:
     return answer(status, f'{{"code": "{code}", "detail": "It was said.", "fields": {fields}}}', *headers)
+
+
+class CuttingProxy:
+    """Passes everything on in both directions, until it is told to cut what is open or to be away."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._open: list[socket.socket] = []
+        self._away = False
+        self.connections = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def cut(self, *, away: bool = False) -> None:
+        """Break every connection; while away, new ones are broken as well."""
+        self._away = away
+        for each in self._open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
+
+    def back(self) -> None:
+        self._away = False
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            if self._away:
+                client.close()
+                continue
+            node = socket.create_connection(("127.0.0.1", self._port))
+            self._open += [client, node]
+            for source, target in ((client, node), (node, client)):
+                threading.Thread(target=self._pump, args=(source, target), daemon=True).start()
+
+    @staticmethod
+    def _pump(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        for each in (source, target):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.cut(away=True)
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+@contextmanager
+def cutting(port: int) -> Iterator[CuttingProxy]:
+    made = CuttingProxy(port)
+    try:
+        yield made
+    finally:
+        made.close()

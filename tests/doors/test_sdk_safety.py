@@ -23,13 +23,13 @@ from choir.doors.sdk.auth import Bearer
 from choir.doors.sdk.errors import NodeError
 from choir.doors.sdk.retrying import Attempts
 from choir.foundation.errors import Invalid, Unavailable, known_codes
-from choir.identity.model import BadCredential, TooManyTries
+from choir.identity.model import BadCredential, CapExceeded, DelegationEnded, PersonNeeded, ScopeMissing, TooManyTries
 from choir.identity.nostr_keys import nsec
 from choir.identity.secret_values import SecretKey
 from choir.ledger.model import InsufficientFunds
 from choir.sdk import AsyncClient, Client, NoNode, NostrKey
 from tests.doors.servers import Script, answer, losing, problem, script
-from tests.doors.townsfolk import public_node, public_url
+from tests.doors.townsfolk import neighbour, public_node, public_url
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, free_port, fund
 
 POSTED = answer(201, '{"id": "e", "seq": 1, "at": "t", "hash": "h", "again": false}')
@@ -230,6 +230,38 @@ def test_a_part_of_a_path_cannot_lead_elsewhere(funded: NodeUnderTest) -> None:
             for ask in (client.entry, client.get_hold, client.explain):
                 with pytest.raises((Invalid, NodeError)):
                     ask(odd)
+
+
+# Rooms
+
+
+def test_people_agents_and_money_through_the_rooms(funded: NodeUnderTest) -> None:
+    with neighbour(funded, "grace") as grace, neighbour(funded, "linus") as linus, funded.client() as operator:
+        operator.fund(f"{grace.owner}/available/SAT", 5000)
+        agent = grace.agent("librarian")
+        delegation = grace.delegation(agent, "read", "buy", caps=[{"asset": "SAT", "period": "day", "cap": "1000"}])
+        with Client(funded.url, grace.token("read", "buy", delegation=delegation)) as client:
+            sent = client.me.send("linus", "SAT", 600, from_=grace.owner, key="sent-once")
+            assert client.me.send("linus", "SAT", 600, from_=grace.owner, key="sent-once").posted.id == sent.posted.id
+            with pytest.raises(CapExceeded):
+                client.me.send("linus", "SAT", 600, from_=grace.owner)
+            [cap] = client.delegations.get(delegation).caps
+            assert (cap.cap, cap.spent) == ("1000", "600")
+            assert [item.id for item in client.delegations.all(limit=1)] == [delegation]
+            client.delegations.revoke(delegation)
+            with pytest.raises((DelegationEnded, BadCredential)):
+                client.me.who()
+        with Client(funded.url, linus.token("read")) as client:
+            balances = {item.asset: item.balance for item in client.me.accounts(limit=1)}
+            assert balances == {"CREDIT": "50000", "CHIP": "50000000", "SAT": "600"}
+            assert client.keys.all().items == []
+            with pytest.raises(PersonNeeded):
+                client.agents.create("another")
+            with pytest.raises(ScopeMissing):
+                client.me.send("grace", "SAT", 1)
+        assert operator.people.cluster(linus.owner).members == [linus.owner]
+        signed = operator.checkpoint()
+        assert operator.latest_checkpoint() == signed == operator.get_checkpoint(signed.size)
 
 
 # Listings

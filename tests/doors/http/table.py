@@ -160,6 +160,7 @@ NODE = [
     Row("GET", "/v1/openapi.json", EVERYBODY),
     Row("GET", "/v1/node", operator(200)),
     Row("GET", "/v1/policy", operator(200)),
+    Row("GET", "/v1/events", (401, 200, 403, 200, 200, 200), params={"follow": "false"}),
     Row("GET", "/v1/explain/{subject}", operator(404), path=_is(f"/v1/explain/{_NO_ID}")),
 ]
 
@@ -197,6 +198,7 @@ LEDGER = [
     Row("GET", "/v1/trial-balance", operator(200)),
     Row("POST", "/v1/checkpoints", operator(201)),
     Row("GET", "/v1/checkpoints/latest", operator(200)),
+    Row("GET", "/v1/checkpoints/{size}", operator(404), path=_is("/v1/checkpoints/999999999")),
     Row("GET", "/v1/consistency", operator(404), params={"size1": "999999999"}),
     Row("POST", "/v1/fund", operator(201), body=_is({"account": _ACCOUNT.replace("table", "t2"), "amount": "1"})),
 ]

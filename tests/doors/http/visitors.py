@@ -137,9 +137,11 @@ class Browser:
         return granted
 
     def make_token(self, *scopes: str, delegation: Json | None = None, name: str = "a program") -> Json:
-        body: Json = {"name": name, "scopes": list(scopes), "days": 1}
-        if delegation is not None:
-            body["delegation"] = delegation["id"]
+        body: Json = {"name": name, "scopes": list(scopes)}
+        if delegation is None:
+            body["days"] = 1
+        else:
+            body |= {"delegation": delegation["id"], "expires_at": delegation["expires_at"]}
         made: Json = done(self.http.post("/v1/tokens", json=body), 201)
         return made
 
@@ -191,7 +193,8 @@ def new_nostr_key() -> SecretKey:
 
 def event_header(secret: SecretKey, method: str, url: str, body: bytes = b"", *tags: tuple[str, str]) -> str:
     """`Authorization` for one request (NIP-98)."""
-    all_tags: list[tuple[str, ...]] = [("u", url), ("method", method), *tags]
+    # Without the nonce, two equal requests of one second would be one event, and the second refused.
+    all_tags: list[tuple[str, ...]] = [("u", url), ("method", method), ("nonce", uuid.uuid4().hex), *tags]
     if body:
         all_tags.append(("payload", hashlib.sha256(body).hexdigest()))
     public, at_s = public_of(secret), int(time.time())

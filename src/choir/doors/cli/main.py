@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from choir.doors.cli import account, agents, bench, helping, ledger, login, node, output, policy, sandbox
+from choir.doors.cli import account, agents, bench, events, helping, ledger, login, node, output, policy, sandbox
 from choir.doors.cli.ledger import entries
 from choir.foundation.errors import ChoirError, Unavailable
 
@@ -35,6 +35,7 @@ app = typer.Typer(
 node.register(app)
 login.register(app)
 account.register(app)
+events.register(app)
 agents.register(app)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(policy.app, name="policy")

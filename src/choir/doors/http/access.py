@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Depends, Header, Request, Response
@@ -36,7 +36,9 @@ from choir.identity.model import (
 from choir.identity.nostr import SignedRequest
 from choir.identity.tokens import TOKEN_PREFIX
 from choir.node import Node
+from choir.storage.database import Tx
 
+T = TypeVar("T")
 _KEY_CHARS_MAX = 200
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -66,7 +68,7 @@ class Access:
         self.check = check  # None: nobody in particular is needed
         self.schemes = schemes  # which credentials can do, for the description
 
-    def __call__(self, request: Request) -> Principal | None:
+    async def __call__(self, request: Request) -> Principal | None:
         found: Principal | None = request.state.principal
         return found
 
@@ -173,7 +175,7 @@ def _accesses(dependant: Dependant) -> list[Access]:
 
 async def _admit(request: Request, access: Access) -> None:
     """Find out who asks and whether they may; the route finds the answer in the request's state."""
-    node = current_node(request)
+    node = node_of(request)
     request.state.principal = None
     if access is KEY_HOLDER:
         request.state.key = await _proven_key(request, node)
@@ -196,7 +198,7 @@ async def principal_of(request: Request, node: Node, *, or_nobody: bool = False)
     if token is None:
         return None
     try:
-        return await to_thread.run_sync(node.database.run, lambda tx: node.sessions.principal_of(tx, token))
+        return await _look_up(node, lambda tx: node.sessions.principal_of(tx, token))
     except BadCredential:
         if or_nobody:
             return None
@@ -208,9 +210,7 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
     given = given.strip()
     if scheme.lower() == "nostr":
         signed = await _signed_request(request, node)
-        return await to_thread.run_sync(
-            node.database.run, lambda tx: node.nostr_auth.principal_of(tx, authorization, signed)
-        )
+        return await _look_up(node, lambda tx: node.nostr_auth.principal_of(tx, authorization, signed))
     if scheme.lower() != "bearer":
         raise Unauthenticated
     operators: Operators = request.app.state.operators
@@ -219,7 +219,17 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
         return operator
     if not given.startswith(TOKEN_PREFIX):
         raise Unauthenticated
-    return await to_thread.run_sync(node.database.run, lambda tx: node.tokens.principal_of(tx, given))
+    return await _look_up(node, lambda tx: node.tokens.principal_of(tx, given))
+
+
+async def _look_up(node: Node, find: Callable[[Tx], T]) -> T:
+    """Ask the database who it is. What that writes, such as a signature used up, stays whatever comes after it."""
+
+    def look() -> T:
+        with node.database.statements() as tx:
+            return find(tx)
+
+    return await to_thread.run_sync(look)
 
 
 async def _proven_key(request: Request, node: Node) -> bytes:
@@ -230,7 +240,7 @@ async def _proven_key(request: Request, node: Node) -> bytes:
             raise Unauthenticated
         raise KeyNeeded
     signed = await _signed_request(request, node)
-    event = await to_thread.run_sync(node.database.run, lambda tx: node.nostr_auth.proven(tx, authorization, signed))
+    event = await _look_up(node, lambda tx: node.nostr_auth.proven(tx, authorization, signed))
     return event.pubkey
 
 
@@ -293,41 +303,45 @@ def _is_https(node: Node) -> bool:
     return node.passkeys.party.origin.startswith("https:")
 
 
-# What else routes ask for
+# What else routes ask for; coroutines, because the framework would run plain functions in a thread each
 
 
-def current_node(request: Request) -> Node:
+async def current_node(request: Request) -> Node:
+    return node_of(request)
+
+
+def node_of(request: Request) -> Node:
     node = request.app.state.node
     assert isinstance(node, Node)
     return node
 
 
-def own_session(request: Request, node: Annotated[Node, Depends(current_node)]) -> str:
+async def own_session(request: Request, node: Annotated[Node, Depends(current_node)]) -> str:
     """The token of the session that asks; only behind `PersonDep` or `FreshDep`."""
     token = session_token(request, node)
     assert token is not None
     return token
 
 
-def caller_address(request: Request) -> str:
+async def caller_address(request: Request) -> str:
     """Where the request comes from, for rate limits."""
     return "" if request.client is None else request.client.host
 
 
-def proven_key(request: Request, _: Annotated[None, Depends(KEY_HOLDER)]) -> bytes:
+async def proven_key(request: Request, _: Annotated[None, Depends(KEY_HOLDER)]) -> bytes:
     key = request.state.key
     assert isinstance(key, bytes)
     return key
 
 
-def idempotency_key(
+async def idempotency_key(
     key: Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=_KEY_CHARS_MAX)],
 ) -> str:
     """The caller's key: the same request with the same key has one effect."""
     return _checked_key(key)
 
 
-def optional_key(
+async def optional_key(
     key: Annotated[
         str | None,
         Header(

@@ -16,6 +16,7 @@ from choir.doors.http import (
     agents,
     delegations,
     describing,
+    events,
     keys,
     ledger,
     logins,
@@ -28,7 +29,10 @@ from choir.doors.http import (
     tokens,
 )
 from choir.doors.http.access import Operators
+from choir.doors.http.cors import Cors
 from choir.doors.http.guards import Guards
+from choir.doors.http.proxies import Proxies
+from choir.doors.http.streams import Streams
 from choir.doors.web import routes as web
 from choir.doors.web.errors import or_page
 from choir.foundation.errors import ChoirError
@@ -37,23 +41,28 @@ from choir.operations.home import check_disk, operator_token
 
 _THREADS = 64  # requests that may wait for the database at one time
 _PROBLEMS = describing.COMMON | describing.problems(404, 409)
-_ROOMS = (sessions, people, passkeys, agents, delegations, tokens, keys, logins, money)
+_ROOMS = (sessions, people, passkeys, agents, delegations, tokens, keys, logins, money, events)
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
-    """Let as many requests wait for the database as there are threads."""
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Let as many requests wait for the database as there are threads; end the streams' own work."""
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     yield
+    await app.state.streams.stop()
 
 
-def create_app(node: Node) -> ASGIApp:
+def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     """The whole HTTP door of a node."""
     app = make_api()
+    app.state.streams = streams or Streams(node.database, node.outbox, node.policy.node)
     app.state.node = node
     app.state.operators = Operators(operator_token(node.settings.home))
     app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
-    return Guards(app, node.policy.node, disk_check(node))
+    settings = node.settings
+    return Guards(
+        app, node.policy.node, disk_check(node), Proxies(settings.trusted_proxies), Cors(settings.cors_origins)
+    )
 
 
 def make_api() -> FastAPI:
@@ -62,7 +71,7 @@ def make_api() -> FastAPI:
         title="Choir",
         version=version("choir"),
         summary="An open economy for AI agents and the people behind them.",
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,  # `system` serves it, with a tag
         docs_url=None,  # the framework's pages load scripts from elsewhere; docs/reference/http.md has it all
         redoc_url=None,
         lifespan=_lifespan,

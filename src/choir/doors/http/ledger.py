@@ -6,12 +6,13 @@ import base64
 import itertools
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from choir.doors import wire
 from choir.doors.http import views
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.describing import also
+from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
 from choir.doors.http.problems import problem_of
 from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import parse_time
@@ -19,7 +20,7 @@ from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
 from choir.ledger import holds, reading
-from choir.ledger.checkpoints import NoCheckpoint
+from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
 from choir.ledger.issuing import refuse_issuing_alone
 from choir.ledger.model import (
     Draft,
@@ -110,23 +111,17 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
     return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
 
 
-@router.get("/entries/{entry}", response_model=wire.EntryOut, responses={304: {"description": "Not changed."}})
+@router.get("/entries/{entry}", response_model=wire.EntryOut, responses=NOT_CHANGED)
 def get_entry(
-    entry: str,
-    _: OperatorDep,
-    node: NodeDep,
-    response: Response,
-    if_none_match: Annotated[str | None, Header()] = None,
+    entry: str, _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> wire.EntryOut | Response:
     """One entry. It never changes, so it has an ETag; a memo beside it may be erased, so that is in the tag."""
     with node.unit_of_work() as tx:
         found = reading.entry(tx, parse_entry_id(entry))
         memo = reading.memo(tx, found.seq)
     tag = f'"{found.hash.hex()}{"" if memo is None else "-memo"}"'
-    if if_none_match is not None and _has_tag(if_none_match, tag):
-        return Response(status_code=304, headers={"ETag": tag})
     response.headers["ETag"] = tag
-    return views.entry(found, memo)
+    return unchanged(if_none_match, tag) or views.entry(found, memo)
 
 
 @router.get("/entries/{entry}/proof")
@@ -214,14 +209,30 @@ def sign_checkpoint(_: OperatorDep, node: NodeDep) -> wire.CheckpointOut:
     return views.checkpoint(checkpoint)
 
 
-@router.get("/checkpoints/latest")
-def latest_checkpoint(_: OperatorDep, node: NodeDep) -> wire.CheckpointOut:
+@router.get("/checkpoints/latest", response_model=wire.CheckpointOut, responses=NOT_CHANGED)
+def latest_checkpoint(
+    _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
+) -> wire.CheckpointOut | Response:
     """The last checkpoint that was signed."""
     with node.unit_of_work() as tx:
         found = node.checkpoints.latest(tx)
     if found is None:
         raise NoCheckpoint(what="anything yet")
-    return views.checkpoint(found)
+    return _tagged(found, response, if_none_match)
+
+
+@router.get("/checkpoints/{size}", response_model=wire.CheckpointOut, responses=NOT_CHANGED)
+def get_checkpoint(
+    size: Annotated[int, Path(ge=1, le=2**62, description="How many entries it covers.")],
+    _: OperatorDep,
+    node: NodeDep,
+    response: Response,
+    if_none_match: IfNoneMatch = None,
+) -> wire.CheckpointOut | Response:
+    """The checkpoint that was signed over so many entries. It never changes."""
+    with node.unit_of_work() as tx:
+        found = node.checkpoints.exactly(tx, size)
+    return _tagged(found, response, if_none_match)
 
 
 @router.get("/consistency")
@@ -286,10 +297,12 @@ def _draft_or_refusal(node: Node, item: wire.BatchEntryIn, source: str) -> Draft
         return refusal
 
 
-def _has_tag(given: str, tag: str) -> bool:
-    """Whether an If-None-Match header names this tag (RFC 9110: weak comparison)."""
-    tags = [item.strip().removeprefix("W/") for item in given.split(",")]
-    return "*" in tags or tag in tags
+def _tagged(
+    checkpoint: SignedCheckpoint, response: Response, if_none_match: str | None
+) -> wire.CheckpointOut | Response:
+    tag = tag_of(checkpoint.note.encode())
+    response.headers["ETag"] = tag
+    return unchanged(if_none_match, tag) or views.checkpoint(checkpoint)
 
 
 def statement_cursor(cursor: str) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from choir.foundation.errors import Invalid
 
 if TYPE_CHECKING:
+    from choir.doors.sdk.streams import Told
     from choir.doors.sdk.transport import AsyncTransport, Transport
 
 P = ParamSpec("P")
@@ -52,7 +53,10 @@ class Call(Generic[T_co]):
     params: Mapping[str, Any] = field(default_factory=dict)
     key: str | None = None  # the idempotency key
     again: bool = False  # whether sending it twice is as good as once, although it is no reading
-    after: str | None = None  # of a stream: the event to go on behind
+    # Of a stream:
+    after: str | None = None  # the event to go on behind
+    ends: bool = False  # whether it ends by itself
+    reads: Callable[[Told], T_co] | None = None  # how an event becomes the shape; else it is its data
 
     @property
     def repeatable(self) -> bool:

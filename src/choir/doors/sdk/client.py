@@ -11,6 +11,7 @@ from choir.doors.sdk.auth import Bearer, NostrKey
 from choir.doors.sdk.calls import R, new_key
 from choir.doors.sdk.choosing import Chosen, address_of, choose
 from choir.doors.sdk.errors import NoNode
+from choir.doors.sdk.events import Events
 from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, People, Tokens
 from choir.doors.sdk.ledger import Ledger
 from choir.doors.sdk.transport import AsyncTransport, Transport
@@ -22,7 +23,7 @@ _TIMEOUT_S = 60.0
 _PATIENCE_S = 15.0
 
 
-class Rooms(Ledger[R]):
+class Rooms(Ledger[R], Events[R]):
     """Every part of a node: the ledger's methods are the client's own, the others have a room each."""
 
     def __init__(self, transport: R) -> None:

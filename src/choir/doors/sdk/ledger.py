@@ -198,6 +198,16 @@ class Ledger(Room[R]):
         return Call("POST", "/v1/checkpoints", wire.CheckpointOut, {}, key=new_key())
 
     @call
+    def latest_checkpoint(self) -> Call[wire.CheckpointOut]:
+        """The last checkpoint that was signed."""
+        return Call("GET", "/v1/checkpoints/latest", wire.CheckpointOut)
+
+    @call
+    def get_checkpoint(self, size: int) -> Call[wire.CheckpointOut]:
+        """The checkpoint that was signed over so many entries."""
+        return Call("GET", f"/v1/checkpoints/{int(size)}", wire.CheckpointOut)
+
+    @call
     def prove(self, entry: str) -> Call[wire.ProofOut]:
         """A self-contained proof that an entry is in the journal."""
         return Call("GET", path("/v1/entries/{entry}/proof", entry=entry), wire.ProofOut)

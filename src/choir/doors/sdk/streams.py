@@ -65,7 +65,6 @@ class EventReader:
         for line in lines:
             told = self._line(line.decode("utf-8", "replace"))
             if told is not None:
-                self.last_id = told.id or self.last_id
                 yield told
 
     def _split(self) -> list[bytes]:
@@ -91,7 +90,9 @@ class EventReader:
         return None  # a line that starts with a colon is a sign of life
 
     def _dispatch(self) -> Told | None:
+        """An id counts even without data: it says how far nothing was missed."""
         self._held = len(self._rest)
+        self.last_id = self._id or self.last_id
         data, type_ = self._data, self._type
         self._data, self._type = [], ""
         return Told(self._id, type_ or "message", "\n".join(data)) if data else None

@@ -20,7 +20,7 @@ from choir.doors.sdk.auth import header_value
 from choir.doors.sdk.calls import Call
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.retrying import Attempts
-from choir.doors.sdk.streams import EventReader
+from choir.doors.sdk.streams import EventReader, Told
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 T = TypeVar("T")
@@ -28,7 +28,11 @@ _SILENCE_S_MAX = 60.0  # a node that streams gives a sign of life more often tha
 
 
 class _BrokenOff(Exception):
-    """A stream that had begun has ended; streams never end by themselves."""
+    """A stream that had begun was cut."""
+
+
+class _Ended(Exception):
+    """A stream that was to end has done so."""
 
 
 class _Base:
@@ -75,6 +79,10 @@ def _stream_request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], las
         headers["Last-Event-ID"] = header_value(last_id, "the event to go on behind")
     timeout = httpx.Timeout(_SILENCE_S_MAX)
     return http.build_request(call.method, call.path, params=call.given, headers=headers, timeout=timeout)
+
+
+def _shaped(call: Call[T], told: Told) -> T:
+    return answers.read(call.shape, told.value) if call.reads is None else call.reads(told)
 
 
 class Transport(_Base):
@@ -126,12 +134,14 @@ class Transport(_Base):
         """Events for as long as the caller wants them."""
         reader = EventReader(call.after)
         attempts = self._attempts(call)
-        while True:
+        while not self._http.is_closed:  # by whoever has had enough, maybe in another thread
             try:
                 with closing(self._open(call, reader, attempts)) as pieces:
                     for data in pieces:
                         for told in reader.feed(data):
-                            yield answers.read(call.shape, told.value)
+                            yield _shaped(call, told)
+            except _Ended:
+                return
             except _BrokenOff:
                 attempts = self._attempts(call)  # it had answered: patience begins anew
                 self._sleep(reader.retry_s)
@@ -151,7 +161,7 @@ class Transport(_Base):
                     yield from answer.iter_bytes()
                 except httpx.TransportError:
                     raise _BrokenOff from None
-                raise _BrokenOff
+                raise _Ended if call.ends else _BrokenOff
             answer.read()
             pause_s = attempts.after_answer(answer)
             if pause_s is None:
@@ -203,12 +213,14 @@ class AsyncTransport(_Base):
         """Events for as long as the caller wants them."""
         reader = EventReader(call.after)
         attempts = self._attempts(call)
-        while True:
+        while not self._http.is_closed:  # by whoever has had enough, maybe in another thread
             try:
                 async with aclosing(self._open(call, reader, attempts)) as pieces:
                     async for data in pieces:
                         for told in reader.feed(data):
-                            yield answers.read(call.shape, told.value)
+                            yield _shaped(call, told)
+            except _Ended:
+                return
             except _BrokenOff:
                 attempts = self._attempts(call)  # it had answered: patience begins anew
                 await asyncio.sleep(reader.retry_s)
@@ -229,7 +241,7 @@ class AsyncTransport(_Base):
                         yield data
                 except httpx.TransportError:
                     raise _BrokenOff from None
-                raise _BrokenOff
+                raise _Ended if call.ends else _BrokenOff
             await answer.aread()
             pause_s = attempts.after_answer(answer)
             if pause_s is None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from choir.doors.http.access import current_node, session_token
+from choir.doors.http.access import node_of, session_token
 from choir.foundation.errors import Unauthenticated
 from choir.identity.model import Person, Principal
 from choir.identity.sessions import Session
@@ -38,7 +38,7 @@ class SignInFirst(Unauthenticated):
 
 def current_visitor(request: Request) -> Visitor | None:
     """Who looks, if it is somebody."""
-    node = current_node(request)
+    node = node_of(request)
     token = session_token(request, node)
     if token is None:
         return None

@@ -39,6 +39,8 @@ from choir.doors.wire.base import (
     Problem,
     RequestTimedOut,
     ShortText,
+    StreamsFull,
+    TooManyStreams,
     Wire,
 )
 from choir.doors.wire.ledger import (
@@ -181,9 +183,11 @@ __all__ = [
     "StandIn",
     "StatementLineOut",
     "StatementPage",
+    "StreamsFull",
     "TokenIn",
     "TokenOut",
     "TokenPage",
+    "TooManyStreams",
     "TransferIn",
     "TransferOut",
     "TrialBalanceOut",

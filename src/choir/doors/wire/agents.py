@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -51,12 +51,12 @@ class StandIn(Wire, json_schema_extra=example(name="wanderer")):
     name: Name | None = None
 
 
-class AgentOut(
-    Wire,
-    json_schema_extra=example(
-        id=AGENT, owner=AGENT_OWNER, person=OWNER, key=None, name="night librarian", created_at=AT, retired_at=None
-    ),
-):
+_AGENT: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    id=AGENT, owner=AGENT_OWNER, person=OWNER, key=None, name="night librarian", created_at=AT, retired_at=None
+)
+
+
+class AgentOut(Wire, json_schema_extra=example(**_AGENT)):
     """An agent."""
 
     id: str
@@ -68,7 +68,7 @@ class AgentOut(
     retired_at: str | None
 
 
-class AgentPage(Wire):
+class AgentPage(Wire, json_schema_extra=example(items=[_AGENT], next=None)):
     items: list[AgentOut]
     next: str | None = None
 
@@ -109,14 +109,22 @@ class CapOut(Wire, json_schema_extra=example(asset="SAT", period="day", cap="100
     spent: str
 
 
-class DelegationOut(
-    Wire,
-    json_schema_extra=example(
-        id=DELEGATION, person=OWNER, agent=AGENT, parent=None, depth=0, scopes=["buy", "read"],
-        caps=[{"asset": "SAT", "period": "day", "cap": "10000", "spent": "250"}], name="the night shift",
-        created_at=AT, expires_at=AT, revoked_at=None,
-    ),
-):  # fmt: skip
+_DELEGATION: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    id=DELEGATION,
+    person=OWNER,
+    agent=AGENT,
+    parent=None,
+    depth=0,
+    scopes=["buy", "read"],
+    caps=[{"asset": "SAT", "period": "day", "cap": "10000", "spent": "250"}],
+    name="the night shift",
+    created_at=AT,
+    expires_at=AT,
+    revoked_at=None,
+)
+
+
+class DelegationOut(Wire, json_schema_extra=example(**_DELEGATION)):  # fmt: skip
     """An agent's authority."""
 
     id: str
@@ -132,7 +140,7 @@ class DelegationOut(
     revoked_at: str | None
 
 
-class DelegationPage(Wire):
+class DelegationPage(Wire, json_schema_extra=example(items=[_DELEGATION], next=None)):
     items: list[DelegationOut]
     next: str | None = None
 
@@ -165,7 +173,7 @@ class TokenOut(Wire, json_schema_extra=example(**_TOKEN)):
     revoked_at: str | None
 
 
-class TokenPage(Wire):
+class TokenPage(Wire, json_schema_extra=example(items=[_TOKEN], next=None)):
     items: list[TokenOut]
     next: str | None = None
 
@@ -218,7 +226,7 @@ class KeyOut(Wire, json_schema_extra=example(**_KEY)):
     retired_at: str | None
 
 
-class KeyList(Wire):
+class KeyList(Wire, json_schema_extra=example(items=[_KEY])):
     items: list[KeyOut]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from choir.foundation.errors import Unavailable
+from choir.foundation.errors import Refusal, Unavailable
 
 Amount = Annotated[
     str,
@@ -33,6 +33,22 @@ class RequestTimedOut(Unavailable):
     code = "http.timed_out"
     sentence = "The request took longer than {limit_s} seconds."
     hint = "Send it again with the same Idempotency-Key: it has one effect."
+
+
+class TooManyStreams(Refusal):
+    """One more stream than a principal may have."""
+
+    code = "events.too_many_streams"
+    sentence = "There are already {limit} event streams of this principal, which is the limit."
+    hint = "Close one, or hear everything over a single stream."
+
+
+class StreamsFull(Unavailable):
+    """This process has no room for another stream."""
+
+    code = "events.full"
+    sentence = "There are already {limit} event streams here, which is the limit."
+    hint = "Come back in a moment; no event is lost."
 
 
 def example(**fields: Any) -> dict[str, Any]:

@@ -134,12 +134,12 @@ class MeOut(Wire, json_schema_extra=example(**_ME)):
 _SESSION_ID = "4f1c2a9b7d3e5f60718293a4b5c6d7e8"
 
 
-class SessionOut(
-    Wire,
-    json_schema_extra=example(
-        id=_SESSION_ID, passkey=PASSKEY, created_at=AT, expires_at=AT, asserted_at=AT, current=True
-    ),
-):
+_SESSION: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    id=_SESSION_ID, passkey=PASSKEY, created_at=AT, expires_at=AT, asserted_at=AT, current=True
+)
+
+
+class SessionOut(Wire, json_schema_extra=example(**_SESSION)):
     """A browser that is signed in."""
 
     id: str
@@ -150,7 +150,7 @@ class SessionOut(
     current: bool = Field(description="Whether it is the one that asks.")
 
 
-class SessionList(Wire):
+class SessionList(Wire, json_schema_extra=example(items=[_SESSION])):
     items: list[SessionOut]
 
 
@@ -158,10 +158,12 @@ class EndedOut(Wire, json_schema_extra=example(ended=2)):
     ended: int = Field(description="How many sessions were ended.")
 
 
-class PasskeyOut(
-    Wire,
-    json_schema_extra=example(id=PASSKEY, name="phone", created_at=AT, last_used_at=AT, backed_up=True, current=True),
-):
+_PASSKEY: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    id=PASSKEY, name="phone", created_at=AT, last_used_at=AT, backed_up=True, current=True
+)
+
+
+class PasskeyOut(Wire, json_schema_extra=example(**_PASSKEY)):
     """A passkey of the person."""
 
     id: str
@@ -172,7 +174,7 @@ class PasskeyOut(
     current: bool = Field(description="Whether the session that asks was started with it.")
 
 
-class PasskeyList(Wire):
+class PasskeyList(Wire, json_schema_extra=example(items=[_PASSKEY])):
     items: list[PasskeyOut]
 
 
@@ -190,12 +192,12 @@ class CodesOut(Wire, json_schema_extra=example(codes=["7HXQ2-M4T9K-0B3VD-ZR8CP-5
     codes: list[str] = Field(repr=False)
 
 
-class ActOut(
-    Wire,
-    json_schema_extra=example(
-        n=7, at=AT, act="passkey.added", actor=OWNER, owner=OWNER, subject="9f2c4e11ab03d7f8", data={}
-    ),
-):
+_ACT: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    n=7, at=AT, act="passkey.added", actor=OWNER, owner=OWNER, subject="9f2c4e11ab03d7f8", data={}
+)
+
+
+class ActOut(Wire, json_schema_extra=example(**_ACT)):
     """Something that was done to an identity."""
 
     n: int
@@ -207,12 +209,14 @@ class ActOut(
     data: dict[str, Any]
 
 
-class ActPage(Wire):
+class ActPage(Wire, json_schema_extra=example(items=[_ACT], next=None)):
     items: list[ActOut]
     next: str | None = None
 
 
-class ClusterLinkOut(Wire):
+class ClusterLinkOut(
+    Wire, json_schema_extra=example(a="agent:01j9zq5a1wf6vsy1m3n4c5d6e7", b=OWNER, reason="owner", evidence="agent:…")
+):
     a: str
     b: str
     reason: str
