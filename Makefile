@@ -1,6 +1,6 @@
 # Choir's commands. `make run` and `make test` do all set-up by themselves.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench docs lock clean
+.PHONY: help setup browser run test lint format bench docs lock clean
 
 BIN := .venv/bin
 
@@ -13,7 +13,10 @@ setup: ## Install what the project needs into .venv (done by the others too)
 run: setup ## Start a node with embedded defaults; Ctrl-C stops it
 	@$(BIN)/choir up
 
-test: setup lint ## Run every check and test
+browser: ## Install the browser that the tests need (done by `make test` too)
+	@bash tools/setup_browser.sh
+
+test: setup browser lint ## Run every check and test
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: setup ## Check style, types and layers

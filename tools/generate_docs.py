@@ -49,8 +49,8 @@ def cli_page() -> str:
     parts = [
         "# Command line",
         "Every command of `choir`. `choir COMMAND --help` says the same in a terminal.",
-        "Results go to standard output, everything else to standard error. `--json` prints exactly one JSON value;"
-        " an error is then one JSON object on standard error.",
+        "Results go to standard output, everything else to standard error. `--json` prints exactly one JSON value"
+        " (`choir events` one per line); an error is then one JSON object on standard error.",
         "`up`, `down`, `doctor`, `config`, `key`, `policy`, `backup`, `restore` and `ledger verify|export|import` work"
         " on the home folder of this machine. All other commands ask a running node over HTTP.",
         "## Exit codes",
@@ -198,12 +198,16 @@ def http_page() -> str:
     api = make_api().openapi()
     parts = [
         "# HTTP API",
-        "A running node describes itself: `/v1/openapi.json`. Every path below `/v1` needs"
-        " `Authorization: Bearer <operator token>`; `/healthz`, `/readyz` and `/metrics` do not.",
+        "A running node describes itself: `/v1/openapi.json`. Each operation below says which credentials can do:"
+        " *operator* (`Authorization: Bearer <operator token>`), *token* (`Authorization: Bearer choir_pat_…`),"
+        " *nostr* (`Authorization: Nostr <base64>`, a request signed as NIP-98 says, under the node's public"
+        " address), *session* (the cookie of a browser that is signed in; what changes something needs the node's own"
+        " `Origin`). A bad"
+        " `Authorization` is refused also where none is needed.",
         "Amounts are decimal strings of the asset's smallest unit. Times are ISO 8601 in UTC. Unknown fields are"
-        " refused. A `POST` that moves money takes an `Idempotency-Key` header: the same key and content have one"
-        " effect, however often they are sent. Every answer has an `X-Request-Id`, which the log has too. Errors are"
-        " [problems with a code](errors.md).",
+        " refused. A `POST` that moves money needs an `Idempotency-Key` header: the same key and content have one"
+        " effect, however often they are sent. Making agents, delegations, tokens and keys takes one too."
+        " Every answer has an `X-Request-Id`, which the log has too. Errors are [problems with a code](errors.md).",
     ]
     for path, methods in api["paths"].items():
         for method, operation in methods.items():
@@ -218,6 +222,8 @@ def http_page() -> str:
 def _operation_parts(path: str, method: str, operation: dict[str, Any]) -> Iterator[str]:
     yield f"## {method.upper()} {path}"
     yield operation.get("description", operation["summary"])
+    schemes = [scheme for item in operation.get("security", []) for scheme in item]
+    yield f"Credential: {', '.join(schemes)}." if schemes else "No credential is needed."
     rows = [
         [
             f"`{item['name']}`",
@@ -240,6 +246,9 @@ def _operation_parts(path: str, method: str, operation: dict[str, Any]) -> Itera
             schema = answer.get("content", {}).get("application/json", {}).get("schema")
             answers.append(f"{status}, {_type(schema)}" if schema else status)
     yield f"Answer: {'; '.join(answers)}."
+    refusals = [status for status in sorted(operation["responses"]) if status >= "4"]
+    if refusals:
+        yield f"Refusals: {', '.join(refusals)}."
 
 
 def _schema_parts(name: str, schema: dict[str, Any]) -> Iterator[str]:

@@ -18,16 +18,19 @@ from choir.identity.clusters import Clusters
 from choir.identity.delegations import Delegations
 from choir.identity.erasing import Erasing
 from choir.identity.keys import AccountKeys
+from choir.identity.logins import Logins
 from choir.identity.nostr import NostrAuth
 from choir.identity.passkeys import Passkeys, relying_party
 from choir.identity.people import People
 from choir.identity.rates import Rates
 from choir.identity.recovery import Recovery
+from choir.identity.repeats import Repeats
 from choir.identity.sealing import SealerRing
 from choir.identity.sessions import Sessions
 from choir.identity.signer import AccountSigner, LocalSigner
 from choir.identity.spending import Spending
 from choir.identity.tokens import Tokens
+from choir.identity.transfers import Transfers
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.exporting import Exporter
@@ -72,7 +75,10 @@ class Node:
     agents: Agents
     delegations: Delegations
     spending: Spending
+    transfers: Transfers
     tokens: Tokens
+    logins: Logins
+    repeats: Repeats
     account_keys: AccountKeys
     account_signer: AccountSigner
     nostr_auth: NostrAuth
@@ -120,6 +126,8 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         same_identity=lambda tx, a, b: clusters.independence(tx, a, b) == 0,
     )
     delegations = Delegations(clock, entropy, policy.delegations)
+    spending = Spending(ledger, delegations)
+    tokens = Tokens(clock, entropy, policy.delegations)
     sealers = SealerRing(lambda: load_node_secret(settings), lambda: load_retired_secrets(settings))
     account_keys = AccountKeys(sealers, clock, entropy, policy.delegations)
     return Node(
@@ -146,10 +154,13 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         recovery=Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
         people=people,
         erasing=Erasing(people, accounts, objects, outbox, clock),
-        agents=Agents(clock, entropy, policy.delegations),
+        agents=Agents(rates, clock, entropy, policy.delegations),
         delegations=delegations,
-        spending=Spending(ledger, delegations),
-        tokens=Tokens(clock, entropy, policy.delegations),
+        spending=spending,
+        transfers=Transfers(people, delegations, accounts, spending),
+        tokens=tokens,
+        logins=Logins(tokens, rates, clock, entropy, policy.delegations),
+        repeats=Repeats(clock, policy.delegations),
         account_keys=account_keys,
         account_signer=LocalSigner(account_keys),
         nostr_auth=NostrAuth(delegations, clock, policy.delegations),

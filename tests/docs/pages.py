@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 ADDRESS = "127.0.0.1:8420"  # what pages say; a test's node has a port of its own
 
 _FENCE = re.compile(r"^```(?P<kind>\S*)(?: (?P<name>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_NAME = r"(?:entry|hold|node)_[0-9a-z]{26}"
+_NAME = r"(?:entry|hold|node|agent|delegation|token|login)_[0-9a-z]{26}|(?:person|agent):[0-9a-z]{26}"
+_TOKEN = r"choir_pat_[0-9A-Za-z]{49}"
 _KEY = r"\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ANY = {
@@ -28,7 +29,9 @@ _ANY = {
     "gap": "…",
 }
 _SPECIAL = re.compile(
-    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in {**_ANY, "learned": f"{_NAME}|{_KEY}|{_UUID}"}.items())
+    "|".join(
+        f"(?P<{kind}>{pattern})" for kind, pattern in {**_ANY, "learned": f"{_NAME}|{_TOKEN}|{_KEY}|{_UUID}"}.items()
+    )
 )
 
 
@@ -126,7 +129,7 @@ class Names:
             elif match[0] in new:
                 pattern += f"(?P=n{new.index(match[0])})"
             else:
-                kind = next(kind for kind in (_NAME, _KEY, _UUID) if re.fullmatch(kind, match[0]))
+                kind = next(kind for kind in (_NAME, _TOKEN, _KEY, _UUID) if re.fullmatch(kind, match[0]))
                 pattern += f"(?P<n{len(new)}>{kind})"
                 new.append(match[0])
         matched = re.fullmatch(pattern + re.escape(shown[at:]), found)

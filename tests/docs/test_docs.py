@@ -9,12 +9,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 
 from choir.doors.cli.main import app
 from tests.docs.pages import ROOT, Command, File, Names, markdown_files, steps
 from tests.docs.shell import Shell
+from tests.identity.authenticator import ORIGIN, Authenticator
 
 _LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -43,6 +45,8 @@ def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
         names = Names(shell.port)
         if _needs_a_node(commands):
             assert shell.run("choir up --background")[1] == 0
+        if any("$SESSION" in step.text for step in commands):
+            assert shell.run(f"SESSION={_session(shell.port)}")[1] == 0
         for step, following in zip(todo, [*todo[1:], None], strict=True):
             if isinstance(step, File):
                 (folder / step.name).write_text(step.text, encoding="utf-8")
@@ -61,6 +65,15 @@ def _needs_a_node(commands: list[Command]) -> bool:
     """Whether the page leaves it to `make run` to start one."""
     starts = any(step.text.startswith("choir up") for step in commands)
     return not starts and not all("choir policy" in step.text for step in commands)
+
+
+def _session(port: int) -> str:
+    """What a reader's browser has after they signed up as ada; a software authenticator stands in for a phone."""
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Origin": ORIGIN}, trust_env=False) as http:
+        begun = http.post("/v1/sign-up/begin", json={"handle": "ada"}).json()
+        answer = Authenticator().create(begun["options"])
+        body = {"ceremony": begun["ceremony"], "answer": answer, "name": "phone"}
+        return http.post("/v1/sign-up/finish", json=body).cookies["choir_session"]
 
 
 def test_generated_pages_are_current() -> None:

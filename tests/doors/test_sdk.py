@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -24,6 +21,7 @@ from choir.ledger.model import (
 )
 from choir.operations.home import DiskLow
 from choir.sdk import Client, NoNode
+from tests.doors.servers import answer, problem, script
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, free_port, fund, new_node
 
 SAT = "person:bob/available/SAT"
@@ -104,64 +102,6 @@ def test_a_key_that_cannot_travel_is_refused_before_it_does(client: Client) -> N
             client.transfer(ADA, BOB, 1, reason="a test", key=key)
 
 
-class Script:
-    """A server that answers each connection with the next of some prepared answers."""
-
-    def __init__(self, *answers: bytes) -> None:
-        self._answers = answers
-        self.requests: list[bytes] = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        number = 0
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            with connection:
-                data = b""
-                while b"\r\n\r\n" not in data:
-                    data += connection.recv(65536)
-                head, _, body = data.partition(b"\r\n\r\n")
-                length = next(
-                    (int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0
-                )
-                while len(body) < length:
-                    body += connection.recv(65536)
-                self.requests.append(head + b"\n" + body)
-                answer = self._answers[min(number, len(self._answers) - 1)]
-                number += 1
-                connection.sendall(answer)
-
-    def close(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        self._thread.join(5)
-
-
-@contextmanager
-def script(*answers: bytes) -> Iterator[Script]:
-    made = Script(*answers)
-    try:
-        yield made
-    finally:
-        made.close()
-
-
-def answer(status: int, body: str) -> bytes:
-    data = body.encode()
-    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {len(data)}"
-    return head.encode() + b"\r\n\r\n" + data
-
-
-def problem(status: int, code: str, fields: str = "{}") -> bytes:
-    return answer(status, f'{{"code": "{code}", "detail": "It was said.", "fields": {fields}}}')
-
-
 POSTED = answer(201, '{"id": "e", "seq": 1, "at": "t", "hash": "h", "again": false}')
 AWAY = problem(503, "storage.unavailable", '{"why": "a test"}')
 
@@ -172,7 +112,7 @@ def test_a_write_with_a_key_is_sent_again_with_the_same_key() -> None:
     assert len(server.requests) == 4
     keys = {line for request in server.requests for line in request.lower().splitlines() if b"idempotency-key" in line}
     assert len(keys) == 1
-    assert len({request.partition(b"\n{")[2] for request in server.requests}) == 1
+    assert len({request.partition(b"\r\n\r\n")[2] for request in server.requests}) == 1
 
 
 def test_a_write_without_a_key_is_sent_once() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy, SystemEntropy
-from choir.foundation.policy import DelegationsPolicy, LedgerPolicy
+from choir.foundation.policy import DelegationsPolicy, LedgerPolicy, PeoplePolicy
 from choir.foundation.signing import NodeSecret
 from choir.identity.agents import Agents
 from choir.identity.clusters import Clusters
@@ -17,6 +17,7 @@ from choir.identity.delegations import Delegations
 from choir.identity.keys import AccountKeys
 from choir.identity.model import ALL_SCOPES, Agent, Cap, Delegation, Period, Principal, Role, Scope, person_owner
 from choir.identity.nostr import NostrAuth
+from choir.identity.rates import Rates
 from choir.identity.sealing import SealerRing
 from choir.identity.signer import LocalSigner
 from choir.identity.spending import Spending
@@ -61,7 +62,7 @@ class Agency:
 
     def __post_init__(self) -> None:
         self.entropy = SystemEntropy() if self.seed is None else SeededEntropy(self.seed)
-        self.agents = Agents(self.clock, self.entropy, self.policy)
+        self.agents = Agents(Rates(self.clock, self.entropy, PeoplePolicy()), self.clock, self.entropy, self.policy)
         self.delegations = Delegations(self.clock, self.entropy, self.policy)
         self.tokens = Tokens(self.clock, self.entropy, self.policy)
         self.sealers = SealerRing(lambda: self.secret, lambda: self.retired)

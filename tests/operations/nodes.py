@@ -32,6 +32,7 @@ from tests.storage.servers import exists, leftovers, wait_for
 CHOIR = [sys.executable, "-m", "choir.doors.cli.main"]
 START_S_MAX = 90.0
 STOP_S_MAX = 60.0
+LEAVE_S_MAX = 5.0
 
 ADA = "person:ada/available/CREDIT"
 BOB = "person:bob/available/CREDIT"
@@ -187,7 +188,9 @@ def new_node(**extra: str) -> Iterator[NodeUnderTest]:
     try:
         yield node
         node.end()
-        deadline = time.monotonic() + 30  # a killed node's worker may still be ending by itself
+        # A killed node's server processes notice at once, give requests under way a second, and end after two at the
+        # latest; its PostgreSQL shuts down by itself as well. The rest is for a machine with more to do.
+        deadline = time.monotonic() + LEAVE_S_MAX
         while (left := node.left()) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert left == [], left

@@ -78,7 +78,7 @@ class Unauthenticated(Refusal):
 
     code = "unauthenticated"
     sentence = "A valid credential is needed for this."
-    hint = "Set CHOIR_TOKEN; on the node's machine the operator token is used by itself."
+    hint = "Log in with `choir login`, or set CHOIR_TOKEN; on the node's machine the operator token is used by itself."
 
 
 class NotAllowed(Refusal):

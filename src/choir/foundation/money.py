@@ -16,6 +16,8 @@ AMOUNT_MAX = 2**63 - 1  # what one leg or one balance can hold
 
 _UNITS = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 _TYPED = re.compile(r"([0-9]{1,19})(?:\.([0-9]{1,18}))?", re.ASCII)
+_TOO_LONG = re.compile(r"[0-9]{20,}(?:\.[0-9]*)?", re.ASCII)
+_MORE_THAN_ZERO = "it must be more than zero"
 
 
 class AmountOutOfRange(Invalid):
@@ -29,6 +31,13 @@ class AmountMalformed(Invalid):
     """Text that is not an amount of the asset."""
 
     code = "money.malformed"
+    sentence = "'{text}' is not an amount of {asset}: {why}."
+
+
+class TypedOutOfRange(AmountOutOfRange):
+    """The same, of what a person typed."""
+
+    code = "money.typed_out_of_range"
     sentence = "'{text}' is not an amount of {asset}: {why}."
 
 
@@ -63,22 +72,40 @@ class Asset(Enum):
 
     def parse(self, text: str) -> int:
         """Units from what a person typed: Asset.SAT.parse("1.5") == 1500."""
-        match = _TYPED.fullmatch(text.strip())
+        typed = text.strip()
+        match = _TYPED.fullmatch(typed)
         if match is None:
-            raise AmountMalformed(
-                text=text[:40], asset=self.name, why="write digits with at most one point, such as 12.5"
-            )
+            raise AmountMalformed(text=_cut(typed), asset=self.name, why=self._why_malformed(typed))
         whole, fraction = match[1], match[2] or ""
         if len(fraction.rstrip("0")) > self.decimals:
-            raise AmountMalformed(text=text[:40], asset=self.name, why=f"it has at most {self.decimals} decimals")
-        units = int(whole) * 10**self.decimals + int((fraction[: self.decimals]).ljust(self.decimals, "0") or "0")
-        return checked_amount(units)
+            raise AmountMalformed(text=_cut(typed), asset=self.name, why=f"it has at most {self.decimals} decimals")
+        units = int(whole + fraction[: self.decimals].ljust(self.decimals, "0"))
+        if not 0 < units <= AMOUNT_MAX:
+            why = self._at_most if units else _MORE_THAN_ZERO
+            raise TypedOutOfRange(text=_cut(typed), asset=self.name, why=why)
+        return units
+
+    def _why_malformed(self, typed: str) -> str:
+        """What is wrong with it, for the mistakes that people make."""
+        if typed.startswith("-") and _TYPED.fullmatch(typed[1:]):
+            return _MORE_THAN_ZERO
+        if _TOO_LONG.fullmatch(typed):
+            return self._at_most
+        return "write digits with at most one point, such as 12.5"
+
+    @property
+    def _at_most(self) -> str:
+        return f"it can be at most {self.format(AMOUNT_MAX)}"
 
     def format(self, units: int) -> str:
         """What a person reads: Asset.SAT.format(1500) == "1.500"."""
         sign, digits = ("-", -units) if units < 0 else ("", units)
         whole, fraction = divmod(digits, 10**self.decimals)
         return f"{sign}{whole}.{fraction:0{self.decimals}d}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def checked_amount(units: int) -> int:

@@ -7,7 +7,9 @@ shown. Prices, windows and caps are not here: they are policy.
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,6 +20,9 @@ from choir.foundation.errors import Invalid
 
 _ENVIRONMENT_PREFIX = "CHOIR_"
 _FILE_NAME = "choir.toml"
+_ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.ASCII)
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _setting(default: str, doc: str, *, secret: bool = False) -> Any:
@@ -40,6 +45,12 @@ class RawSettings:
     node_key: str = _setting("", "The node's secret key, 64 hex digits.", secret=True)
     node_key_file: str = _setting("", "File with the node's secret key. Default: node.key in the home folder.")
     node_key_command: str = _setting("", "Command that prints the node's secret key, for a vault or KMS.")
+    trusted_proxies: str = _setting(
+        "", "Networks of proxies whose X-Forwarded-For and -Proto are believed, such as 127.0.0.1, 10.0.0.0/8."
+    )
+    cors_origins: str = _setting(
+        "", "Sites whose pages may read answers, such as https://app.example, or *; never with cookies."
+    )
     processes: str = _setting("1", "How many server processes share the socket.")
     mode: str = _setting("dev", "dev or production; fixed when the database is made.")
     log_format: str = _setting("auto", "json, text, or auto (text on a terminal).")
@@ -70,6 +81,8 @@ class Settings:
     node_key: str = field(repr=False)
     node_key_file: Path
     node_key_command: str
+    trusted_proxies: tuple[Network, ...]
+    cors_origins: tuple[str, ...]
     processes: int
     mode: str
     log_format: str
@@ -201,9 +214,31 @@ def _checked(
         node_key=raw.node_key,
         node_key_file=Path(raw.node_key_file).expanduser() if raw.node_key_file else home / "node.key",
         node_key_command=raw.node_key_command,
+        trusted_proxies=tuple(_network(text) for text in _parts(raw.trusted_proxies)),
+        cors_origins=tuple(_origin(text) for text in _parts(raw.cors_origins)),
         processes=int(raw.processes),
         mode=raw.mode,
         log_format=raw.log_format,
         policy_overrides=dict(overrides),
         sources=sources,
     )
+
+
+def _parts(text: str) -> list[str]:
+    """A list in a setting: separated by commas or spaces."""
+    return text.replace(",", " ").split()
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        raise Invalid(
+            what="setting 'trusted_proxies'", why=f"'{text[:60]}' is no address or network such as 10.0.0.0/8"
+        ) from None
+
+
+def _origin(text: str) -> str:
+    if text != "*" and _ORIGIN.fullmatch(text) is None:
+        raise Invalid(what="setting 'cors_origins'", why=f"'{text[:60]}' is no origin such as https://app.example")
+    return text

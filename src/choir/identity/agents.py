@@ -25,13 +25,15 @@ from choir.identity.model import (
     person_owner,
 )
 from choir.identity.nostr_keys import checked_public, npub
+from choir.identity.rates import Rates
 from choir.storage.database import Tx
 
 
 class Agents:
     """The acts on agents; all inside the caller's transaction."""
 
-    def __init__(self, clock: Clock, entropy: Entropy, policy: DelegationsPolicy) -> None:
+    def __init__(self, rates: Rates, clock: Clock, entropy: Entropy, policy: DelegationsPolicy) -> None:
+        self._rates = rates
         self._clock = clock
         self._entropy = entropy
         self._policy = policy
@@ -46,23 +48,40 @@ class Agents:
         self._record(tx, agent, person_owner(person), "agent.created")
         return agent
 
-    def stand(self, tx: Tx, nostr_key: bytes, name: str | None = None) -> Agent:
-        """The agent that stands on this key, made if there is none. The key must have been proven before."""
+    def stand(self, tx: Tx, nostr_key: bytes, name: str | None = None, *, address: str = "") -> Agent:
+        """The agent that stands on this key, made if there is none. The key must have been proven before.
+
+        Keys cost nothing, so how many new ones stand up is limited by where they come from.
+        """
         found = agent_store.by_key(tx, checked_public(nostr_key))
         if found is None:
             if name is not None:
                 name = checked_name(name, self._policy.name_chars_max)
+            self._count_stand(tx, address)
             found = self._new(tx, None, nostr_key, name)
             self._record(tx, found, agent_owner(found.id), "agent.stood_up")
         elif found.retired_us is not None:
             raise AgentRetired(agent=agent_id(found.id))
         return found
 
+    def _count_stand(self, tx: Tx, address: str) -> None:
+        policy = self._policy
+        place = self._rates.place(tx, address)
+        here, node = policy.stands_per_place, policy.stands_global
+        self._rates.count_at(tx, "stand", place, window_s=policy.stand_window_s, here=here, node=node)
+
     def get(self, tx: Tx, agent: UUID) -> Agent:
         found = agent_store.get(tx, agent)
         if found is None:
             raise UnknownAgent(agent=agent_id(agent))
         return found
+
+    def visible(self, tx: Tx, by: Principal, agent: UUID) -> Agent:
+        """The agent, for its person and for itself."""
+        found = self.get(tx, agent)
+        if by.agent == found.id or (by.role is Role.PERSON and by.person == found.owner):
+            return found
+        raise UnknownAgent(agent=agent_id(agent))
 
     def of_person(self, tx: Tx, person: UUID, *, after: UUID = NO_ID, limit: int | None = None) -> list[Agent]:
         """A page of a person's agents, oldest first, retired ones included."""

@@ -262,7 +262,7 @@ def outgoing(principal: Principal, draft: Draft, others: Collection[str] = ()) -
     then it moves by the feature's own authority. Money that comes home to its owner's `available` account
     (from a stake, say) is not spent; money that goes from there into a stake is.
     """
-    own = _owners(principal)
+    own = owners(principal)
     total: dict[str, int] = {}
     for leg in draft.legs:
         payer = account_name(leg.from_)
@@ -285,7 +285,7 @@ def sum_amounts(each: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return total
 
 
-def _owners(principal: Principal) -> set[str]:
+def owners(principal: Principal) -> set[str]:
     """Whose accounts the principal can spend from at all."""
     own = set()
     if principal.agent is not None:

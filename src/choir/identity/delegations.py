@@ -111,11 +111,21 @@ class Delegations:
         """A page of what was delegated to an agent, oldest first, ended ones included."""
         return delegation_store.of_agent(tx, agent, after, page_size(limit, self._policy))
 
-    def usage(self, tx: Tx, delegation: UUID) -> list[CapState]:
-        """The caps of a delegation and what was spent of each in its current window."""
+    def usage(self, tx: Tx, *delegations: UUID) -> list[CapState]:
+        """The caps of these delegations and what was spent of each in its current window."""
         windows = delegation_rules.windows(self._clock.now_us())
-        states = delegation_store.cap_states(tx, [delegation], windows)
-        return sorted(states, key=lambda state: (state.asset, state.period))
+        states = delegation_store.cap_states(tx, list(delegations), windows)
+        return sorted(states, key=lambda state: (state.delegation, state.asset, state.period))
+
+    def visible(self, tx: Tx, by: Principal, delegation: UUID) -> Delegation:
+        """The delegation, for its person, its agent, and whoever acts under one that it was narrowed from."""
+        found = self.get(tx, delegation)
+        of_person = by.role is Role.PERSON and by.person == found.person
+        if of_person or by.agent == found.agent:
+            return found
+        if by.delegation is not None and delegation_store.is_above(tx, found.id, by.delegation):
+            return found
+        raise UnknownDelegation(delegation=delegation_id(delegation))
 
     def principal_of(self, tx: Tx, delegation: UUID) -> Principal:
         """Who acts by this delegation now."""

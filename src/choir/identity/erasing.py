@@ -56,6 +56,7 @@ class Erasing:
         store.delete_credentials(tx, id_)
         store.end_delegated(tx, id_, now_us)
         store.destroy_secrets(tx, owners, now_us)
+        store.forget_repeats(tx, owners)
         for owner in owners:
             self._give_up_objects(tx, owner)
         audit.record(tx, "person.erased", at_us=now_us, actor=actor, owner=person.owner)

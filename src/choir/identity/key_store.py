@@ -62,6 +62,10 @@ def insert(tx: Tx, key: AccountKey, sealed: bytes) -> bool:
     return added == 1
 
 
+def get(tx: Tx, id_: UUID) -> AccountKey | None:
+    return tx.one_or_none(AccountKey, _SELECT + " where id = %s", id_)
+
+
 def by_public(tx: Tx, public: bytes) -> AccountKey | None:
     return tx.one_or_none(AccountKey, _SELECT + " where public = %s", public)
 

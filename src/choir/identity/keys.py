@@ -65,6 +65,12 @@ class AccountKeys:
         """A key that its owner brought along."""
         return self._keep(tx, by, owner, secret, None, None)
 
+    def get(self, tx: Tx, key: UUID) -> AccountKey:
+        found = key_store.get(tx, key)
+        if found is None:
+            raise UnknownKey(key=str(key))
+        return found
+
     def of_owner(self, tx: Tx, owner: str) -> list[AccountKey]:
         """All keys of an owner, oldest first."""
         return key_store.of_owner(tx, owner)

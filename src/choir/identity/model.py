@@ -65,6 +65,12 @@ class Principal:
     fresh_until_us: int = 0  # a passkey was shown lately: dangerous acts are allowed until then
     credential: str = ""  # "session", "token:…", "nostr", "operator"; never the secret itself
 
+    @property
+    def owners(self) -> list[str]:
+        """Whose accounts it may look at: its agent's and its person's. Spending is another matter."""
+        own = [] if self.agent is None else [agent_owner(self.agent)]
+        return own + ([] if self.person is None else [person_owner(self.person)])
+
     def must(self, scope: Scope) -> None:
         """Raise unless the credential reaches this far; operators are not people and have no scopes."""
         if scope not in self.scopes:
@@ -187,6 +193,14 @@ def parse_token_id(text: str) -> UUID:
     return parse_id("token", text)
 
 
+def login_id(value: UUID) -> str:
+    return show_id("login", value)
+
+
+def parse_login_id(text: str) -> UUID:
+    return parse_id("login", text)
+
+
 class ScopeMissing(NotAllowed):
     code = "identity.scope_missing"
     sentence = "The credential does not have the scope '{scope}'."
@@ -202,6 +216,23 @@ class FreshAssertionNeeded(NotAllowed):
 class PersonNeeded(NotAllowed):
     code = "identity.person_needed"
     sentence = "Only a person can do this, not an agent or a token."
+
+
+class OperatorNeeded(NotAllowed):
+    code = "identity.operator_needed"
+    sentence = "Only the node's operator can do this."
+
+
+class KeyNeeded(NotAllowed):
+    code = "identity.key_needed"
+    sentence = "This takes a request that is signed by the key itself."
+    hint = "Send `Authorization: Nostr <base64 of a NIP-98 event>`."
+
+
+class CrossSite(NotAllowed):
+    code = "identity.cross_site"
+    sentence = "This request came from a page of another site, so the browser's session does not count."
+    hint = "Use the node's own pages, at its public address; programs use a token."
 
 
 class CapExceeded(Refusal):
@@ -261,6 +292,33 @@ class UnknownToken(NotFound):
 class UnknownKey(NotFound):
     code = "identity.key_unknown"
     sentence = "There is no account key {key}."
+
+
+class UnknownLogin(NotFound):
+    code = "identity.login_unknown"
+    sentence = "There is no login {login} waiting; it was used, or its time is over."
+    hint = "Start again, with `choir login` for example."
+
+
+class LoginDenied(NotAllowed):
+    code = "identity.login_denied"
+    sentence = "The login was denied in the browser."
+
+
+class LoginDecided(Refusal):
+    code = "identity.login_decided"
+    sentence = "The login {login} was already {state} by somebody."
+
+
+class KeyReused(Refusal):
+    code = "identity.key_reused"
+    sentence = "The Idempotency-Key was already used for another request."
+    hint = "Send the first request unchanged to see what it made, or choose a new key."
+
+
+class NotTransferable(Refusal):
+    code = "identity.not_transferable"
+    sentence = "{asset} cannot be sent like this: {why}."
 
 
 class TooMany(Refusal):

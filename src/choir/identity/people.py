@@ -118,7 +118,9 @@ class People:
         audit.record(
             tx, "person.signed_up", at_us=person.created_us, actor=person.owner, owner=person.owner, others=others
         )
-        self._outbox.announce(tx, "identity.person.signed_up", subject=person.owner, actor=person.owner, data={})
+        self._outbox.announce(
+            tx, "identity.person.signed_up", subject=person.owner, actor=person.owner, data={}, audience=[person.owner]
+        )
         self._give(tx, person.id)
         return SignedUp(person, Shown(person.id, passkey.id, person.created_us))
 

@@ -250,6 +250,7 @@ def agents(tx: Tx, person_: UUID) -> list[UUID]:
 def delete_credentials(tx: Tx, person_: UUID) -> None:
     """All that a person could sign in with; sessions go with their passkeys, also those begun meanwhile."""
     tx.run("delete from challenges where person = %s", person_)
+    tx.run("delete from logins where person = %s", person_)
     tx.run("delete from recovery_codes where person = %s", person_)
     tx.run("delete from passkeys where person = %s", person_)
 
@@ -274,6 +275,11 @@ def destroy_secrets(tx: Tx, owners: list[str], at_us: int) -> None:
         "update account_keys set sealed = null, retired_us = coalesce(retired_us, %s) where owner = any(%s)",
         at_us, owners,
     )  # fmt: skip
+
+
+def forget_repeats(tx: Tx, owners: list[str]) -> None:
+    """Hashes of what was asked for can be guessed at, so they go too."""
+    tx.run("delete from repeats where source = any(%s)", owners)
 
 
 def linked(tx: Tx, a: str, b: str) -> bool:

@@ -15,6 +15,8 @@ from choir.storage.database import Tx
 
 _DAY_US = 86_400 * MICROSECONDS
 _SALT_BYTES = 32
+SHARDS = 16  # as many as a place's first letter has values
+_OTHER_WINDOW_S_MAX = 30 * 86_400  # the bound of the windows in the policy of delegations
 
 
 class Rates:
@@ -44,6 +46,14 @@ class Rates:
             raise TooManyTries(retry_s=rules.seconds_up(wait_us))
         return used
 
+    def count_at(self, tx: Tx, what: str, place: str, *, window_s: int, here: int, node: int) -> None:
+        """Count one more from a place and on the node; the node's limit is counted in parts, by place.
+
+        So no single row makes all callers wait for each other.
+        """
+        self.count(tx, f"{what}:{place}", window_s=window_s, limit=here)
+        self.count(tx, f"{what}s:{place[:1]}", window_s=window_s, limit=max(1, node // SHARDS))
+
     def place(self, tx: Tx, address: str) -> str:
         """What stands for the network of an address today."""
         today = self._clock.now_us() // _DAY_US
@@ -60,9 +70,11 @@ class Rates:
     def forget(self, tx: Tx) -> int:
         """Remove counters that no window reaches any more, some at a time; says how many."""
         policy = self._policy
+        # The longest of all windows that may be counted in, whichever policy they are of.
         window_s = max(
-            policy.sign_up_window_s, policy.ceremony_window_s, policy.recovery_window_s, policy.vouch_window_s
-        )
+            policy.sign_up_window_s, policy.ceremony_window_s, policy.recovery_window_s, policy.vouch_window_s,
+            _OTHER_WINDOW_S_MAX,
+        )  # fmt: skip
         tx.run("delete from address_salts where day < %s", self._clock.now_us() // _DAY_US)
         return tx.run(
             "delete from rate_counts where (bucket, begins_us) in (select bucket, begins_us from rate_counts"

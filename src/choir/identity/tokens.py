@@ -91,6 +91,12 @@ class Tokens:
         """A page of tokens, a person's own and those under their delegations, oldest first."""
         return token_store.of_person(tx, person, after, page_size(limit, self._policy))
 
+    def get(self, tx: Tx, token: UUID) -> ApiToken:
+        found = token_store.get(tx, token)
+        if found is None:
+            raise UnknownToken(token=token_id(token))
+        return found
+
     def revoke(self, tx: Tx, by: Principal, token: UUID) -> None:
         """End a token at once. A token may end itself, whatever its scopes."""
         found = token_store.get(tx, token)

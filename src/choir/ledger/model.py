@@ -341,6 +341,13 @@ class UnknownEntry(NotFound):
     sentence = "There is no entry {entry}."
 
 
+class NotYetPosted(NotFound):
+    """An entry was meant by a number that the journal has not reached."""
+
+    code = "ledger.entry.not_yet"
+    sentence = "There is no entry number {number}; the last is {last}."
+
+
 class BatchTooLarge(Invalid):
     code = "ledger.batch.too_large"
     sentence = "The batch has {entries} entries; the limit is {limit}."

@@ -16,6 +16,7 @@ from choir.ledger.model import (
     Entry,
     Head,
     Hold,
+    NotYetPosted,
     StatementLine,
     TrialLine,
     UnknownAccount,
@@ -51,6 +52,13 @@ def balance_at_seq(tx: Tx, name: str, seq: int) -> int:
     if row is None:
         raise UnknownAccount(account=name)
     return int(row[0])
+
+
+def check_reached(tx: Tx, seq: int) -> None:
+    """Raise unless the journal has an entry of this number; zero is before the first."""
+    last = head(tx).seq
+    if seq > last:
+        raise NotYetPosted(number=seq, last=last)
 
 
 def balance_at_time(tx: Tx, name: str, at_us: int) -> int:

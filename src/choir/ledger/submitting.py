@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import psycopg
 from psycopg.errors import UniqueViolation
 
+from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError
 from choir.ledger import store
 from choir.ledger.model import Draft, Posted
@@ -28,6 +29,7 @@ from choir.ledger.service import Group, KeyUsed, Ledger, PreparedGroup, all_post
 from choir.storage.database import (
     Connection,
     Database,
+    DatabaseBusy,
     DatabaseUnavailable,
     StorageConflict,
     WriteDiskFull,
@@ -91,9 +93,12 @@ class Submitter:
         return mine.outcomes
 
     def _wait(self, mine: _Waiting) -> None:
-        """Until somebody posted for us or handed us the lead; an interrupt must leave nobody else waiting."""
+        """Until somebody posted for us or handed us the lead; an interrupt must leave nobody else waiting.
+
+        Who works for a caller with a deadline waits no longer than that; what is under way may still be posted.
+        """
         try:
-            mine.done.acquire()
+            _acquire_in_time(mine.done)
         except BaseException:
             with self._guard:
                 if mine in self._queue and not mine.leads:
@@ -180,7 +185,9 @@ class Submitter:
                 problem: ChoirError = translated(error)
             except DatabaseUnavailable as error:
                 problem = error
-            if not isinstance(problem, DatabaseUnavailable | StorageConflict) or time.monotonic() > give_up_at:
+            if not isinstance(problem, DatabaseUnavailable | StorageConflict):
+                raise problem
+            if self._database.stopping or time.monotonic() > give_up_at:
                 raise problem
             time.sleep(_RETRY_S)
 
@@ -209,6 +216,13 @@ class Submitter:
             outcomes = self._ledger.round(db, groups, committed=True, keys=keys)
         assert outcomes is not None
         return outcomes
+
+
+def _acquire_in_time(lock: threading.Lock) -> None:
+    deadline = current_deadline()
+    wait_s = -1.0 if deadline is None else min(deadline.remaining_s, threading.TIMEOUT_MAX)
+    if not lock.acquire(timeout=wait_s):
+        raise DatabaseBusy(wait_s=round(wait_s, 1))
 
 
 def _entries(groups: Sequence[PreparedGroup]) -> int:

@@ -109,8 +109,10 @@ class _Work:
         self._node.outbox.forget(tx, before_us, _EVENTS_AT_ONCE)
 
     def forget_identity(self, tx: Tx, _: Task) -> None:
-        """Drop challenges and sessions whose time is over, old counters, and yesterday's salt."""
+        """Drop challenges, sessions and logins whose time is over, old keys and counters, and yesterday's salt."""
         node = self._node
         node.challenges.forget(tx)
         node.sessions.forget(tx)
+        node.logins.forget(tx)
+        node.repeats.forget(tx)
         node.rates.forget(tx)

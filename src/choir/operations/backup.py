@@ -287,6 +287,7 @@ def _renumber_events(dsns: Dsns) -> None:
     """Events are ordered by transaction, and transactions of the old server mean nothing to the new one."""
     with connect(dsns.owner or dsns.app) as owner:
         owner.execute("update outbox set xid = '0'")
+        owner.execute("update outbox_forgotten set xid = '0'")
 
 
 def _run(program: str, arguments: list[str], dsn: str = "") -> str:

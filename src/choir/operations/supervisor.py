@@ -16,7 +16,6 @@ import signal
 import socket
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +26,7 @@ from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
 from choir.operations.home import NodeLock, RunningNode, check_disk, prepare_home
 from choir.operations.preparing import Dsns, prepare_database
+from choir.operations.stopping import StopFlag
 from choir.storage.embedded.sockets import is_private
 from choir.storage.postgres import EmbeddedPostgres
 from choir.storage.processes import Child
@@ -73,7 +73,7 @@ class Supervisor:
         self._say = say
         self._lock = NodeLock(settings.home)
         self._postgres = EmbeddedPostgres(settings.home) if settings.embedded else None
-        self._stop = threading.Event()
+        self._stop = StopFlag()
         self._listener: socket.socket | None = None
         self._workers: list[_Kept] = []
         self._metrics: Path | None = None

@@ -8,17 +8,20 @@ work that may be repeated is repeated. Nothing here reads the clock of the datab
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row, tuple_row
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 T = TypeVar("T")
@@ -27,6 +30,8 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _REPEAT_S = 0.005  # first pause before repeating after a deadlock; grows with each attempt
 _REPEATS_MAX = 8
 _STREAM_ROWS = 2000  # fetched at a time
+_CANCEL_S = 2.0
+_CLOSE_S = 0.2  # for the pool's own threads, which may be connecting to a server that does not answer
 
 
 class DatabaseUnavailable(Unavailable):
@@ -121,6 +126,9 @@ class Database:
     def __init__(self, conninfo: str, *, connections_max: int = 16, wait_s: float = 10.0) -> None:
         self.wait_s = wait_s
         self.conninfo = conninfo
+        self._stopping = threading.Event()
+        self._spare: Connection | None = None
+        self._spare_lock = threading.Lock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             conninfo,
             min_size=1,
@@ -142,7 +150,23 @@ class Database:
         return self
 
     def close(self) -> None:
+        self.stop_waiting()
         self._pool.close()
+        with self._spare_lock:
+            self._drop_spare()
+
+    def stop_waiting(self) -> None:
+        """Nobody waits for this database any more: who does is told that it is away, and so is who comes later.
+
+        What already has a connection goes on with it.
+        """
+        self._stopping.set()
+        self._pool.close(timeout=_CLOSE_S)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the process ends, so that nothing is worth another try."""
+        return self._stopping.is_set()
 
     def dedicated(self) -> Connection:
         """A connection outside the pool, committing by itself, for a caller that keeps it."""
@@ -152,17 +176,67 @@ class Database:
         return connection
 
     @contextmanager
+    def aside(self) -> Iterator[Tx]:
+        """A statement beside the pool, for a caller that may hold a connection and others that wait for it.
+
+        Such a caller must not ask the pool for a second one: all others may be in the hands of who waits for it.
+        """
+        with self._spare_lock:
+            try:
+                if self._spare is None:
+                    self._spare = self.dedicated()
+                yield Tx(self._spare)
+            except psycopg.Error as error:
+                self._drop_spare()
+                raise translated(error) from error
+
+    def _drop_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
+
+    @contextmanager
     def unit_of_work(self) -> Iterator[Tx]:
-        """A transaction that commits when the block ends and rolls back when it raises."""
-        try:
-            with self._pool.connection() as connection:
+        """A transaction that commits when the block ends and rolls back when it raises.
+
+        It works for whoever set the deadline of this context: when they have given up, its statement is cancelled.
+        """
+        with self._connected() as connection:
+            yield Tx(connection)
+
+    @contextmanager
+    def statements(self) -> Iterator[Tx]:
+        """Statements that each commit by themselves: one round trip instead of three, for who needs no more."""
+        with self._connected() as connection:
+            connection.autocommit = True  # said to nobody: the driver just does not begin a transaction
+            try:
                 yield Tx(connection)
+            finally:
+                if not connection.closed:
+                    connection.autocommit = False
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection of the pool, within the caller's time, its errors translated."""
+        deadline = current_deadline()
+        wait_s = self.wait_s if deadline is None else min(self.wait_s, deadline.remaining_s)
+        try:
+            with self._pool.connection(timeout=wait_s) as connection:
+                if deadline is None:
+                    yield connection
+                    return
+                with deadline.interrupting(partial(_cancel, connection)):
+                    if deadline.expired:
+                        raise DatabaseBusy(wait_s=round(wait_s, 1))
+                    yield connection
         except ChoirError:
             raise
+        except PoolClosed:
+            raise DatabaseUnavailable(why="this process is stopping") from None
         except PoolTimeout:
             raise self._unreachable() from None
         except psycopg.Error as error:
-            if isinstance(error, psycopg.OperationalError):
+            if isinstance(error, psycopg.OperationalError) and not isinstance(error, pg.QueryCanceled):
                 self._forget_dead_connections()
             raise translated(error) from error
 
@@ -224,6 +298,12 @@ def connect(conninfo: str, *, autocommit: bool = False) -> Connection:
         raise DatabaseUnavailable(why=_first_line(error)) from None
     except psycopg.ProgrammingError:  # its text could repeat a password
         raise Invalid(what="the database's address", why="write it like postgresql://role@host/database") from None
+
+
+def _cancel(connection: Connection) -> None:
+    """Stop the statement under way, if any; if that cannot be done, its own time limit will."""
+    with suppress(psycopg.Error):
+        connection.cancel_safe(timeout=_CANCEL_S)
 
 
 def _configure(connection: Connection) -> None:

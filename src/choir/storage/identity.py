@@ -96,12 +96,12 @@ def clock_offset(identity: NodeIdentity, database: Database) -> Callable[[], int
     def current() -> int:
         nonlocal read_at, offset_us
         stale = time.monotonic() - read_at >= _OFFSET_FRESH_S
-        # One caller looks, the others go on with what is known: a caller that holds a connection must
-        # never wait for another one here.
+        # One caller looks, the others go on with what is known, and it looks beside the pool: a caller that
+        # holds a connection must never wait for another one here.
         if stale and reading.acquire(blocking=False):
             try:
                 read_at = time.monotonic()
-                with database.unit_of_work() as tx:
+                with database.aside() as tx:
                     offset_us = offset_of(tx)
             except ChoirError:
                 pass  # the database is away; whoever asked will notice by itself

@@ -4,12 +4,17 @@ Guarantees: an event is there exactly when its transaction committed; readers se
 order, and nothing ever appears before a position they have passed. That order is by transaction,
 not by a counter, because counters are given out before the commit: rows are shown once every older
 transaction has ended. Delivery is at least once; the id makes it once for whoever looks at it.
+
+Each event has an audience: the owners it is addressed to, `EVERYONE`, or nobody but the operator. A commit
+rings `CHANNEL`; who listens there (`feed`) need not poll. Ringing makes the commits of transactions that
+announce something wait for each other, so it is for what people and agents want to hear of, not for entries.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -19,7 +24,17 @@ from choir.foundation.errors import Invalid
 from choir.foundation.ids import uuid7
 from choir.storage.database import Tx
 
+EVERYONE = "everyone"  # whoever is signed in
+CHANNEL = "choir_outbox"
 _NUMBER_MAX = 2**63 - 1
+
+
+class UnknownPosition(Invalid):
+    """A position that no event of this database can have come with."""
+
+    code = "events.unknown_position"
+    sentence = "No event has come with the position {position} yet."
+    hint = "The node may have been restored from a backup: begin anew, without Last-Event-ID."
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,6 +68,7 @@ class Event:
     actor: str
     cause: str | None
     data: dict[str, Any]
+    audience: tuple[str, ...]
     position: Position
 
 
@@ -73,45 +89,74 @@ class Outbox:
         data: dict[str, Any],
         version: int = 1,
         cause: str | None = None,
+        audience: Sequence[str] = (),
     ) -> UUID:
-        """Say that something happened; it is told when the transaction commits."""
+        """Say that something happened; it is told when the transaction commits, to its audience and the operator."""
         at_us = self._clock.now_us()
         random = self._entropy.bytes(8)
         id_ = uuid7(at_us, int.from_bytes(random[6:]), random[:6])
-        tx.run(
-            "insert into outbox (id, type, version, subject, at_us, actor, cause, data)"
-            " values (%s, %s, %s, %s, %s, %s, %s, %s)",
-            id_, type_, version, subject, at_us, actor, cause, Jsonb(data),
-        )  # fmt: skip
+        tx.run(_ANNOUNCE, id_, type_, version, subject, at_us, actor, cause, Jsonb(data), list(audience), CHANNEL)
         return id_
 
     def read(self, tx: Tx, after: Position, limit: int) -> list[Event]:
         """The next events behind a position."""
-        rows = tx.rows(
-            "select id, type, version, subject, at_us, actor, cause, data, xid::text::bigint, n from outbox"
-            " where (xid, n) > (%s::text::xid8, %s) and xid < pg_snapshot_xmin(pg_current_snapshot())"
-            " order by xid, n limit %s",
-            str(after.xid), after.n, limit,
-        )  # fmt: skip
-        return [_event(*row) for row in rows]
+        return readable(tx.rows(PAGE, str(after.xid), after.n, limit))[0]
+
+    def check_position(self, tx: Tx, position: Position) -> bool:
+        """Whether everything behind a position is still there; raises if no event can have come with it."""
+        xmin, forgotten_xid, forgotten_n = tx.rows(
+            "select pg_snapshot_xmin(pg_current_snapshot())::text::bigint, xid::text::bigint, n from outbox_forgotten"
+        )[0]
+        if position.xid >= xmin:
+            raise UnknownPosition(position=str(position))
+        return position >= Position(forgotten_xid, forgotten_n)
 
     def end(self, tx: Tx) -> Position:
         """A position behind everything that is readable now."""
-        row = tx.row(
-            "select xid::text::bigint, n from outbox where xid < pg_snapshot_xmin(pg_current_snapshot())"
-            " order by xid desc, n desc limit 1"
-        )
+        row = tx.row(END)
         return Position(*row) if row else Position()
 
     def forget(self, tx: Tx, before_us: int, limit: int) -> int:
         """Remove old events, some at a time; says how many."""
-        return tx.run(
-            "delete from outbox where (xid, n) in (select xid, n from outbox where at_us < %s order by at_us limit %s)",
-            before_us,
-            limit,
-        )
+        rows = tx.rows(_FORGET, before_us, limit)
+        if rows:
+            last = max(Position(xid, n) for xid, n in rows)
+            tx.run(
+                "update outbox_forgotten set xid = %s::text::xid8, n = %s where (xid, n) < (%s::text::xid8, %s)",
+                str(last.xid), last.n, str(last.xid), last.n,
+            )  # fmt: skip
+        return len(rows)
+
+
+_ANNOUNCE = """
+    with told as (
+        insert into outbox (id, type, version, subject, at_us, actor, cause, data, audience)
+        values (%s, %s, %s, %s, %s, %s, %s, %s, %s) returning 1
+    )
+    select pg_notify(%s, '') from told
+"""
+# Rows that cannot be shown yet come behind those that can, because both are in one order.
+PAGE: LiteralString = """
+    select id, type, version, subject, at_us, actor, cause, data, audience, xid::text::bigint, n,
+        xid < pg_snapshot_xmin(pg_current_snapshot())
+    from outbox where (xid, n) > (%s::text::xid8, %s) order by xid, n limit %s
+"""
+END: LiteralString = """
+    select xid::text::bigint, n from outbox where xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by xid desc, n desc limit 1
+"""
+_FORGET = """
+    delete from outbox where (xid, n) in (select xid, n from outbox where at_us < %s order by at_us limit %s)
+    returning xid::text::bigint, n
+"""
+
+
+def readable(rows: Sequence[Sequence[Any]]) -> tuple[list[Event], bool]:
+    """The events of a page that may be shown, and whether others wait for an older transaction to end."""
+    events = [_event(*row[:-1]) for row in rows if row[-1]]
+    return events, len(events) < len(rows)
 
 
 def _event(*row: Any) -> Event:
-    id_, type_, version, subject, at_us, actor, cause, data, xid, n = row
-    return Event(id_, type_, version, subject, at_us, actor, cause, data, Position(xid, n))
+    id_, type_, version, subject, at_us, actor, cause, data, audience, xid, n = row
+    return Event(id_, type_, version, subject, at_us, actor, cause, data, tuple(audience), Position(xid, n))

@@ -57,6 +57,43 @@ def ledger(
     )
 
 
+_HTTP_SHARES = {
+    "session_share": "a read by session: the credential's part of the cost",
+    "token_share": "a read by token: the credential's part",
+    "signed_share": "a read by signed request: the credential's part",
+    "delegation_share_of_read": "a read by an agent's token: the delegation's part",
+    "delegation_share_of_write": "a transfer by an agent: the delegation's part",
+}
+
+
+@app.command("http", epilog="Example: choir bench http --quick")
+def http(
+    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the HTTP door against its own empty route (a minute or two; a node of its own, removed afterwards)."""
+    from choir.benchmarks.http import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [_http_row(name, found, result["ratios"]) for name, found in result["requests"].items()]
+    head = ["request", "per second", "of empty", "p50 ms", "p99 ms", "server us", "database us", "client us"]
+    output.print_table(head, rows, right=[1, 2, 3, 4, 5, 6, 7])
+    output.print_line("")
+    shares = [(told, f"{100 * result['ratios'][name]:.0f} %") for name, told in _HTTP_SHARES.items()]
+    output.print_table(["share", "measured"], shares, right=[1])
+
+
+def _http_row(name: str, found: dict[str, Any], ratios: dict[str, float]) -> tuple[str, ...]:
+    of_empty = ratios.get(f"{name}_of_empty", 1.0)
+    numbers = [found[key] for key in ("p50_ms", "p99_ms", "server_us", "database_us", "client_us")]
+    return name, str(found["per_second"]), f"{of_empty:.2f}", *map(str, numbers)
+
+
 def _row(name: str, found: Any) -> tuple[str, str, str, str]:
     told, sign, promise = _PROMISES[name]
     kept = found >= promise if sign == ">=" else found <= promise

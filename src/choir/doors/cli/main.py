@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from choir.doors.cli import bench, ledger, node, output, policy, sandbox
+from choir.doors.cli import account, agents, bench, events, helping, ledger, login, node, output, policy, sandbox
+from choir.doors.cli.ledger import entries
 from choir.foundation.errors import ChoirError, Unavailable
 
 
@@ -32,12 +33,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 node.register(app)
+login.register(app)
+account.register(app)
+events.register(app)
+agents.register(app)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(policy.app, name="policy")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(bench.app, name="bench")
-app.command("fund")(ledger.fund)
-app.command("explain")(ledger.explain)
+entries.register_at_the_top(app)
+helping.improve(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -51,14 +56,22 @@ def root(
     home: Annotated[
         str | None, typer.Option("--home", help="The home folder for any command (CHOIR_HOME).", metavar="FOLDER")
     ] = None,
+    node_: Annotated[
+        str | None, typer.Option("--node", help="The node's address for any command (CHOIR_NODE).", metavar="URL")
+    ] = None,
+    operator: Annotated[
+        bool, typer.Option("--operator", help="Ask as the operator of this home's node, whoever is logged in.")
+    ] = False,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """An open economy for AI agents and the people behind them."""
     del show_version
-    if home is not None:
-        os.environ["CHOIR_HOME"] = home  # commands that talk to a node find it through its home
+    output.want_home(home)
+    output.want_operator(operator)
+    if node_ is not None:
+        os.environ["CHOIR_NODE"] = node_
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from typing import Annotated
 import typer
 
 from choir.doors.cli import output
-from choir.doors.cli.output import AsJson, HomeOption, NodeOption
+from choir.doors.cli.output import AsJson, ForceOption, HomeOption, NodeOption
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.logs import set_up_logs
@@ -213,12 +214,13 @@ def _end(home: Path, running: RunningNode) -> None:
 def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
     """Say whether the node runs and what it has."""
     output.want_json(as_json)
-    from choir.doors.sdk.client import Client, address_of, credential
+    from choir.doors.sdk.choosing import address_of, choose
+    from choir.doors.sdk.client import Client
 
     settings = output.settings_of(home, node)
     running = running_node(settings.home) if settings.home.exists() else None
     url = address_of(settings, node)
-    with Client(url, credential(settings, url), patience_s=1.0) as client:
+    with Client(url, choose(settings, url, rather_operator=True).token, patience_s=1.0) as client:
         found = client.node()
     if as_json:
         output.print_json({"running": True, "pid": running.pid if running else None, **found.model_dump()})
@@ -263,8 +265,13 @@ def config_show(home: HomeOption = None, as_json: AsJson = False) -> None:
         return
     output.print_table(
         ["setting", "value", "from", "what it is"],
-        [(item.name, item.shown, item.origin, item.doc) for item in settings.sources],
+        [(item.name, item.shown or _in_force(settings, item.name), item.origin, item.doc) for item in settings.sources],
     )
+
+
+def _in_force(settings: Settings, name: str) -> str:
+    """What an empty value stands for: what follows from other settings, or nothing."""
+    return {"node": settings.node, "node_key_file": str(settings.node_key_file)}.get(name, "(not set)")
 
 
 @key_app.command("show", epilog="Example: choir key show")
@@ -296,6 +303,7 @@ def key_rotate(home: HomeOption = None, as_json: AsJson = False) -> None:
 
 def backup(
     file: Annotated[Path, typer.Argument(help="Where to write the backup.")],
+    force: ForceOption = False,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -303,9 +311,11 @@ def backup(
     from choir.operations.backup import back_up
 
     output.want_json(as_json)
+    output.may_write(file, force=force)
     settings = output.settings_of(home)
     manifest = back_up(settings, file, output.say)
-    told = f"{manifest.entries} entries backed up to {file}. Keep {settings.node_key_file} apart, and safe."
+    entries = output.count(manifest.entries, "entry", "entries")
+    told = f"{entries} backed up to {file}. Keep {settings.node_key_file} apart, and safe."
     _tell(as_json, {"file": str(file), "entries": manifest.entries, "made_at": manifest.made_at}, told)
 
 
@@ -326,11 +336,20 @@ def restore(
         if not accept_rollback:
             raise typer.BadParameter("give a backup file")
         size = backups.accept_rollback(settings, output.say)
-        _tell(as_json, {"entries": size}, f"Accepted: the ledger goes on from {size} entries.")
+        _tell(
+            as_json, {"entries": size}, f"Accepted: the ledger goes on from {output.count(size, 'entry', 'entries')}."
+        )
         return
     manifest = backups.restore(settings, file, output.say, accept_rollback=accept_rollback)
-    told = f"Restored {manifest.entries} entries from {manifest.made_at}. Start the node with `choir up`."
+    entries = output.count(manifest.entries, "entry", "entries")
+    told = f"Restored {entries} from {manifest.made_at}. Start the node with `{_up_command(settings)}`."
     _tell(as_json, {"entries": manifest.entries, "made_at": manifest.made_at}, told)
+
+
+def _up_command(settings: Settings) -> str:
+    """How to start a node on this home; a home that only a flag named has to be named again."""
+    named = output.home_flag() or any(item.name == "home" and item.origin == "flag" for item in settings.sources)
+    return f"choir up --home {shlex.quote(str(settings.home))}" if named else "choir up"
 
 
 def clock(

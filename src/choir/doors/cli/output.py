@@ -7,8 +7,12 @@ one JSON value; the same error always has the same exit code.
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from choir.doors.sdk.errors import NoNode
-from choir.foundation.errors import Broken, ChoirError, NotAllowed, Unauthenticated
+from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed, Refusal, Unauthenticated
 from choir.foundation.settings import Settings, load_settings
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
@@ -42,10 +46,32 @@ KeyOption = Annotated[
     str | None, typer.Option("--key", help="Idempotency key; the same key and content have one effect.")
 ]
 
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")]
+Command = Callable[..., None]
+
 _CONNECT_S = 2.0  # a person would rather hear at once that no node is there
+_WAIT_S = 1.0  # after which a person is told that we are waiting
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 _json_wanted = False
+_operator_wanted = False
+_home_named = False
+
+
+class FileExists(Refusal):
+    """A command would write over a file that somebody may need."""
+
+    code = "cli.file_exists"
+    sentence = "{file} is already there."
+    hint = "Choose another name, or replace it with --force."
+
+
+class AskAsOperator(NotAllowed):
+    """Somebody who runs a node asks it as the person who is logged in."""
+
+    code = "cli.ask_as_operator"
+    sentence = "Only the node's operator can do this, and you asked as the person who is logged in."
+    hint = "On the node's own machine, put --operator before the command: choir --operator …"
 
 
 def exit_code(error: ChoirError) -> int:
@@ -58,11 +84,84 @@ def settings_of(home: str | None = None, node: str | None = None, **flags: str |
     return load_settings({"home": home, "node": node, **flags})
 
 
-def client_of(node: str | None) -> Client:
-    """A client of the node that a command talks to."""
+def address_of(node: str | None) -> str:
+    """The address that a command talks to."""
+    from choir.doors.sdk import choosing
+
+    return choosing.address_of(load_settings(), node)
+
+
+@contextmanager
+def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
+    """A client of the node that a command talks to, for as long as it asks; who waits longer is told so."""
+    from choir.doors.sdk.choosing import address_of, choose_operator
     from choir.doors.sdk.client import Client
 
-    return Client(node, connect_s=_CONNECT_S)
+    token = None
+    if _operator_wanted:
+        settings = load_settings()
+        token = choose_operator(settings, address_of(settings, node)).token
+    with Client(node, token, connect_s=_CONNECT_S) as client, waiting(f"Waiting for {client.url}", quiet=quiet):
+        try:
+            yield client
+        except NotAllowed as error:
+            if error.code == "identity.operator_needed" and client.who.source == "login":
+                raise AskAsOperator from None
+            raise
+
+
+@contextmanager
+def stranger_at(address: str, token: str = "") -> Iterator[Client]:
+    """A client that is nobody, or whoever this token says; nothing else that is known here is sent along."""
+    from choir.doors.sdk.client import Client
+
+    with Client(address, token, connect_s=_CONNECT_S) as client:
+        yield client
+
+
+@contextmanager
+def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
+    """A sign of life on standard error when something takes long, shown only to people."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    status = errors.status(text)
+    timer = threading.Timer(_WAIT_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # so that it cannot start after it was stopped
+        status.stop()
+
+
+def want_home(home: str | None) -> None:
+    """Remember the folder of a `--home` before the command; every part finds it in the environment."""
+    global _home_named  # noqa: PLW0603 - one process runs one command
+    if home is not None:
+        _home_named = True
+        os.environ["CHOIR_HOME"] = home
+
+
+def home_flag() -> bool:
+    """Whether the home was named before the command."""
+    return _home_named
+
+
+def want_operator(wanted: bool) -> None:
+    """Remember that the node's operator asks, whoever is logged in."""
+    global _operator_wanted  # noqa: PLW0603 - one process runs one command
+    _operator_wanted = wanted
+
+
+def may_write(file: Path, *, force: bool) -> None:
+    """Raise unless a command may put its result there."""
+    if file.exists() and not file.is_file():
+        raise Invalid(what=f"The file {file}", why="it is there and not a plain file; write to - and redirect that")
+    if not force and (file.exists() or file.is_symlink()):
+        raise FileExists(file=str(file))
 
 
 def want_json(wanted: bool) -> None:
@@ -89,6 +188,16 @@ def print_line(text: str = "") -> None:
 def say(text: str) -> None:
     """Progress and remarks, for people."""
     errors.print(text, style="dim", markup=False)
+
+
+def say_there_is_more(cursor: str | None) -> None:
+    if cursor:
+        say(f"There is more: --cursor {cursor}")
+
+
+def count(number: int, one: str, many: str) -> str:
+    """A number of things, in words: "1 entry", "2 entries"."""
+    return f"{number} {one if number == 1 else many}"
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -13,40 +12,57 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from choir.doors import wire
-from choir.doors.http import ledger, problems, system
+from choir.doors.http import (
+    agents,
+    delegations,
+    describing,
+    events,
+    keys,
+    ledger,
+    logins,
+    money,
+    passkeys,
+    people,
+    problems,
+    sessions,
+    system,
+    tokens,
+)
 from choir.doors.http.access import Operators
+from choir.doors.http.cors import Cors
 from choir.doors.http.guards import Guards
+from choir.doors.http.proxies import Proxies
+from choir.doors.http.streams import Streams
+from choir.doors.web import routes as web
+from choir.doors.web.errors import or_page
 from choir.foundation.errors import ChoirError
 from choir.node import Node
 from choir.operations.home import check_disk, operator_token
 
 _THREADS = 64  # requests that may wait for the database at one time
-_PROBLEM: dict[str, Any] = {"model": wire.Problem, "content": {"application/problem+json": {}}}
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    401: {**_PROBLEM, "description": "No valid credential."},
-    404: {**_PROBLEM, "description": "There is no such thing."},
-    409: {**_PROBLEM, "description": "The rules do not allow it now; nothing was changed."},
-    413: {**_PROBLEM, "description": "Too large."},
-    422: {**_PROBLEM, "description": "Not valid as it is written."},
-    503: {**_PROBLEM, "description": "Not available now; send it again."},
-}
+_PROBLEMS = describing.COMMON | describing.problems(404, 409)
+_ROOMS = (sessions, people, passkeys, agents, delegations, tokens, keys, logins, money, events)
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
-    """Let as many requests wait for the database as there are threads."""
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Let as many requests wait for the database as there are threads; end the streams' own work."""
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     yield
+    await app.state.streams.stop()
 
 
-def create_app(node: Node) -> ASGIApp:
+def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     """The whole HTTP door of a node."""
     app = make_api()
+    app.state.streams = streams or Streams(node.database, node.outbox, node.policy.node)
     app.state.node = node
     app.state.operators = Operators(operator_token(node.settings.home))
     app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
-    return Guards(app, node.policy.node, disk_check(node))
+    settings = node.settings
+    return Guards(
+        app, node.policy.node, disk_check(node), Proxies(settings.trusted_proxies), Cors(settings.cors_origins)
+    )
 
 
 def make_api() -> FastAPI:
@@ -55,7 +71,7 @@ def make_api() -> FastAPI:
         title="Choir",
         version=version("choir"),
         summary="An open economy for AI agents and the people behind them.",
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,  # `system` serves it, with a tag
         docs_url=None,  # the framework's pages load scripts from elsewhere; docs/reference/http.md has it all
         redoc_url=None,
         lifespan=_lifespan,
@@ -63,10 +79,14 @@ def make_api() -> FastAPI:
     app.include_router(system.health)
     app.include_router(system.router, prefix="/v1", responses=_PROBLEMS)
     app.include_router(ledger.router, prefix="/v1", responses=_PROBLEMS)
-    app.add_exception_handler(ChoirError, problems.on_choir_error)
-    app.add_exception_handler(RequestValidationError, problems.on_validation_error)
-    app.add_exception_handler(HTTPException, problems.on_http_error)
-    app.add_exception_handler(Exception, problems.on_bug)
+    for room in _ROOMS:
+        app.include_router(room.router, prefix="/v1", responses=describing.COMMON)
+    app.include_router(web.router)
+    describing.complete(app)
+    app.add_exception_handler(ChoirError, or_page(problems.on_choir_error))
+    app.add_exception_handler(RequestValidationError, or_page(problems.on_validation_error))
+    app.add_exception_handler(HTTPException, or_page(problems.on_http_error))
+    app.add_exception_handler(Exception, or_page(problems.on_bug))
     return app
 
 

@@ -1,4 +1,5 @@
-"""What every request passes: an id, a size limit, a time limit, the disk guard, security headers, metrics.
+"""What every request passes: an id, the client's address, a size limit, a time limit, the disk guard, security
+headers, other sites' rights, metrics.
 
 Plain ASGI, so that it costs little and holds for streams too. Guarantees: no body beyond the limit is
 read; a request that takes too long is answered; writes are refused while the disk is nearly full.
@@ -10,13 +11,18 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from prometheus_client import Counter, Histogram
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from choir.doors.http.cors import Cors, Headers
 from choir.doors.http.problems import problem_of, respond
+from choir.doors.http.proxies import Proxies
 from choir.doors.wire import RequestTimedOut
+from choir.foundation.deadline import Deadline
 from choir.foundation.errors import ChoirError, TooLarge
 from choir.foundation.policy import NodePolicy
 
@@ -34,14 +40,30 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 ]
+_API_CSP = b"default-src 'none'; frame-ancestors 'none'"
+# Our own files and nothing inline; forms never leave by themselves, and no string becomes markup or code.
+_PAGE_CSP = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none';"
+    b" base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
 _DISK_FRESH_S = 1.0
+_STREAM = b"text/event-stream; charset=utf-8"
 
 
 class Guards:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, policy: NodePolicy, check_disk: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        policy: NodePolicy,
+        check_disk: Callable[[], None],
+        proxies: Proxies,
+        cors: Cors,
+    ) -> None:
         self._app = app
+        self._proxies = proxies
+        self._cors = cors
         self._policy = policy
         self._check_disk = check_disk
         self._disk_checked_at = -_DISK_FRESH_S
@@ -53,16 +75,26 @@ class Guards:
             return
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        answer = _Answer(scope, send, request_id)
+        self._proxies.resolve(scope)
+        answer = _Answer(scope, send, request_id, self._cors.headers(scope))
+        deadline = Deadline(self._policy.request_s_max)
         try:
+            preflight = self._cors.preflight(scope)
+            if preflight is not None:
+                await Response(status_code=204, headers=_shown(preflight))(scope, receive, answer.send)
+                return
             self._check(scope)
             limited = _limited(receive, self._policy.body_bytes_max)
             if scope["method"] == "HEAD":  # as GET; the server leaves the body away
                 scope = {**scope, "method": "GET"}
+                scope["state"]["head"] = True
             answer.scope = scope  # where the route is noted
-            async with asyncio.timeout(self._policy.request_s_max):
-                await self._app(scope, limited, answer.send)
+            async with asyncio.timeout(self._policy.request_s_max) as limit:
+                answer.on_stream = partial(_lift, limit, deadline)
+                with deadline.holds():
+                    await self._app(scope, limited, answer.send)
         except TimeoutError:
+            deadline.expire()
             await answer.fail(RequestTimedOut(limit_s=self._policy.request_s_max))
         except ChoirError as error:
             await answer.fail(error)
@@ -92,20 +124,27 @@ class Guards:
 class _Answer:
     """Adds headers to the answer and remembers what it was."""
 
-    def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
+    def __init__(self, scope: Scope, send: Send, request_id: str, extra: Headers) -> None:
         self.scope = scope
+        self._extra = extra
         self._method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._send = send
         self._request_id = request_id
         self._began = time.perf_counter()
         self._status = 0
+        self._streams = False
+        self.on_stream: Callable[[], None] = lambda: None
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
-            extra = [(b"x-request-id", self._request_id.encode()), *_HEADERS]
-            extra.append((b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
-            message = {**message, "headers": [*message.get("headers", []), *extra]}
+            headers = message.get("headers", [])
+            if (b"content-type", _STREAM) in headers:
+                self._streams = True  # a stream has no time limit
+                self.on_stream()
+            extra = [(b"x-request-id", self._request_id.encode()), *_HEADERS, *self._extra]
+            extra.append((b"content-security-policy", _PAGE_CSP if _is_page(headers) else _API_CSP))
+            message = {**message, "headers": [*headers, *extra]}
         await self._send(message)
 
     async def fail(self, error: ChoirError) -> None:
@@ -120,7 +159,8 @@ class _Answer:
             path = f"/v1{path}"  # the router's prefix is not part of its routes' paths
         elapsed = time.perf_counter() - self._began
         REQUESTS.labels(self._method, path, str(self._status)).inc()
-        SECONDS.labels(self._method, path).observe(elapsed)
+        if not self._streams:
+            SECONDS.labels(self._method, path).observe(elapsed)
         access.info(
             "request",
             extra={
@@ -134,6 +174,11 @@ class _Answer:
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def _is_page(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether it is HTML: by what the answer is, so that no page can leave without the rules for pages."""
+    return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
@@ -154,3 +199,12 @@ def _limited(receive: Receive, limit: int) -> Receive:
 
 async def _no_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def _shown(headers: Headers) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in headers}
+
+
+def _lift(limit: asyncio.Timeout, deadline: Deadline) -> None:
+    limit.reschedule(None)
+    deadline.lift()

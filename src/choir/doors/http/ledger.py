@@ -6,11 +6,13 @@ import base64
 import itertools
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from choir.doors import wire
 from choir.doors.http import views
-from choir.doors.http.access import KeyDep, NodeDep, OperatorDep, OperatorRoute
+from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
+from choir.doors.http.describing import also
+from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
 from choir.doors.http.problems import problem_of
 from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import parse_time
@@ -18,7 +20,7 @@ from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
 from choir.ledger import holds, reading
-from choir.ledger.checkpoints import NoCheckpoint
+from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
 from choir.ledger.issuing import refuse_issuing_alone
 from choir.ledger.model import (
     Draft,
@@ -31,8 +33,9 @@ from choir.ledger.model import (
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
 
-router = APIRouter(tags=["ledger"], route_class=OperatorRoute)
+router = APIRouter(tags=["ledger"], route_class=AccessRoute)
 
+_AGAIN = "This key had been accepted before."
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
 Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
@@ -53,8 +56,8 @@ def list_accounts(
 ) -> wire.AccountPage:
     """Accounts by name."""
     with node.unit_of_work() as tx:
-        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=_rows(node, limit))
-    following = found[-1].name if len(found) == _rows(node, limit) else None
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=page_rows(node, limit))
+    following = found[-1].name if len(found) == page_rows(node, limit) else None
     return wire.AccountPage(items=[views.account(item) for item in found], next=following)
 
 
@@ -67,37 +70,7 @@ def act_on_account(act: wire.AccountAct, body: wire.AccountActIn, who: OperatorD
         return views.account(reading.balance(tx, body.name))
 
 
-@router.get("/balance")
-def get_balance(
-    _: OperatorDep,
-    node: NodeDep,
-    account: Account,
-    at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
-    at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
-) -> wire.AccountOut:
-    """A balance, now or at any past point."""
-    with node.unit_of_work() as tx:
-        now = reading.balance(tx, account)
-        if at_seq is not None:
-            return views.account(now, reading.balance_at_seq(tx, account, at_seq))
-        if at_time is not None:
-            return views.account(now, reading.balance_at_time(tx, account, parse_time(at_time)))
-        return views.account(now)
-
-
-@router.get("/statement")
-def get_statement(
-    _: OperatorDep, node: NodeDep, account: Account, cursor: Cursor = "", limit: Limit = 100
-) -> wire.StatementPage:
-    """The movements of an account, oldest first."""
-    after_seq, after_leg = _statement_cursor(cursor)
-    with node.unit_of_work() as tx:
-        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=_rows(node, limit))
-    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == _rows(node, limit) else None
-    return views.statement(account, lines, following)
-
-
-@router.post("/entries", status_code=201)
+@router.post("/entries", status_code=201, responses=also(200, wire.PostedOut, _AGAIN))
 async def post_entry(
     body: wire.EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
 ) -> wire.PostedOut:
@@ -133,28 +106,22 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
     if not cursor.isdecimal() or len(cursor) > 18:
         raise Invalid(what="cursor", why="it must be the `next` of a page")
     with node.unit_of_work() as tx:
-        found = reading.entries(tx, after_seq=int(cursor), limit=_rows(node, limit))
-    following = str(found[-1].seq) if len(found) == _rows(node, limit) else None
+        found = reading.entries(tx, after_seq=int(cursor), limit=page_rows(node, limit))
+    following = str(found[-1].seq) if len(found) == page_rows(node, limit) else None
     return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
 
 
-@router.get("/entries/{entry}", response_model=wire.EntryOut, responses={304: {"description": "Not changed."}})
+@router.get("/entries/{entry}", response_model=wire.EntryOut, responses=NOT_CHANGED)
 def get_entry(
-    entry: str,
-    _: OperatorDep,
-    node: NodeDep,
-    response: Response,
-    if_none_match: Annotated[str | None, Header()] = None,
+    entry: str, _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> wire.EntryOut | Response:
     """One entry. It never changes, so it has an ETag; a memo beside it may be erased, so that is in the tag."""
     with node.unit_of_work() as tx:
         found = reading.entry(tx, parse_entry_id(entry))
         memo = reading.memo(tx, found.seq)
     tag = f'"{found.hash.hex()}{"" if memo is None else "-memo"}"'
-    if if_none_match is not None and _has_tag(if_none_match, tag):
-        return Response(status_code=304, headers={"ETag": tag})
     response.headers["ETag"] = tag
-    return views.entry(found, memo)
+    return unchanged(if_none_match, tag) or views.entry(found, memo)
 
 
 @router.get("/entries/{entry}/proof")
@@ -168,7 +135,7 @@ def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> wire.ProofOut:
         return views.proof(node.checkpoints.prove(tx, found))
 
 
-@router.post("/holds", status_code=201)
+@router.post("/holds", status_code=201, responses=also(200, wire.HoldPlacedOut, _AGAIN))
 def place_hold(
     body: wire.HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
 ) -> wire.HoldPlacedOut:
@@ -242,14 +209,30 @@ def sign_checkpoint(_: OperatorDep, node: NodeDep) -> wire.CheckpointOut:
     return views.checkpoint(checkpoint)
 
 
-@router.get("/checkpoints/latest")
-def latest_checkpoint(_: OperatorDep, node: NodeDep) -> wire.CheckpointOut:
+@router.get("/checkpoints/latest", response_model=wire.CheckpointOut, responses=NOT_CHANGED)
+def latest_checkpoint(
+    _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
+) -> wire.CheckpointOut | Response:
     """The last checkpoint that was signed."""
     with node.unit_of_work() as tx:
         found = node.checkpoints.latest(tx)
     if found is None:
         raise NoCheckpoint(what="anything yet")
-    return views.checkpoint(found)
+    return _tagged(found, response, if_none_match)
+
+
+@router.get("/checkpoints/{size}", response_model=wire.CheckpointOut, responses=NOT_CHANGED)
+def get_checkpoint(
+    size: Annotated[int, Path(ge=1, le=2**62, description="How many entries it covers.")],
+    _: OperatorDep,
+    node: NodeDep,
+    response: Response,
+    if_none_match: IfNoneMatch = None,
+) -> wire.CheckpointOut | Response:
+    """The checkpoint that was signed over so many entries. It never changes."""
+    with node.unit_of_work() as tx:
+        found = node.checkpoints.exactly(tx, size)
+    return _tagged(found, response, if_none_match)
 
 
 @router.get("/consistency")
@@ -272,7 +255,7 @@ def prove_consistency(
     )
 
 
-@router.post("/fund", status_code=201)
+@router.post("/fund", status_code=201, responses=also(200, wire.PostedOut, _AGAIN))
 def fund(body: wire.FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> wire.PostedOut:
     """Give an account money out of nothing: development nodes only."""
     draft = node.funding.draft(body.account, parse_units(body.amount), source=who.source, key=key)
@@ -301,7 +284,7 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
     )
 
 
-def _rows(node: Node, asked: int) -> int:
+def page_rows(node: Node, asked: int) -> int:
     """How many rows a page has: what was asked for, within the policy."""
     return min(asked, node.policy.ledger.page_rows_max)
 
@@ -314,13 +297,15 @@ def _draft_or_refusal(node: Node, item: wire.BatchEntryIn, source: str) -> Draft
         return refusal
 
 
-def _has_tag(given: str, tag: str) -> bool:
-    """Whether an If-None-Match header names this tag (RFC 9110: weak comparison)."""
-    tags = [item.strip().removeprefix("W/") for item in given.split(",")]
-    return "*" in tags or tag in tags
+def _tagged(
+    checkpoint: SignedCheckpoint, response: Response, if_none_match: str | None
+) -> wire.CheckpointOut | Response:
+    tag = tag_of(checkpoint.note.encode())
+    response.headers["ETag"] = tag
+    return unchanged(if_none_match, tag) or views.checkpoint(checkpoint)
 
 
-def _statement_cursor(cursor: str) -> tuple[int, int]:
+def statement_cursor(cursor: str) -> tuple[int, int]:
     if not cursor:
         return 0, -1
     seq, _, leg = cursor.partition("-")

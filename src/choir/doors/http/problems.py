@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from choir.doors.wire import Problem, RequestTimedOut
+from choir.doors.wire import Problem, RequestTimedOut, TooManyStreams
 from choir.foundation.errors import (
     ChoirError,
     Invalid,
@@ -22,6 +22,7 @@ from choir.foundation.errors import (
     Unauthenticated,
     Unavailable,
 )
+from choir.identity.model import TooManyTries
 from choir.storage.database import DatabaseBusy
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,8 @@ _STATUS: list[tuple[type[ChoirError], int]] = [  # the first that fits
     (Unauthenticated, 401),
     (NotAllowed, 403),
     (Invalid, 422),
+    (TooManyTries, 429),
+    (TooManyStreams, 429),
     (Refusal, 409),
     (DatabaseBusy, 503),
     (Unavailable, 503),
@@ -64,6 +67,10 @@ def respond(problem: Problem) -> JSONResponse:
     headers = {}
     if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = "1"
+    if problem.status == HTTPStatus.TOO_MANY_REQUESTS:
+        retry_s = problem.fields.get("retry_s", 1)
+        headers["Retry-After"] = str(retry_s)
+        headers["RateLimit"] = f'"{problem.code}";r=0;t={retry_s}'  # draft-ietf-httpapi-ratelimit-headers
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     if problem.status in _BODY_UNREAD or problem.code == RequestTimedOut.code:

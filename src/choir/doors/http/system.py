@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +16,8 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
 
 from choir.doors import wire
-from choir.doors.http.access import NodeDep, OperatorDep, OperatorRoute
+from choir.doors.http.access import AccessRoute, NodeDep, OperatorDep
+from choir.doors.http.etags import IfNoneMatch, tag_of, unchanged
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
 from choir.foundation.ids import show_id
@@ -28,7 +30,7 @@ T = TypeVar("T")
 _SOON_S = 5.0
 _threads = CapacityLimiter(4)
 
-router = APIRouter(tags=["node"], route_class=OperatorRoute)
+router = APIRouter(tags=["node"], route_class=AccessRoute)
 health = APIRouter(tags=["health"])
 
 
@@ -77,13 +79,36 @@ def explain(subject: str, _: OperatorDep, node: NodeDep) -> wire.ExplainOut:
     return wire.ExplainOut(subject=subject, sentences=told.sentences, facts=told.facts)
 
 
-@health.get("/healthz")
+@health.get("/v1/openapi.json", include_in_schema=False)
+async def openapi(request: Request, if_none_match: IfNoneMatch = None) -> Response:
+    """The API's own description; it changes only with the version of the node."""
+    state = request.app.state
+    if not hasattr(state, "described"):
+        content = json.dumps(request.app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+        state.described = content, tag_of(content)
+    content, tag = state.described
+    same = unchanged(if_none_match, tag)
+    return same or Response(content, media_type="application/json", headers={"ETag": tag})
+
+
+_ALIVE: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": {"example": {"status": "ok"}}}}}
+_CHECKS = {"status": "ready", "checks": {"database": "ok", "disk": "ok"}}
+_READY: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {"example": _CHECKS}}},
+    503: {
+        "description": "The checks say what is missing.",
+        "content": {"application/json": {"example": _CHECKS | {"status": "not ready"}}},
+    },
+}
+
+
+@health.get("/healthz", responses=_ALIVE)
 async def healthz() -> dict[str, str]:
     """The process lives; answered even while every thread waits for the database."""
     return {"status": "ok"}
 
 
-@health.get("/readyz", responses={503: {"model": wire.Problem}})
+@health.get("/readyz", responses=_READY)
 async def readyz(request: Request) -> JSONResponse:
     """The process can serve: the database answers and the disk is not nearly full."""
     checks: dict[str, Any] = {}

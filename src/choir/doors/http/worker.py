@@ -1,19 +1,27 @@
 """One server process: `python -m choir.doors.http.worker FD`.
 
-It serves the socket that its parent listens on, runs background work, and stops in order on SIGTERM.
-The parent gives it settings and the database through the environment; nothing secret is an argument.
+It serves the socket that its parent listens on, runs background work, and stops in order on SIGTERM, or when
+its parent dies, in bounded time (`ending`). The parent gives it settings and the database through the
+environment; nothing secret is an argument.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import sys
+from types import FrameType
+from typing import NoReturn
 
 import uvicorn
 
 from choir.doors.http.app import create_app
+from choir.doors.http.connection import Limits, limited_protocol
+from choir.doors.http.ending import Ending
+from choir.doors.http.proxies import Proxies
+from choir.doors.http.streams import Streams
 from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
@@ -23,44 +31,74 @@ from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.storage.database import Database
 
 _CONNECTIONS = 16
-_STOP_S_MAX = 10
 
 
 def main() -> None:
-    # The server sends itself the signal again after it has stopped; what follows it here must still happen.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     settings = load_settings()
     set_up_logs(settings.log_format)
+    _allow_files()
     listener = socket.socket(fileno=int(sys.argv[1]))
     policy = load(Policy(), settings.policy_overrides)
     database = Database(
         os.environ.pop(DATABASE_VARIABLE), connections_max=_CONNECTIONS, wait_s=policy.node.database_wait_s_max
     )
+    ending = Ending(database.stop_waiting)
+
+    def leave(*_: object) -> NoReturn:
+        ending.begin()
+        sys.exit(0)
+
+    # The server sends itself the signal again after it has stopped; what follows it here must still happen.
+    signal.signal(signal.SIGTERM, leave)
     node = build_node(settings, database.open())
     scheduler = make_scheduler(node)
     schedule_repeating(node)
     keep_policy(node)
     scheduler.start()
     try:
-        _serve(node, listener)
+        _serve(node, listener, ending)
     finally:
+        database.stop_waiting()  # requests are over; what the scheduler still waits for may never come
         scheduler.stop()
         node.close()
 
 
-def _serve(node: Node, listener: socket.socket) -> None:
-    app = create_app(node)
+def _allow_files() -> None:
+    """As many open files as the system lets us have, since every connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class _Server(uvicorn.Server):
+    """The server, with an end that has a deadline from the moment of the signal."""
+
+    def __init__(self, config: uvicorn.Config, ending: Ending, streams: Streams) -> None:
+        super().__init__(config)
+        self._ending = ending
+        self._streams = streams
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.config.timeout_graceful_shutdown = self._ending.begin()
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.end_all()  # they would never end by themselves
+        await super().shutdown(sockets)
+
+
+def _serve(node: Node, listener: socket.socket, ending: Ending) -> None:
+    streams = Streams(node.database, node.outbox, node.policy.node)
+    app = create_app(node, streams)
     config = uvicorn.Config(
         app,
+        http=limited_protocol(Limits(node.policy.node, Proxies(node.settings.trusted_proxies).trusts)),
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=_STOP_S_MAX,
         timeout_keep_alive=30,
-        h11_max_incomplete_event_size=64 * 1024,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config, ending, streams).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -1,83 +1,54 @@
-"""Requests to a node that are safe to repeat, and errors as the node meant them.
+"""One connection pool to one node: what sends calls, for both kinds of client.
 
-Guarantees: a request is sent again only if repeating it is harmless (it reads, or it carries an
-idempotency key) and only after the connection failed or the node asked for it; what the node refuses
-is raised as the same error class the node raised.
+Guarantees: what is sent again, and when, is decided in `retrying`; what came back is understood in
+`answers`; a stream goes on behind the last event it gave out. The two classes differ in nothing but how
+they wait. An `AsyncTransport` that is cancelled leaves its other calls alone.
 """
 
 from __future__ import annotations
 
-import importlib
-import random
+import asyncio
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from contextlib import aclosing, closing
+from typing import Any, TypeVar
 
 import httpx
 
-from choir.doors.sdk.errors import NodeError, NoNode
-from choir.foundation.errors import ChoirError, Invalid, Unavailable, error_class
+from choir.doors.sdk import answers
+from choir.doors.sdk.auth import header_value
+from choir.doors.sdk.calls import Call
+from choir.doors.sdk.errors import NoNode
+from choir.doors.sdk.retrying import Attempts
+from choir.doors.sdk.streams import EventReader, Told
+from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
-# Where the errors are that a node may answer with.
-_REFUSING = (
-    "choir.doors.wire",
-    "choir.ledger.checkpoints",
-    "choir.ledger.model",
-    "choir.operations.home",
-    "choir.storage.database",
-)
-_PAUSE_S = 0.1
-_PAUSE_S_MAX = 2.0
-_REPEATABLE_STATUS = frozenset({502, 503, 504})
-_NOT_SOON = frozenset({"node.disk_low", "storage.write_disk_full"})  # nothing changes before somebody acts
+T = TypeVar("T")
+_SILENCE_S_MAX = 60.0  # a node that streams gives a sign of life more often than that
 
 
-class Transport:
-    """One connection pool to one node."""
+class _BrokenOff(Exception):
+    """A stream that had begun was cut."""
 
-    def __init__(self, url: str, token: str, *, timeout_s: float, patience_s: float, connect_s: float) -> None:
-        self.url = url
+
+class _Ended(Exception):
+    """A stream that was to end has done so."""
+
+
+class _Base:
+    """What both kinds know: the address, who asks, and how patient to be."""
+
+    def __init__(self, url: str, auth: httpx.Auth | None, *, timeout_s: float, patience_s: float, connect_s: float):
+        self.url = _checked_address(url)
         self._patience_s = patience_s
         self._connect_s = connect_s
-        headers = {"Authorization": f"Bearer {_header(token, 'the token')}"} if token else {}
-        try:
-            scheme = httpx.URL(url).scheme
-            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout_s, trust_env=False)
-        except httpx.InvalidURL:
-            scheme = ""
-        if scheme not in ("http", "https"):
-            raise Invalid(what=f"the node's address '{url}'", why="write it like http://localhost:8420")
+        self._options: dict[str, Any] = {"base_url": url, "auth": auth, "timeout": timeout_s, "trust_env": False}
 
-    def close(self) -> None:
-        self._http.close()
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url})"
 
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        json: Any = None,
-        params: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Any:
-        """The parsed answer, or the node's refusal as an exception."""
-        headers = {"Idempotency-Key": _header(key, "the key")} if key is not None else {}
-        repeatable = method == "GET" or key is not None
-        began = time.monotonic()
-        give_up_at = began + self._patience_s
-        pause_s = _PAUSE_S
-        while True:
-            final = not repeatable or time.monotonic() + pause_s > give_up_at
-            try:
-                answer = self._http.request(method, path, json=json, params=_given(params), headers=headers)
-                if answer.status_code not in _REPEATABLE_STATUS or final or _code(answer) in _NOT_SOON:
-                    return _result(answer)
-            except httpx.TransportError as error:
-                alone = isinstance(error, httpx.ConnectError) and time.monotonic() > began + self._connect_s
-                if final or alone:
-                    raise self._unreachable(error) from None
-            time.sleep(pause_s * (0.5 + random.random()))  # noqa: S311 - only spreads retries
-            pause_s = min(pause_s * 2, _PAUSE_S_MAX)
+    def _attempts(self, call: Call[Any]) -> Attempts:
+        return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
 
     def _unreachable(self, error: httpx.TransportError) -> ChoirError:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -85,51 +56,196 @@ class Transport:
         return Unavailable(what=f"The node at {self.url}", why=f"the connection broke ({type(error).__name__})")
 
 
-def _given(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if params is None else {name: value for name, value in params.items() if value is not None}
-
-
-def _header(value: str, what: str) -> str:
-    if not value.isascii() or not value.isprintable() or value != value.strip():
-        raise Invalid(what=what, why="it must be printable ASCII")
-    return value
-
-
-def _code(answer: httpx.Response) -> str:
+def _checked_address(url: str) -> str:
+    """An address without a name or password in it: those would show in messages."""
     try:
-        return str(answer.json()["code"])
-    except (ValueError, KeyError, TypeError):
-        return ""
+        parsed = httpx.URL(url)
+        good = parsed.scheme in ("http", "https") and bool(parsed.host) and not parsed.userinfo
+    except httpx.InvalidURL:
+        good = False
+    if not good:
+        raise Invalid(what=f"the node's address '{url}'", why="write it like http://localhost:8420")
+    return url
 
 
-def _result(answer: httpx.Response) -> Any:
-    if answer.is_success:
+def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
+    headers = {"Idempotency-Key": header_value(call.key, "the key")} if call.key is not None else {}
+    return http.build_request(call.method, call.path, json=call.body, params=call.given, headers=headers)
+
+
+def _stream_request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], last_id: str | None) -> httpx.Request:
+    headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-store"}
+    if last_id:
+        headers["Last-Event-ID"] = header_value(last_id, "the event to go on behind")
+    timeout = httpx.Timeout(_SILENCE_S_MAX)
+    return http.build_request(call.method, call.path, params=call.given, headers=headers, timeout=timeout)
+
+
+def _shaped(call: Call[T], told: Told) -> T:
+    return answers.read(call.shape, told.value) if call.reads is None else call.reads(told)
+
+
+class Transport(_Base):
+    """Sends calls and waits for their answers. Threads may share it."""
+
+    def __init__(
+        self,
+        url: str,
+        auth: httpx.Auth | None,
+        *,
+        timeout_s: float,
+        patience_s: float,
+        connect_s: float,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(url, auth, timeout_s=timeout_s, patience_s=patience_s, connect_s=connect_s)
+        self._http = httpx.Client(**self._options)
+        self._sleep = sleep
+
+    def close(self) -> None:
+        self._http.close()
+
+    def run(self, call: Call[T]) -> T:
+        """The answer, or the node's refusal as an exception."""
+        attempts = self._attempts(call)
+        while True:
+            try:
+                answer = self._http.send(_request(self._http, call))
+            except httpx.TransportError as error:
+                pause_s = attempts.after_error(error)
+                if pause_s is None:
+                    raise self._unreachable(error) from None
+            else:
+                pause_s = attempts.after_answer(answer)
+                if pause_s is None:
+                    return answers.result(call.shape, answer)
+            self._sleep(pause_s)
+
+    def pages(self, call: Call[Any]) -> Iterator[Any]:
+        """The rows of every page."""
+        while True:
+            page = self.run(call)
+            yield from page.items
+            if page.next is None:
+                return
+            call = call.behind(page.next)
+
+    def stream(self, call: Call[T]) -> Iterator[T]:
+        """Events for as long as the caller wants them."""
+        reader = EventReader(call.after)
+        attempts = self._attempts(call)
+        while not self._http.is_closed:  # by whoever has had enough, maybe in another thread
+            try:
+                with closing(self._open(call, reader, attempts)) as pieces:
+                    for data in pieces:
+                        for told in reader.feed(data):
+                            yield _shaped(call, told)
+            except _Ended:
+                return
+            except _BrokenOff:
+                attempts = self._attempts(call)  # it had answered: patience begins anew
+                self._sleep(reader.retry_s)
+            except httpx.TransportError as error:
+                pause_s = attempts.after_error(error)
+                if pause_s is None:
+                    raise self._unreachable(error) from None
+                self._sleep(pause_s)
+            reader.start_again()
+
+    def _open(self, call: Call[Any], reader: EventReader, attempts: Attempts) -> Generator[bytes, None, None]:
+        """What one connection brings; another one is needed when it returns or breaks off."""
+        answer = self._http.send(_stream_request(self._http, call, reader.last_id), stream=True)
         try:
-            return answer.json()
-        except ValueError:
-            raise NodeError(detail=f"What answers at {answer.url} is not a node.") from None
-    try:
-        problem = answer.json()
-        code, detail = str(problem["code"]), str(problem["detail"])
-        fields = dict(problem.get("fields", {}))
-    except (ValueError, KeyError, TypeError):
-        raise NodeError(detail=f"The node answered with status {answer.status_code} and no explanation.") from None
-    raise error_of(code, detail, fields)
+            if answer.is_success:
+                try:
+                    yield from answer.iter_bytes()
+                except httpx.TransportError:
+                    raise _BrokenOff from None
+                raise _Ended if call.ends else _BrokenOff
+            answer.read()
+            pause_s = attempts.after_answer(answer)
+            if pause_s is None:
+                raise answers.refusal(answer)
+        finally:
+            answer.close()
+        self._sleep(pause_s)
 
 
-def _learned(code: str) -> type[ChoirError] | None:
-    """Load what a node refuses with, now that it is needed: a client that is not refused starts faster."""
-    for module in _REFUSING:
-        importlib.import_module(module)
-    return error_class(code)
+class AsyncTransport(_Base):
+    """The same for one event loop."""
 
+    def __init__(
+        self, url: str, auth: httpx.Auth | None, *, timeout_s: float, patience_s: float, connect_s: float
+    ) -> None:
+        super().__init__(url, auth, timeout_s=timeout_s, patience_s=patience_s, connect_s=connect_s)
+        self._http = httpx.AsyncClient(**self._options)
 
-def error_of(code: str, detail: str, fields: dict[str, Any]) -> ChoirError:
-    """The error behind a problem, as the class the node raised."""
-    known = error_class(code) or _learned(code)
-    if known is not None:
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def run(self, call: Call[T]) -> T:
+        """The answer, or the node's refusal as an exception."""
+        attempts = self._attempts(call)
+        while True:
+            try:
+                answer = await self._http.send(_request(self._http, call))
+            except httpx.TransportError as error:
+                pause_s = attempts.after_error(error)
+                if pause_s is None:
+                    raise self._unreachable(error) from None
+            else:
+                pause_s = attempts.after_answer(answer)
+                if pause_s is None:
+                    return answers.result(call.shape, answer)
+            await asyncio.sleep(pause_s)
+
+    async def pages(self, call: Call[Any]) -> AsyncIterator[Any]:
+        """The rows of every page."""
+        while True:
+            page = await self.run(call)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            call = call.behind(page.next)
+
+    async def stream(self, call: Call[T]) -> AsyncIterator[T]:
+        """Events for as long as the caller wants them."""
+        reader = EventReader(call.after)
+        attempts = self._attempts(call)
+        while not self._http.is_closed:  # by whoever has had enough, maybe in another thread
+            try:
+                async with aclosing(self._open(call, reader, attempts)) as pieces:
+                    async for data in pieces:
+                        for told in reader.feed(data):
+                            yield _shaped(call, told)
+            except _Ended:
+                return
+            except _BrokenOff:
+                attempts = self._attempts(call)  # it had answered: patience begins anew
+                await asyncio.sleep(reader.retry_s)
+            except httpx.TransportError as error:
+                pause_s = attempts.after_error(error)
+                if pause_s is None:
+                    raise self._unreachable(error) from None
+                await asyncio.sleep(pause_s)
+            reader.start_again()
+
+    async def _open(self, call: Call[Any], reader: EventReader, attempts: Attempts) -> AsyncGenerator[bytes, None]:
+        """What one connection brings; another one is needed when it returns or breaks off."""
+        answer = await self._http.send(_stream_request(self._http, call, reader.last_id), stream=True)
         try:
-            return known(**fields)
-        except (KeyError, IndexError, ValueError):
-            pass  # another version's fields
-    return NodeError(detail=detail)
+            if answer.is_success:
+                try:
+                    async for data in answer.aiter_bytes():
+                        yield data
+                except httpx.TransportError:
+                    raise _BrokenOff from None
+                raise _Ended if call.ends else _BrokenOff
+            await answer.aread()
+            pause_s = attempts.after_answer(answer)
+            if pause_s is None:
+                raise answers.refusal(answer)
+        finally:
+            await answer.aclose()
+        await asyncio.sleep(pause_s)

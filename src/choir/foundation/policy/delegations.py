@@ -66,6 +66,38 @@ class DelegationsPolicy:
         "What the account key of a person may do by signature, without a passkey and without spending:"
         f" the sum of {_SCOPE_BITS}.",
     )
+    login_s: int = value(
+        600, "seconds", 60, 3600, "RFC 8628, as its examples", "How long a program's login waits to be approved."
+    )
+    login_interval_s: int = value(
+        2, "seconds", 1, 60, "engineering", "How long a program waits between two tries to fetch its token."
+    )
+    login_window_s: int = value(600, "seconds", 60, 86_400, "engineering", "The window in which logins are counted.")
+    logins_per_place: int = value(
+        30, "logins", 1, 10**6, "engineering", "Most logins begun from one place in a window."
+    )
+    logins_global: int = value(10_000, "logins", 160, 10**9, "engineering", "Most logins begun on this node in one.")
+    login_tries_max: int = value(
+        600, "tries", 10, 100_000, "engineering", "Most tries to fetch the token of one login in a window."
+    )
+    login_days_max: int = value(366, "days", 1, 3660, "engineering", "Longest life of a token from a login.")
+    stand_window_s: int = value(
+        3600, "seconds", 60, 30 * 86_400, "engineering", "The window in which agents that stand up are counted."
+    )
+    stands_per_place: int = value(
+        20, "agents", 1, 10**6, "engineering", "Most agents that stand up on a key from one place in a window."
+    )
+    stands_global: int = value(
+        5_000, "agents", 160, 10**9, "engineering", "Most agents that stand up on a key on this node in a window."
+    )
+    repeat_s: int = value(
+        86_400,
+        "seconds",
+        60,
+        365 * 86_400,
+        "engineering",
+        "How long an idempotency key of agents, delegations, tokens and keys is remembered; the ledger's are for ever.",
+    )
     cluster_members_max: int = value(
         1_000, "owners", 2, 100_000, "engineering", "Most owners looked at to find one identity cluster."
     )

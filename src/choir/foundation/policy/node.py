@@ -15,6 +15,22 @@ class NodePolicy:
 
     body_bytes_max: int = value(32_000_000, "bytes", 1_000, 1_000_000_000, _SPEC, "Largest request body, blobs apart.")
     request_s_max: int = value(30, "seconds", 1, 600, _SPEC, "Longest time a request may take.")
+    head_s_max: int = value(10, "seconds", 1, 600, "engineering", "How long the head of a request may take to arrive.")
+    head_bytes_max: int = value(65_536, "bytes", 1_024, 1_000_000, "engineering", "Largest head of a request.")
+    unread_s_max: int = value(
+        20, "seconds", 1, 600, "engineering", "How long a client may leave its answer unread before it is cut off."
+    )
+    connections_max: int = value(
+        4_000, "connections", 10, 100_000, "engineering", "Most connections of one server process."
+    )
+    connections_per_address_max: int = value(
+        500,
+        "connections",
+        1,
+        100_000,
+        "engineering",
+        "Most connections from one address to one server process, trusted proxies apart.",
+    )
     database_wait_s_max: int = value(
         10, "seconds", 1, 120, "engineering", "How long a caller waits for the database before it is told to come back."
     )
@@ -38,4 +54,30 @@ class NodePolicy:
     )
     outbox_keep_s: int = value(
         7 * 86_400, "seconds", 3600, 365 * 86_400, "engineering", "How long published events can be read again."
+    )
+    streams_max: int = value(
+        512, "streams", 1, 100_000, "engineering", "Most event streams that one server process keeps open."
+    )
+    streams_per_principal_max: int = value(
+        16, "streams", 1, 100_000, "engineering", "Most event streams of one principal in one server process."
+    )
+    stream_waiting_max: int = value(
+        256, "events", 1, 100_000, "engineering", "How many events may wait for a slow reader before it is let go."
+    )
+    stream_heartbeat_s: int = value(
+        15,
+        "seconds",
+        1,
+        300,
+        "WHATWG HTML, server-sent events: a comment about every 15 seconds",
+        "How long a stream may be silent before it shows that it lives.",
+    )
+    stream_check_s: int = value(
+        3, "seconds", 1, 300, "engineering", "How often the credentials of open streams are looked at again."
+    )
+    stream_retry_ms: int = value(
+        1_000, "milliseconds", 10, 600_000, "engineering", "How long clients wait before they come back."
+    )
+    stream_signed_s_max: int = value(
+        600, "seconds", 10, 86_400, "engineering", "How long a stream lasts that was opened by a signed request."
     )

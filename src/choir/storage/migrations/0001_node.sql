@@ -38,7 +38,17 @@ create table outbox (
     actor text not null,
     cause text,
     data jsonb not null,
+    audience text[] not null,  -- owners it is addressed to, or 'everyone'; empty: the operator alone
     primary key (xid, n)
 );
 create index outbox_at on outbox (at_us);
 grant select, insert, delete on outbox to {app};
+
+-- The last position that was forgotten: whoever resumes before it is told that something is missing.
+create table outbox_forgotten (
+    one boolean primary key default true check (one),
+    xid xid8 not null default '0',
+    n bigint not null default 0
+);
+insert into outbox_forgotten default values;
+grant select, update on outbox_forgotten to {app};

@@ -48,7 +48,7 @@ create table recovery_codes (
 );
 grant select, insert, delete, update (used_us) on recovery_codes to {app};
 
--- A WebAuthn ceremony or a CLI login under way; taken once.
+-- A WebAuthn ceremony under way; taken once.
 create table challenges (
     id uuid primary key,
     purpose text not null,
@@ -176,6 +176,36 @@ create index sessions_person on sessions (person);
 create index sessions_passkey on sessions (passkey);
 create index sessions_expiry on sessions (expires_us);
 grant select, insert, delete, update (expires_us, asserted_us) on sessions to {app};
+
+-- A program that asks for a token of whoever approves it in the browser. Fetching the token removes the row.
+create table logins (
+    id uuid primary key,
+    challenge bytea not null check (length(challenge) = 32),  -- SHA-256 of what only the program knows
+    code text not null,  -- for the person to compare
+    name text not null,
+    scopes text[] not null,
+    days integer not null check (days > 0),
+    created_us bigint not null,
+    expires_us bigint not null,
+    person uuid references people,  -- who decided
+    state text not null default 'waiting' check (state in ('waiting', 'approved', 'denied')),
+    check ((state = 'waiting') = (person is null))
+);
+create index logins_expiry on logins (expires_us);
+create index logins_person on logins (person);
+grant select, insert, delete, update (person, state) on logins to {app};
+
+-- What an idempotency key made, so that the same request sent again makes nothing more.
+create table repeats (
+    source text not null,  -- who asked
+    key text not null,
+    content bytea not null check (length(content) = 32),  -- a hash of the request
+    made uuid,  -- set before the transaction ends
+    at_us bigint not null,
+    primary key (source, key)
+);
+create index repeats_age on repeats (at_us);
+grant select, insert, delete, update (made) on repeats to {app};
 
 -- Signed requests (NIP-98) that were used, so that none is used twice.
 create table used_events (

@@ -10,7 +10,7 @@ import typer
 from rich.progress import Progress
 
 from choir.doors.cli import output
-from choir.doors.cli.output import AsJson, HomeOption
+from choir.doors.cli.output import AsJson, ForceOption, HomeOption
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Invalid, Refusal
 from choir.operations.home import prepare_home, running_node
@@ -64,6 +64,7 @@ def verify(
 
 def export(
     file: Annotated[str, typer.Argument(help="Where to write; - for standard output.")],
+    force: ForceOption = False,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -72,6 +73,8 @@ def export(
     from choir.storage.database import Tx, connect
 
     output.want_json(as_json)
+    if file != "-":
+        output.may_write(Path(file), force=force)
     settings = output.settings_of(home)
     with opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
         with _bar("Exporting", quiet=as_json or file == "-") as told:
@@ -87,7 +90,8 @@ def export(
     if as_json:
         output.print_json({"entries": done.size, "checkpoint": done.note, "file": file})
     else:
-        result = f"{done.size} entries written to {file}. Verify with: python3 auditor/choir_verify.py export {file}"
+        written = f"{output.count(done.size, 'entry', 'entries')} written to {file}."
+        result = f"{written} Verify with: python3 auditor/choir_verify.py export {file}"
         (output.say if file == "-" else output.print_line)(result)
 
 
@@ -128,7 +132,9 @@ def _show(report: Report, *, as_json: bool, of_file: bool) -> None:
             }
         )
     elif report.good:
-        output.print_line(f"Verified: {report.entries} entries, {report.accounts} accounts, every hash and balance.")
+        entries = output.count(report.entries, "entry", "entries")
+        accounts = output.count(report.accounts, "account", "accounts")
+        output.print_line(f"Verified: {entries}, {accounts}, every hash and balance.")
         if of_file and not report.key_pinned:
             output.print_line(f"The key was taken from the file itself; pin it with --key '{report.key}'.")
     else:

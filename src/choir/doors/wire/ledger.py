@@ -1,51 +1,37 @@
-"""What travels over HTTP: the shapes that the server and the SDK share.
-
-Guarantees: unknown fields are refused; amounts are decimal strings of the smallest unit, with their
-asset beside them where it does not follow from an account; times are ISO 8601 in UTC.
-"""
+"""The ledger's shapes: accounts, entries, holds, checkpoints, proofs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from choir.foundation.errors import Unavailable
+from choir.doors.wire.base import AccountNameText, Amount, Problem, ShortText, Wire, example
 
-Amount = Annotated[
-    str,
-    Field(
-        max_length=100,  # what is no amount is refused by the ledger, in its own words
-        description="A positive number of smallest units as a decimal string.",
-        examples=["1250"],
-    ),
-]
-AccountNameText = Annotated[
-    str,
-    Field(
-        max_length=200,
-        description="<owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>",
-        examples=["person:ada/available/CREDIT"],
-    ),
-]
-ShortText = Annotated[str, Field(min_length=1, max_length=2000)]
-
-
-class RequestTimedOut(Unavailable):
-    """The time limit was reached; what a write did is unknown until it is asked for again with its key."""
-
-    code = "http.timed_out"
-    sentence = "The request took longer than {limit_s} seconds."
-    hint = "Send it again with the same Idempotency-Key: it has one effect."
+_ADA, _BOB = "person:ada/available/CREDIT", "person:bob/available/CREDIT"
+_AT = "2026-11-02T09:30:00.000000Z"
+_ENTRY_ID, _HASH = "entry_01j9zq8e40kazxc5r7s8g9hajb", "ab" * 32
+_HASH_64 = "q83vEjRWeJASNFZ4kBI0VniQEjRWeJASNFZ4kBI0Vng="
+_NOTE = "choir.example/ledger\n42\nq83vEjRWeJASNFZ4kBI0VniQEjRWeJASNFZ4kBI0Vng=\n\n— choir.example/ledger …\n"
+_LEG = {"from": _ADA, "to": _BOB, "amount": "1250"}
+_POSTED = {"id": _ENTRY_ID, "seq": 42, "at": _AT, "hash": _HASH, "again": False}
+_ENTRY = {
+    "id": _ENTRY_ID, "seq": 42, "at": _AT, "at_us": 1_793_611_800_000_000, "content": {"kind": "transfer"},
+    "prev": _HASH, "hash": _HASH, "memo": None,
+}  # fmt: skip
+_ACCOUNT = {"name": _ADA, "asset": "CREDIT", "state": "open", "balance": "48750"}
+_LINE = {
+    "seq": 42, "at": _AT, "entry": _ENTRY_ID, "kind": "transfer", "reason": "monthly settlement", "delta": "-1250",
+    "balance": "48750", "other": _BOB,
+}  # fmt: skip
+_HOLD = {
+    "id": "hold_01j9zqa062nc1ze7t9vajbkcmd", "account": "hold:0192bf75-0182-7558-1fb8-e7a6cab4b34d/escrow/CREDIT",
+    "payer": _ADA, "asset": "CREDIT", "remaining": "1250", "expires_at": _AT, "captures": 0, "captures_max": 1,
+    "closed": False,
+}  # fmt: skip
 
 
-class Wire(BaseModel):
-    """Base of all shapes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class LegIn(Wire):
+class LegIn(Wire, json_schema_extra=example(**_LEG)):
     """A positive amount that moves between two accounts of one asset."""
 
     from_: AccountNameText = Field(alias="from")
@@ -55,13 +41,13 @@ class LegIn(Wire):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-class LegOut(LegIn):
+class LegOut(LegIn, json_schema_extra=example(**_LEG, rest=False)):
     """A leg of an entry."""
 
     rest: bool = False
 
 
-class EntryIn(Wire):
+class EntryIn(Wire, json_schema_extra=example(reason="monthly settlement", legs=[_LEG])):
     """An entry to post. The `Idempotency-Key` header is its key."""
 
     kind: ShortText = Field(default="transfer", examples=["transfer"])
@@ -73,7 +59,7 @@ class EntryIn(Wire):
     memo: str | None = Field(default=None, description="A person's words; only a salted commitment enters the journal.")
 
 
-class BatchEntryIn(EntryIn):
+class BatchEntryIn(EntryIn, json_schema_extra=example(reason="monthly settlement", legs=[_LEG], key="2026-11-ada")):
     """An entry of a batch."""
 
     key: ShortText = Field(description="The idempotency key of this entry.")
@@ -82,13 +68,15 @@ class BatchEntryIn(EntryIn):
     )
 
 
-class BatchIn(Wire):
+class BatchIn(
+    Wire, json_schema_extra=example(entries=[{"reason": "monthly settlement", "legs": [_LEG], "key": "2026-11-ada"}])
+):
     """Many entries at once, each accepted or refused on its own, in order."""
 
     entries: list[BatchEntryIn] = Field(min_length=1, max_length=100_000)
 
 
-class PostedOut(Wire):
+class PostedOut(Wire, json_schema_extra=example(**_POSTED)):
     """An acceptance."""
 
     id: str
@@ -98,31 +86,18 @@ class PostedOut(Wire):
     again: bool = Field(description="Whether this key had been accepted before.")
 
 
-class Problem(BaseModel):
-    """An error (RFC 9457) with our stable code."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    hint: str = ""
-    fields: dict[str, Any] = {}
-    request: str = ""
-
-
-class BatchItemOut(Wire):
+class BatchItemOut(Wire, json_schema_extra=example(posted=_POSTED, problem=None)):
     """What became of one entry of a batch."""
 
     posted: PostedOut | None = None
     problem: Problem | None = None
 
 
-class BatchOut(Wire):
+class BatchOut(Wire, json_schema_extra=example(results=[{"posted": _POSTED, "problem": None}])):
     results: list[BatchItemOut]
 
 
-class EntryOut(Wire):
+class EntryOut(Wire, json_schema_extra=example(**_ENTRY)):
     """An entry of the journal."""
 
     id: str
@@ -135,7 +110,7 @@ class EntryOut(Wire):
     memo: str | None = None
 
 
-class AccountIn(Wire):
+class AccountIn(Wire, json_schema_extra=example(name=_ADA)):
     name: AccountNameText
     reason: ShortText = "opened by an operator"
 
@@ -143,24 +118,24 @@ class AccountIn(Wire):
 AccountAct = Literal["freeze", "unfreeze", "close"]
 
 
-class AccountActIn(Wire):
+class AccountActIn(Wire, json_schema_extra=example(name=_ADA, reason="under review")):
     name: AccountNameText
     reason: ShortText
 
 
-class AccountOut(Wire):
+class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
     name: str
     asset: str
     state: Literal["open", "frozen", "closed"]
     balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
 
 
-class AccountPage(Wire):
+class AccountPage(Wire, json_schema_extra=example(items=[_ACCOUNT], next=None)):
     items: list[AccountOut]
     next: str | None = None
 
 
-class StatementLineOut(Wire):
+class StatementLineOut(Wire, json_schema_extra=example(**_LINE)):
     seq: int
     at: str
     entry: str
@@ -171,19 +146,19 @@ class StatementLineOut(Wire):
     other: str
 
 
-class StatementPage(Wire):
+class StatementPage(Wire, json_schema_extra=example(account=_ADA, asset="CREDIT", items=[_LINE], next=None)):
     account: str
     asset: str
     items: list[StatementLineOut]
     next: str | None = None
 
 
-class EntryPage(Wire):
+class EntryPage(Wire, json_schema_extra=example(items=[_ENTRY], next=None)):
     items: list[EntryOut]
     next: str | None = None
 
 
-class HoldIn(Wire):
+class HoldIn(Wire, json_schema_extra=example(payer=_ADA, amount="1250", expires_at=_AT, reason="a job")):
     """Money to set aside. The `Idempotency-Key` header is its key."""
 
     payer: AccountNameText
@@ -194,12 +169,12 @@ class HoldIn(Wire):
     refs: list[str] = Field(default=[], max_length=1000)
 
 
-class CaptureLegIn(Wire):
+class CaptureLegIn(Wire, json_schema_extra=example(to=_BOB, amount="1000")):
     to: AccountNameText
     amount: Amount
 
 
-class CaptureIn(Wire):
+class CaptureIn(Wire, json_schema_extra=example(legs=[{"to": _BOB, "amount": "1000"}], reason="the job is done")):
     legs: list[CaptureLegIn] = Field(min_length=1, max_length=1000)
     final: bool = Field(default=True, description="Whether what remains goes back to the payer.")
     reason: ShortText
@@ -207,11 +182,11 @@ class CaptureIn(Wire):
     receipt: str | None = None
 
 
-class ReleaseIn(Wire):
+class ReleaseIn(Wire, json_schema_extra=example(reason="the job was called off")):
     reason: ShortText
 
 
-class HoldOut(Wire):
+class HoldOut(Wire, json_schema_extra=example(**_HOLD)):
     id: str
     account: str
     payer: str
@@ -223,31 +198,36 @@ class HoldOut(Wire):
     closed: bool
 
 
-class HoldPlacedOut(Wire):
+class HoldPlacedOut(Wire, json_schema_extra=example(hold=_HOLD, posted=_POSTED)):
     hold: HoldOut
     posted: PostedOut
 
 
-class TrialLineOut(Wire):
+class TrialLineOut(Wire, json_schema_extra=example(asset="CREDIT", role="available", accounts=2, balance="50000")):
     asset: str
     role: str
     accounts: int
     balance: str
 
 
-class TrialBalanceOut(Wire):
+class TrialBalanceOut(
+    Wire,
+    json_schema_extra=example(
+        lines=[{"asset": "CREDIT", "role": "available", "accounts": 2, "balance": "50000"}], balanced=True
+    ),
+):
     lines: list[TrialLineOut]
     balanced: bool
 
 
-class CheckpointOut(Wire):
+class CheckpointOut(Wire, json_schema_extra=example(size=42, root=_HASH_64, at=_AT, note=_NOTE)):
     size: int
     root: str
     at: str
     note: str
 
 
-class ProofOut(Wire):
+class ProofOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[_HASH_64], checkpoint=_NOTE, rotations=[])):
     """A self-contained inclusion proof; `choir_verify.py proof` checks it."""
 
     format: Literal["choir-ledger-proof/1"] = "choir-ledger-proof/1"
@@ -257,7 +237,7 @@ class ProofOut(Wire):
     rotations: list[str]
 
 
-class ConsistencyOut(Wire):
+class ConsistencyOut(Wire, json_schema_extra=example(**{"from": _NOTE}, to=_NOTE, proof=[_HASH_64], rotations=[])):
     """A self-contained consistency proof; `choir_verify.py consistency` checks it."""
 
     format: Literal["choir-ledger-consistency/1"] = "choir-ledger-consistency/1"
@@ -269,41 +249,6 @@ class ConsistencyOut(Wire):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-class FundIn(Wire):
+class FundIn(Wire, json_schema_extra=example(account=_ADA, amount="50000")):
     account: AccountNameText
     amount: Amount
-
-
-class NodeOut(Wire):
-    id: str
-    mode: str
-    origin: str
-    key: str = Field(description="The verifier key that signs checkpoints now.")
-    version: str
-    policy: str
-    entries: int
-    now: str
-
-
-class PolicyValueOut(Wire):
-    name: str
-    value: int
-    default: int
-    unit: str
-    low: int
-    high: int
-    source: str
-    doc: str
-
-
-class PolicyOut(Wire):
-    hash: str
-    values: list[PolicyValueOut]
-
-
-class ExplainOut(Wire):
-    """Which rule and which inputs produced something."""
-
-    subject: str
-    sentences: list[str]
-    facts: dict[str, Any]

@@ -1,0 +1,54 @@
+"""What the command line's framework does not do by itself: whole sentences in listings, negative amounts.
+
+A list of commands shows the first sentence of each, wrapped and never cut. An amount such as -5 reaches
+the command, which can say what is wrong with it, instead of being taken for an unknown option.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+_NEGATIVE = re.compile(r"-[0-9.]")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+
+
+class Group(TyperGroup):
+    """Lists its commands with their first sentence, however long."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, summary(command)) for name, command in found if command is not None and not command.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+class AmountCommand(TyperCommand):
+    """A command that takes an amount as an argument."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" not in args:  # a space in front says that it is no option; amounts are read without it
+            args = [f" {word}" if _NEGATIVE.match(word) else word for word in args]
+        return super().parse_args(ctx, args)
+
+
+def summary(command: Any) -> str:
+    """The first sentence of a command's help."""
+    paragraph = " ".join((command.help or "").strip().split("\n\n")[0].split())
+    return _SENTENCE_END.split(paragraph)[0]
+
+
+def improve(app: typer.Typer) -> None:
+    """Make all of an application, and of those below it, behave like this."""
+    app.info.cls = Group
+    for command in app.registered_commands:
+        takes_amount = "amount" in getattr(command.callback, "__annotations__", {})
+        command.cls = AmountCommand if takes_amount else command.cls
+    for below in app.registered_groups:
+        below.cls = Group
+        if below.typer_instance is not None:
+            improve(below.typer_instance)

@@ -1,0 +1,219 @@
+"""`choir ledger transfer|post|entries|show`, `choir fund` and `choir explain`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+
+from choir.doors.cli import output
+from choir.doors.cli.ledger.shown import (
+    AccountArgument,
+    AmountArgument,
+    ReasonOption,
+    amount_of,
+    show_account,
+    show_posted,
+    units_of,
+)
+from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+from choir.foundation.errors import Invalid, NotFound
+
+if TYPE_CHECKING:
+    from choir.doors import wire
+    from choir.doors.sdk.client import Client
+
+T = TypeVar("T", bound="wire.Wire")
+
+
+class NoSuchNumber(NotFound):
+    """An entry was asked for by a number that the journal has not reached."""
+
+    code = "cli.no_such_number"
+    sentence = "There is no entry number {number}."
+    hint = "See which there are with `choir ledger entries`."
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "transfer",
+        epilog="Example: choir ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50"
+        " --reason rent",
+    )(transfer)
+    app.command("post", epilog="Example: echo '{\"entries\": […]}' | choir ledger post -")(post)
+    app.command("entries", epilog="Example: choir ledger entries --limit 20 --cursor 100")(entries)
+    app.command("show", epilog="Example: choir ledger show hold_01h…")(show)
+
+
+def register_at_the_top(app: typer.Typer) -> None:
+    """The commands that stand beside `choir ledger`."""
+    app.command("fund", epilog="Example: choir fund person:ada/available/CREDIT 100")(fund)
+    app.command("explain", epilog="Example: choir explain entry_01h…")(explain)
+
+
+def transfer(
+    payer: Annotated[str, typer.Argument(help="The account that pays.", metavar="FROM")],
+    payee: Annotated[str, typer.Argument(help="The account that receives.", metavar="TO")],
+    amount: AmountArgument,
+    reason: ReasonOption = "transfer",
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move an amount from one account to another."""
+    output.want_json(as_json)
+    units = units_of(payer, amount)
+    with output.client_of(node) as client:
+        posted = client.transfer(payer, payee, units, reason=reason, key=key)
+    show_posted(posted, as_json=as_json)
+
+
+def post(
+    file: Annotated[str, typer.Argument(help="A JSON file with one entry or a batch; - for standard input.")],
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Post an entry with any legs, or a batch, from JSON (amounts in smallest units).
+
+    An entry: {"reason": "…", "legs": [{"from": "…", "to": "…", "amount": "100"}]}.
+    A batch: {"entries": [{"key": "…", "reason": "…", "legs": […], "link": "a"}]}.
+    """
+    from choir.doors import wire
+
+    output.want_json(as_json)
+    value = _read_json(file)
+    if "entries" in value:
+        batch = _shaped(wire.BatchIn, value, file)
+        with output.client_of(node) as client:
+            done = client.post_batch(item.model_dump(by_alias=True) for item in batch.entries)
+        _show_batch(done, as_json=as_json)
+        return
+    entry = _shaped(wire.EntryIn, value, file)
+    with output.client_of(node) as client:
+        posted = client.post_entry(entry, key=key)
+    show_posted(posted, as_json=as_json)
+
+
+def entries(
+    limit: Annotated[int, typer.Option(help="How many entries at most.", min=1, max=1000)] = 100,
+    cursor: Annotated[str | None, typer.Option(help="Go on behind this entry's number.")] = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the journal, oldest first."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        page = client.entries(cursor=cursor, limit=limit)
+    if as_json:
+        output.print_json(page.model_dump())
+        return
+    rows = [
+        (str(item.seq), item.at, item.content["kind"], item.content["reason"], item.content["source"], item.id)
+        for item in page.items
+    ]
+    output.print_table(["number", "time", "kind", "reason", "by", "entry"], rows, right=[0])
+    output.say_there_is_more(page.next)
+
+
+def show(
+    subject: Annotated[str, typer.Argument(help="An entry (its id or number) or a hold.", metavar="ENTRY|HOLD")],
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one entry as the journal has it, or one hold and what remains in it."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        hold = client.get_hold(subject) if subject.startswith("hold_") else None
+        entry = client.entry(entry_named(client, subject)) if hold is None else None
+    if hold is None or as_json:
+        output.print_json((hold or entry).model_dump())  # type: ignore[union-attr]
+        return
+    state = "closed" if hold.closed else f"open until {hold.expires_at}"
+    remaining = amount_of(hold.asset, hold.remaining)
+    output.print_line(f"{hold.id}  {remaining} {hold.asset} remain of {hold.payer}'s, {state}")
+    output.print_line(f"  captures  {hold.captures} of {hold.captures_max}")
+
+
+def fund(
+    account: AccountArgument,
+    amount: AmountArgument,
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give an account money out of nothing (development nodes only)."""
+    output.want_json(as_json)
+    units = units_of(account, amount)
+    with output.client_of(node) as client:
+        posted = client.fund(account, units, key=key)
+        found = client.balance(account)
+    if as_json:
+        output.print_json(posted.model_dump())
+    else:
+        show_account(found, as_json=False)
+
+
+def explain(
+    entry: Annotated[str, typer.Argument(help="Its id, such as entry_01h…, or its number.", metavar="ENTRY")],
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say in words what an entry did, by which rules, and what proves it."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        told = client.explain(entry_named(client, entry))
+    if as_json:
+        output.print_json(told.model_dump())
+    else:
+        output.print_line("\n".join(told.sentences))
+
+
+def entry_named(client: Client, text: str) -> str:
+    """The id of an entry that was called by its number, as listings show it; anything else is left as it is."""
+    number = text.strip()
+    if not (number.isascii() and number.isdecimal() and len(number) <= 18):
+        return text
+    if int(number) > 0:
+        page = client.entries(cursor=str(int(number) - 1), limit=1)
+        if page.items and page.items[0].seq == int(number):
+            return page.items[0].id
+    raise NoSuchNumber(number=int(number))
+
+
+def _show_batch(batch: wire.BatchOut, *, as_json: bool) -> None:
+    refused = sum(1 for item in batch.results if item.problem is not None)
+    if as_json:
+        output.print_json(batch.model_dump())
+    else:
+        for item in batch.results:
+            if item.posted is not None:
+                show_posted(item.posted, as_json=False)
+            elif item.problem is not None:
+                output.print_line(f"refused: {item.problem.detail}")
+    if refused:
+        raise typer.Exit(output.EXIT_REFUSED)
+
+
+def _shaped(shape: type[T], value: dict[str, Any], file: str) -> T:
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Invalid(what=f"The input {file}", why=f"{place}: {first['msg']}") from None
+
+
+def _read_json(file: str) -> dict[str, Any]:
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise Invalid(what=f"The input {file}", why="it is not JSON") from None
+    if not isinstance(value, dict):
+        raise Invalid(what=f"The input {file}", why="it must be a JSON object")
+    return value

@@ -1,0 +1,91 @@
+"""`choir ledger hold|capture|release`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.ledger.shown import (
+    AccountArgument,
+    AmountArgument,
+    HoldArgument,
+    ReasonOption,
+    amount_of,
+    show_posted,
+    units_of,
+)
+from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+from choir.foundation.clock import format_time, from_datetime
+
+
+def register(app: typer.Typer) -> None:
+    app.command("hold", epilog="Example: choir ledger hold person:ada/available/SAT 1000 --for 3600 --reason 'job 12'")(
+        hold
+    )
+    app.command("capture", epilog="Example: choir ledger capture hold_01h… person:bob/available/SAT 400 --reason paid")(
+        capture
+    )
+    app.command("release", epilog="Example: choir ledger release hold_01h… --reason 'job was cancelled'")(release)
+
+
+def hold(
+    payer: AccountArgument,
+    amount: AmountArgument,
+    seconds: Annotated[int, typer.Option("--for", help="Seconds until it expires.", min=1)] = 3600,
+    until: Annotated[
+        str | None, typer.Option(help="When it expires, ISO 8601; say it to be able to repeat the call with its --key.")
+    ] = None,
+    captures: Annotated[int, typer.Option(help="How many captures are allowed.", min=1)] = 1,
+    reason: ReasonOption = "hold",
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set money aside until it is captured, released, or its time is over."""
+    output.want_json(as_json)
+    units = units_of(payer, amount)
+    expires_at = until or format_time(from_datetime(datetime.now(UTC) + timedelta(seconds=seconds)))
+    with output.client_of(node) as client:
+        placed = client.hold(payer, units, expires_at=expires_at, captures=captures, reason=reason, key=key)
+    if as_json:
+        output.print_json(placed.model_dump())
+        return
+    output.print_line(
+        f"{placed.hold.id} holds {amount_of(placed.hold.asset, placed.hold.remaining)} {placed.hold.asset}"
+        f" until {placed.hold.expires_at}"
+    )
+
+
+def capture(
+    hold_: HoldArgument,
+    payee: Annotated[str, typer.Argument(help="The account that receives.", metavar="TO")],
+    amount: AmountArgument,
+    more: Annotated[bool, typer.Option("--more", help="Keep what remains in the hold for another capture.")] = False,
+    reason: ReasonOption = "capture",
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pay out of a hold; what remains goes back to its payer unless --more is given."""
+    output.want_json(as_json)
+    units = units_of(payee, amount)
+    with output.client_of(node) as client:
+        posted = client.capture(hold_, [(payee, units)], final=not more, reason=reason, key=key)
+    show_posted(posted, as_json=as_json)
+
+
+def release(
+    hold_: HoldArgument,
+    reason: ReasonOption = "release",
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give back what remains in a hold."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        posted = client.release(hold_, reason=reason, key=key)
+    show_posted(posted, as_json=as_json)

@@ -1,0 +1,144 @@
+"""One connection of the server, with limits that uvicorn's own protocol does not have.
+
+Guarantees: a request's head arrives within its time and size or the connection ends; so does one whose client
+does not read its answer; no address has more connections than it may, trusted proxies apart, and no process
+more than it can bear. A body's time is limited by the guards, which answer it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from choir.foundation.policy import NodePolicy
+
+_TIMED_OUT = b"408 Request Timeout"
+_TOO_LONG = b"431 Request Header Fields Too Large"
+_FULL = b"503 Service Unavailable"
+
+
+class Limits:
+    """What all connections of a process share."""
+
+    def __init__(self, policy: NodePolicy, is_proxy: Callable[[str], bool]) -> None:
+        self.policy = policy
+        self.is_proxy = is_proxy
+        self.total = 0
+        self._of: Counter[str] = Counter()
+
+    def enter(self, address: str) -> bool:
+        """Whether there is room for one more; if so, it is counted."""
+        policy = self.policy
+        full = self.total >= policy.connections_max
+        if full or (self._of[address] >= policy.connections_per_address_max and not self.is_proxy(address)):
+            return False
+        self.total += 1
+        self._of[address] += 1
+        return True
+
+    def leave(self, address: str) -> None:
+        self.total -= 1
+        self._of[address] -= 1
+        if not self._of[address]:
+            del self._of[address]
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, with a deadline for the head of a request and for a client that does not read."""
+
+    limits: Limits  # set by `limited_protocol`
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._address: str | None = None  # set while it counts
+        self._head_timer = _Timer(self.loop)
+        self._write_timer = _Timer(self.loop)
+        self._head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        address = self.client[0] if self.client else ""
+        if not self.limits.enter(address):
+            self._refuse(_FULL)
+            return
+        self._address = address
+        self.app_state = {**self.app_state, "abort": transport.abort}
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._address is not None:
+            self.limits.leave(self._address)
+            self._address = None
+        self._head_timer.stop()
+        self._write_timer.stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        if not self._answering:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._answering or self.transport.is_closing():
+            return
+        if self._head_bytes > self.limits.policy.head_bytes_max:
+            self._refuse(_TOO_LONG)
+        elif not self._head_timer.runs:
+            self._expect_head()
+
+    def on_headers_complete(self) -> None:
+        self._head_timer.stop()
+        self._head_bytes = 0
+        super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer.start(self.limits.policy.unread_s_max, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._write_timer.stop()
+        super().resume_writing()
+
+    @property
+    def _answering(self) -> bool:
+        """Whether a request is under way; its time is limited elsewhere."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _expect_head(self) -> None:
+        """From the first moment, and from the first byte after an answer: also what never becomes a request counts."""
+        self._head_timer.start(self.limits.policy.head_s_max, lambda: self._refuse(_TIMED_OUT))
+
+    def _refuse(self, status: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+            self.transport.close()
+
+
+def limited_protocol(limits: Limits) -> type[LimitedProtocol]:
+    """The protocol of a process."""
+    return type("Protocol", (LimitedProtocol,), {"limits": limits})
+
+
+class _Timer:
+    """Calls something later, unless it is stopped or started again before."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handle: asyncio.TimerHandle | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._handle is not None
+
+    def start(self, seconds: float, then: Callable[[], None]) -> None:
+        self.stop()
+        self._handle = self._loop.call_later(seconds, then)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None

@@ -1,0 +1,92 @@
+"""One's own money: accounts, balances, statements, and what may be sent to others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from choir.doors import wire
+from choir.doors.http import identity_views, views
+from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
+from choir.doors.http.describing import also, problems
+from choir.doors.http.ledger import Account, Cursor, Limit, page_rows, statement_cursor
+from choir.foundation.clock import parse_time
+from choir.foundation.money import parse_units
+from choir.identity.model import Principal, Role
+from choir.identity.transfers import Transfer
+from choir.ledger import model as ledger_model
+from choir.ledger import reading
+from choir.ledger.model import UnknownAccount, account_name
+
+router = APIRouter(tags=["money"], route_class=AccessRoute)
+
+
+@router.get("/me/accounts")
+def list_own_accounts(
+    who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = "", limit: Limit = 100
+) -> wire.AccountPage:
+    """One's own accounts by name; an agent's and its person's. An operator owns none."""
+    size = page_rows(node, limit)
+    found: list[ledger_model.Account] = []
+    with node.unit_of_work() as tx:
+        for owner in sorted(who.owners):
+            found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size - len(found))
+    following = found[-1].name if len(found) == size else None
+    return wire.AccountPage(items=[views.account(item) for item in found], next=following)
+
+
+@router.get("/balance", responses=problems(404))
+def get_balance(
+    who: ReaderOrOperatorDep,
+    node: NodeDep,
+    account: Account,
+    at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
+    at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
+) -> wire.AccountOut:
+    """A balance, now or at any past point."""
+    _must_see(who, account)
+    with node.unit_of_work() as tx:
+        now = reading.balance(tx, account)
+        if at_seq is not None:
+            reading.check_reached(tx, at_seq)
+            return views.account(now, reading.balance_at_seq(tx, account, at_seq))
+        if at_time is not None:
+            return views.account(now, reading.balance_at_time(tx, account, parse_time(at_time)))
+        return views.account(now)
+
+
+@router.get("/statement", responses=problems(404))
+def get_statement(
+    who: ReaderOrOperatorDep, node: NodeDep, account: Account, cursor: Cursor = "", limit: Limit = 100
+) -> wire.StatementPage:
+    """The movements of an account, oldest first."""
+    _must_see(who, account)
+    after_seq, after_leg = statement_cursor(cursor)
+    with node.unit_of_work() as tx:
+        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=page_rows(node, limit))
+    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == page_rows(node, limit) else None
+    return views.statement(account, lines, following)
+
+
+@router.post(
+    "/transfers",
+    status_code=201,
+    responses=also(200, wire.TransferOut, "This key had done it before.") | problems(404, 409),
+)
+def transfer(body: wire.TransferIn, who: BuyerDep, key: KeyDep, node: NodeDep, response: Response) -> wire.TransferOut:
+    """Send something to a person or an agent. USDC and SAT move freely, AID between agents; an agent's caps count."""
+    asked = Transfer(to=body.to, asset=body.asset, amount=parse_units(body.amount), from_=body.from_, memo=body.memo)
+    done = node.database.run(lambda tx: node.transfers.send(tx, who, asked, key))
+    if done.posted.again:
+        response.status_code = 200
+    return identity_views.transfer(done, asked.amount, views.posted(done.posted))
+
+
+def _must_see(who: Principal, account: str) -> None:
+    """An account is not there for whoever it does not belong to; the operator sees all."""
+    if who.role is Role.OPERATOR:
+        return
+    name = account_name(account)
+    if f"{name.owner_kind}:{name.owner_id}" not in who.owners:
+        raise UnknownAccount(account=account)

@@ -1,0 +1,51 @@
+"""Pages and times as callers give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query
+
+from choir.doors import wire
+from choir.foundation.clock import MICROSECONDS, parse_time
+from choir.foundation.errors import Invalid
+from choir.identity.delegation_rules import NO_ID
+from choir.node import Node
+
+_DAY_US = 86_400 * MICROSECONDS
+_NOT_A_CURSOR = "it must be the `next` of a page"
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
+IdCursor = Annotated[str, Query(max_length=60, pattern=r"^[a-z0-9_]*$", description="`next` of the page before.")]
+NumberCursor = Annotated[str, Query(max_length=18, pattern=r"^[0-9]*$", description="`next` of the page before.")]
+
+
+def last_id(cursor: str, parse: Callable[[str], UUID]) -> UUID:
+    """The id that a page begins behind."""
+    return parse(cursor) if cursor else NO_ID
+
+
+def last_number(cursor: str) -> int | None:
+    """The number that a page begins before; None: at the newest."""
+    if not cursor:
+        return None
+    if not (cursor.isascii() and cursor.isdecimal()):
+        raise Invalid(what="cursor", why=_NOT_A_CURSOR)
+    return int(cursor)
+
+
+def rows(node: Node, asked: int) -> int:
+    """How many rows a page of identity has."""
+    return min(asked, node.policy.delegations.page_rows_max)
+
+
+def expires_us(node: Node, asked: wire.Lasting) -> int:
+    """When something is to end, from how long it is to last or from its end."""
+    if (asked.days is None) == (asked.expires_at is None):
+        raise Invalid(what="The request", why="give either `days` or `expires_at`")
+    if asked.days is not None:
+        return node.clock.now_us() + asked.days * _DAY_US
+    assert asked.expires_at is not None
+    return parse_time(asked.expires_at)

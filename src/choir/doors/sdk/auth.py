@@ -1,0 +1,88 @@
+"""How a request says who it comes from: a token, or a Nostr key that signs each request (NIP-98).
+
+Guarantees: neither a token nor a key is ever part of a `repr`, an error or an address; each signed
+request is signed anew, so that a repeated one is not taken for a replay.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import httpx
+
+from choir.foundation.errors import Invalid
+
+if TYPE_CHECKING:
+    from choir.identity.secret_values import SecretKey
+
+
+class Bearer(httpx.Auth):
+    """An API token or the operator's token."""
+
+    def __init__(self, token: str) -> None:
+        self._header = f"Bearer {header_value(token, 'the token')}"
+
+    def __repr__(self) -> str:
+        return "Bearer(hidden)"
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = self._header
+        yield request
+
+
+class NostrKey(httpx.Auth):
+    """A secp256k1 key (nsec1… or 64 hex digits) that signs each request.
+
+    `delegation` names the one to act by, where the agent has several. `public_url` is the address that the
+    node knows itself by, where that is another than the one it is reached at: it is what gets signed.
+    """
+
+    requires_request_body = True
+
+    def __init__(self, secret: str, *, delegation: str | None = None, public_url: str | None = None) -> None:
+        from choir.identity.nostr_keys import parse_secret, public_of
+
+        self._secret: SecretKey = parse_secret(secret)
+        self.public = public_of(self._secret)
+        self._delegation = delegation
+        self._public_url = public_url.rstrip("/") if public_url else None
+
+    def __repr__(self) -> str:
+        return f"NostrKey({self.public.hex()[:16]}…)"
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = self._signed(request.method, self._address(request.url), request.content)
+        yield request
+
+    def _address(self, url: httpx.URL) -> str:
+        own = url.copy_with(fragment=None)
+        return f"{self._public_url}{own.raw_path.decode()}" if self._public_url else str(own)
+
+    def _signed(self, method: str, url: str, body: bytes) -> str:
+        import coincurve
+
+        from choir.identity.nostr import HTTP_AUTH_KIND, NostrEvent, event_id, event_json
+
+        tags = [("u", url), ("method", method), ("nonce", secrets.token_hex(8))]
+        if body:
+            tags.append(("payload", hashlib.sha256(body).hexdigest()))
+        if self._delegation is not None:
+            tags.append(("delegation", self._delegation))
+        now = int(time.time())
+        id_ = event_id(self.public, now, HTTP_AUTH_KIND, tuple(tags), "")
+        signature = coincurve.PrivateKey(self._secret.reveal()).sign_schnorr(id_)
+        event = NostrEvent(id_, self.public, now, HTTP_AUTH_KIND, tuple(tags), "", signature)
+        return "Nostr " + base64.b64encode(json.dumps(event_json(event)).encode()).decode()
+
+
+def header_value(value: str, what: str) -> str:
+    """The same text, if it can travel in a header."""
+    if not value.isascii() or not value.isprintable() or value != value.strip():
+        raise Invalid(what=what, why="it must be printable ASCII")
+    return value

@@ -1,0 +1,39 @@
+// Requests to the node's API, and what it says when it refuses.
+
+export class Problem extends Error {
+  constructor(body, status) {
+    super(body.detail || "Something went wrong.");
+    this.status = status;
+    this.code = body.code || "";
+    this.hint = body.hint || "";
+  }
+}
+
+const UNREACHABLE = {
+  detail: "The node does not answer.",
+  hint: "Look at your connection and try again; nothing was changed.",
+  code: "unreachable",
+};
+
+export async function call(method, path, body) {
+  const request = { method, headers: { Accept: "application/json" }, credentials: "same-origin", cache: "no-store" };
+  if (body !== undefined) {
+    request.headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  let answer;
+  try {
+    answer = await fetch(path, request);
+  } catch {
+    throw new Problem(UNREACHABLE, 0);
+  }
+  const text = await answer.text();
+  let told = null;
+  try {
+    told = text === "" ? null : JSON.parse(text);
+  } catch {
+    throw new Problem({ detail: "The node gave an answer that makes no sense." }, answer.status);
+  }
+  if (!answer.ok) throw new Problem(told ?? {}, answer.status);
+  return told;
+}

@@ -1,0 +1,127 @@
+// What every page can do: act by a form, ask before it, show a secret once, copy it, choose the colours.
+
+import { call } from "./api.js";
+import { go, onSubmit, showSaid } from "./forms.js";
+import { unsupported, withFreshPasskey } from "./passkeys.js";
+import { reveal } from "./reveal.js";
+
+const LISTS = new Set(["scopes"]);
+const NUMBERS = new Set(["days"]);
+const REVEALED = {
+  codes: {
+    title: "Your new recovery codes",
+    text: "They are shown only now. Each works once. Write them down or print them, and keep them where your devices are not.",
+    secret: (told) => told.codes,
+    file: "choir-recovery-codes.txt",
+  },
+  token: {
+    title: "Your new token",
+    text: "It is shown only now. Put it where your program reads it; CHOIR_TOKEN is a good place.",
+    secret: (told) => told.secret,
+    file: "",
+  },
+};
+
+for (const form of document.querySelectorAll("form[data-call]")) {
+  onSubmit(form, async () => {
+    if (form.dataset.ask && !(await agreed(form.dataset))) return;
+    const [method, path] = form.dataset.call.split(" ");
+    const told = await withFreshPasskey(() => call(method, path, bodyOf(form, method)));
+    if (form.dataset.show) return swap(form.dataset.hide, form.dataset.show);
+    const next = () => go((form.dataset.then ?? location.pathname).replace("{id}", told?.id ?? ""), form.dataset.said);
+    if (!form.dataset.reveal) return next();
+    const { secret, ...about } = REVEALED[form.dataset.reveal];
+    reveal({ ...about, secret: secret(told), done: next });
+  });
+}
+
+// One part of the page takes another's place, and the reader is led to it.
+function swap(before, after) {
+  document.getElementById(before).hidden = true;
+  const part = document.getElementById(after);
+  part.hidden = false;
+  part.querySelector("h1").focus();
+}
+
+function bodyOf(form, method) {
+  const body = {};
+  for (const [name, value] of new FormData(form)) {
+    if (LISTS.has(name)) (body[name] ??= []).push(value);
+    else body[name] = NUMBERS.has(name) ? Number(value) : value.trim();
+  }
+  return Object.keys(body).length > 0 || method === "PATCH" ? body : undefined;
+}
+
+// The dialog before what cannot be undone; where a word must be typed, nothing else counts as yes.
+function agreed(asked) {
+  const dialog = document.getElementById("ask");
+  const input = document.getElementById("ask-input");
+  document.getElementById("ask-title").textContent = asked.ask;
+  document.getElementById("ask-text").textContent = asked.askText;
+  document.getElementById("ask-yes").textContent = asked.askYes;
+  document.getElementById("ask-field").hidden = !asked.askType;
+  document.getElementById("ask-label").textContent = `Type ${asked.askType} to go on`;
+  input.value = "";
+  input.setCustomValidity("");
+  const check = () => {
+    const right = !asked.askType || input.value.trim().replace(/^@/, "") === asked.askType;
+    input.setCustomValidity(right ? "" : `Type ${asked.askType}`);
+  };
+  input.oninput = check;
+  check();
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+  });
+}
+
+// Buttons that open what they control.
+for (const button of document.querySelectorAll("button[aria-expanded]")) {
+  button.addEventListener("click", () => {
+    const part = document.getElementById(button.getAttribute("aria-controls"));
+    part.hidden = !part.hidden;
+    button.setAttribute("aria-expanded", String(!part.hidden));
+    if (!part.hidden) part.querySelector("input")?.select();
+  });
+}
+
+// Colours: kept in this browser only.
+const choices = [...document.querySelectorAll("[data-theme-choice]")];
+
+function showTheme() {
+  const now = document.documentElement.dataset.theme ?? "auto";
+  for (const button of choices) button.setAttribute("aria-pressed", String(button.dataset.themeChoice === now));
+}
+
+for (const button of choices) {
+  button.addEventListener("click", () => {
+    const chosen = button.dataset.themeChoice;
+    try {
+      if (chosen === "auto") localStorage.removeItem("choir-theme");
+      else localStorage.setItem("choir-theme", chosen);
+    } catch {
+      // It holds for this page then.
+    }
+    if (chosen === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = chosen;
+    showTheme();
+  });
+}
+
+const why = unsupported();
+const own = document.documentElement.dataset.origin;
+for (const notice of document.querySelectorAll("[data-no-passkeys]")) {
+  notice.hidden = why === "";
+  const line = notice.querySelector("[data-no-passkeys-why]");
+  line.textContent = why;
+  if (location.origin !== own) {
+    const link = document.createElement("a");
+    link.href = own + location.pathname + location.search;
+    link.textContent = "Go there";
+    line.append(" ", link);
+  }
+}
+
+showTheme();
+showSaid();

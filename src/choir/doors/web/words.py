@@ -1,0 +1,81 @@
+"""What things are called on the pages, for people who do not know our names for them."""
+
+from __future__ import annotations
+
+from choir.foundation.money import Asset
+from choir.identity.model import Period, Scope
+
+SCOPES: dict[Scope, str] = {
+    Scope.READ: "See balances, statements and what is private to you",
+    Scope.RESEARCH: "Order research",
+    Scope.PUBLISH: "Publish articles",
+    Scope.CITE: "Cite what others published",
+    Scope.ATTEST: "Attest to claims",
+    Scope.PROMOTE: "Promote articles",
+    Scope.CHALLENGE: "Challenge claims",
+    Scope.BUY: "Buy and pay",
+    Scope.SELL: "Offer work and sell it",
+    Scope.WITHDRAW: "Take money out of the node",
+}
+
+PERIODS: dict[Period, str] = {
+    Period.DAY: "a day",
+    Period.WEEK: "a week",
+    Period.MONTH: "a month",
+    Period.TOTAL: "in all",
+}
+
+ASSETS: dict[Asset, str] = {
+    Asset.CREDIT: "Pays for research and checks on this node",
+    Asset.CHIP: "Is staked on claims",
+    Asset.USDC: "US dollars as a stablecoin",
+    Asset.SAT: "Bitcoin, in satoshi",
+    Asset.AID: "Earned by agents for what they do",
+    Asset.USD: "US dollars",
+}
+
+ROLES: dict[str, str] = {
+    "available": "Available",
+    "available.starter": "Starter, to be staked only",
+    "escrow": "Held for an order",
+}
+
+ACTS: dict[str, str] = {
+    "agent.created": "An agent was made",
+    "agent.renamed": "An agent was renamed",
+    "agent.retired": "An agent was retired",
+    "agent.stood_up": "An agent stood up on its own key",
+    "delegation.granted": "A delegation was granted",
+    "delegation.narrowed": "A delegation was narrowed and passed on",
+    "delegation.revoked": "A delegation was revoked",
+    "key.added": "An account key was added",
+    "key.retired": "An account key was retired",
+    "login.approved": "A program was let in",
+    "login.denied": "A program was refused",
+    "passkey.added": "A passkey was added",
+    "passkey.counter_behind": "A passkey was refused: it may have been copied",
+    "passkey.removed": "A passkey was removed",
+    "passkey.renamed": "A passkey was renamed",
+    "person.erased": "The account was erased",
+    "person.signed_up": "You signed up",
+    "recovery.code_used": "A recovery code was used",
+    "recovery.codes_made": "Recovery codes were made",
+    "session.all_ended": "Other sessions were ended",
+    "session.confirmed": "A passkey was shown again",
+    "session.ended": "Signed out",
+    "session.started": "Signed in",
+    "token.made": "A token was made",
+    "token.revoked": "A token was revoked",
+    "vouch.given": "You vouched for somebody",
+    "vouch.revoked": "You took a vouch back",
+}
+
+
+def act(name: str) -> str:
+    """An act in plain words; one that is newer than this list shows its name."""
+    return ACTS.get(name, name.replace(".", ": ").replace("_", " "))
+
+
+def role(name: str) -> str:
+    """What an account's role means to its owner."""
+    return ROLES.get(name, name.replace(".", ", ").replace("_", " ").capitalize())

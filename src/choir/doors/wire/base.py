@@ -1,0 +1,75 @@
+"""What all shapes share: amounts, names, the error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from choir.foundation.errors import Refusal, Unavailable
+
+Amount = Annotated[
+    str,
+    Field(
+        max_length=100,  # what is no amount is refused by the ledger, in its own words
+        description="A positive number of smallest units as a decimal string.",
+        examples=["1250"],
+    ),
+]
+AccountNameText = Annotated[
+    str,
+    Field(
+        max_length=200,
+        description="<owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>",
+        examples=["person:ada/available/CREDIT"],
+    ),
+]
+ShortText = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class RequestTimedOut(Unavailable):
+    """The time limit was reached; what a write did is unknown until it is asked for again with its key."""
+
+    code = "http.timed_out"
+    sentence = "The request took longer than {limit_s} seconds."
+    hint = "Send it again with the same Idempotency-Key: it has one effect."
+
+
+class TooManyStreams(Refusal):
+    """One more stream than a principal may have."""
+
+    code = "events.too_many_streams"
+    sentence = "There are already {limit} event streams of this principal, which is the limit."
+    hint = "Close one, or hear everything over a single stream."
+
+
+class StreamsFull(Unavailable):
+    """This process has no room for another stream."""
+
+    code = "events.full"
+    sentence = "There are already {limit} event streams here, which is the limit."
+    hint = "Come back in a moment; no event is lost."
+
+
+def example(**fields: Any) -> dict[str, Any]:
+    """An example of a shape, for its description."""
+    return {"examples": [fields]}
+
+
+class Wire(BaseModel):
+    """Base of all shapes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457) with our stable code."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str = ""
+    fields: dict[str, Any] = {}
+    request: str = ""

@@ -1,0 +1,71 @@
+"""Idempotency keys of what is not an entry: agents, delegations, tokens, account keys.
+
+Guarantees: of any number of requests with one key, also at the same time and on several processes, one makes
+something and the others are told what it was; the same key with another content is refused; only acceptance
+binds a key, since a refused request leaves nothing. A secret cannot be told twice: it is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from choir.foundation.canonical import canonical_hash
+from choir.foundation.clock import MICROSECONDS, Clock
+from choir.foundation.policy import DelegationsPolicy
+from choir.identity.model import KeyReused, Principal
+from choir.storage.database import StorageConflict, Tx
+
+_FORGET_ROWS = 1000
+
+
+class Repeats:
+    """Remembering what a key made; inside the caller's transaction."""
+
+    def __init__(self, clock: Clock, policy: DelegationsPolicy) -> None:
+        self._clock = clock
+        self._policy = policy
+
+    def known(self, tx: Tx, who: Principal, key: str, content: Any) -> UUID | None:
+        """What this key made before; None: nothing yet, and until the transaction ends nobody else can use it."""
+        hash_ = bytes.fromhex(canonical_hash(content).removeprefix("sha256:"))
+        # Whoever comes second waits here until the first has committed, or given up.
+        new = tx.run(
+            "insert into repeats (source, key, content, at_us) values (%s, %s, %s, %s) on conflict do nothing",
+            who.source, key, hash_, self._clock.now_us(),
+        )  # fmt: skip
+        if new:
+            return None
+        row = tx.row("select content, made from repeats where source = %s and key = %s", who.source, key)
+        if row is None:  # forgotten in this very moment
+            raise StorageConflict(attempts=1)
+        if bytes(row[0]) != hash_:
+            raise KeyReused
+        made: UUID = row[1]
+        return made
+
+    def bind(self, tx: Tx, who: Principal, key: str, made: UUID) -> None:
+        """What the key made now."""
+        tx.run("update repeats set made = %s where source = %s and key = %s", made, who.source, key)
+
+    def once(
+        self, tx: Tx, who: Principal, key: str | None, content: Any, make: Callable[[], UUID]
+    ) -> tuple[UUID, bool]:
+        """The id of what the key makes, and whether it was made now; without a key it always is."""
+        known = None if key is None else self.known(tx, who, key, content)
+        if known is not None:
+            return known, False
+        made = make()
+        if key is not None:
+            self.bind(tx, who, key, made)
+        return made, True
+
+    def forget(self, tx: Tx) -> int:
+        """Drop keys that are old enough to be used anew, some at a time; says how many."""
+        before_us = self._clock.now_us() - self._policy.repeat_s * MICROSECONDS
+        return tx.run(
+            "delete from repeats where (source, key) in (select source, key from repeats where at_us < %s"
+            " order by at_us limit %s for update skip locked)",
+            before_us, _FORGET_ROWS,
+        )  # fmt: skip

@@ -1,0 +1,90 @@
+"""Connections: who holds one never waits for a second, and who is given up on lets go."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from choir.foundation.clock import SystemClock, SystemEntropy
+from choir.foundation.deadline import Deadline
+from choir.storage.database import Database, DatabaseBusy, DatabaseUnavailable
+from choir.storage.identity import clock_offset, make_identity, move_clock
+from tests.conftest import DatabaseFactory
+
+
+@pytest.fixture
+def lone(databases: DatabaseFactory, database_name: str) -> Database:
+    """A pool of one connection, and no patience to wait for a second."""
+    return Database(databases.server.dsn("choir_app", database_name), connections_max=1, wait_s=120).open()
+
+
+def test_the_clock_is_looked_up_beside_the_pool(lone: Database) -> None:
+    """Else a caller that holds the head of the journal could wait for those that wait for it."""
+    try:
+        with lone.unit_of_work() as tx:
+            identity = make_identity(tx.connection, "dev", SystemClock(), SystemEntropy())
+            move_clock(tx, identity, 5)
+        with lone.unit_of_work() as tx:
+            began = time.monotonic()
+            assert clock_offset(identity, lone)() == 5
+            assert time.monotonic() - began < 60
+    finally:
+        lone.close()
+
+
+def test_a_statement_that_nobody_waits_for_is_cancelled(database: Database) -> None:
+    deadline = Deadline(60)
+
+    def work() -> None:
+        with deadline.holds(), pytest.raises(DatabaseUnavailable), database.unit_of_work() as tx:
+            tx.run("select pg_sleep(50)")
+
+    thread = threading.Thread(target=work)
+    began = time.monotonic()
+    thread.start()
+    time.sleep(0.5)
+    deadline.expire()
+    thread.join(40)
+    assert not thread.is_alive()
+    assert time.monotonic() - began < 40
+    with database.unit_of_work() as tx:
+        assert tx.value("select 1") == 1  # the connection is as good as before
+
+
+def test_who_is_given_up_on_gets_no_connection_any_more(lone: Database) -> None:
+    deadline = Deadline(0.2)
+    try:
+        with lone.unit_of_work():
+
+            def work() -> None:
+                with deadline.holds(), pytest.raises(DatabaseBusy), lone.unit_of_work():
+                    pass
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join(60)
+            assert not thread.is_alive()
+    finally:
+        lone.close()
+
+
+def test_nobody_waits_for_a_database_that_is_given_up(lone: Database) -> None:
+    with lone.unit_of_work():
+        refused: list[DatabaseUnavailable] = []
+
+        def work() -> None:
+            try:
+                with lone.unit_of_work():
+                    pass
+            except DatabaseUnavailable as error:
+                refused.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(0.2)
+        lone.stop_waiting()
+        thread.join(60)
+    assert len(refused) == 1
+    lone.close()
