@@ -18,7 +18,7 @@ from choir.bazaar.model import LIVE_ATTEMPT, Attempt, Check, Job, JobType, Verdi
 from choir.bazaar.providers.model import Heartbeat, Terms
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.settling import PLATFORM, Settling, available
-from choir.foundation.canonical import bytes_hash
+from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
 from choir.foundation.policy import BazaarPolicy, ObjectsPolicy, ProvidersPolicy
@@ -32,11 +32,12 @@ from choir.objects.service import Objects
 from choir.storage.database import Database, Tx
 from choir.storage.identity import read_identity
 from choir.storage.outbox import Outbox
-from tests.bazaar.providers.stalls import registration
+from tests.bazaar.providers.stalls import registration, result_key
 from tests.identity.agency import SECRET, Agency, session
 
 WORLD = "world:lightning/external/SAT"
 POLICY = bytes_hash(b"a policy")
+TRAJECTORY = b"what was done"
 TERMS = Terms(base=3_000_000, per_unit=100_000, cap=20_000_000)
 
 
@@ -46,6 +47,7 @@ class Stall:
 
     id: UUID
     who: Principal
+    key: int  # which result key is its own
     alive: bool = True
 
 
@@ -109,13 +111,13 @@ class Hall:
     def provider(self, terms: Terms = TERMS, slots: int = 5) -> UUID:
         """A provider of patches that is there."""
         who = self.person()
-        n = len(self.stalls)
+        key = self.keys_of_providers + len(self.stalls)
         with self.tx() as tx:
-            found = self.providers.register(tx, who, registration(who.source, self.keys_of_providers + n, slots))
+            found = self.providers.register(tx, who, registration(who.source, key, slots))
             self.providers.declare(tx, who, [JobType.PATCH_GEN], slots)
             if terms != TERMS:
                 self.providers.publish(tx, who, JobType.PATCH_GEN, terms)
-        self.stalls[found.id] = Stall(found.id, who)
+        self.stalls[found.id] = Stall(found.id, who, key)
         self.beat()
         return found.id
 
@@ -169,8 +171,17 @@ class Hall:
         with self.tx() as tx:
             self.attempts.start(tx, who, attempt.id)
         with self.tx() as tx:
-            name = self.objects.put_blob(tx, [artifact], who.source).hash
-            return self.attempts.hand_in(tx, who, attempt.id, Handed(name, name, {"status": "success"}, None))
+            self.objects.put_blob(tx, [artifact], who.source)
+            self.objects.put_blob(tx, [TRAJECTORY], who.source)
+            return self.attempts.hand_in(tx, who, attempt.id, self.handed(attempt.provider, artifact))
+
+    def handed(self, provider: UUID, artifact: bytes, result: dict[str, Any] | None = None) -> Handed:
+        """What this provider would hand in, signed."""
+        told = {"status": "success"} if result is None else result
+        key = result_key(self.stalls[provider].key)
+        sign = [key.sign_schnorr(hash_digest(name)) for name in (canonical_hash(told), bytes_hash(TRAJECTORY))]
+        name = bytes_hash(artifact)
+        return Handed(name, name, told, bytes_hash(TRAJECTORY), *sign)
 
     def judge(self, attempt: Attempt, found: Verdict) -> Attempt:
         with self.tx() as tx:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
-from choir.bazaar.attempts import Handed
 from choir.bazaar.model import (
     AttemptOver,
     AttemptState,
@@ -19,10 +19,11 @@ from choir.bazaar.model import (
     UnknownJob,
 )
 from choir.foundation.canonical import bytes_hash, hash_digest
+from choir.foundation.errors import Invalid
 from choir.foundation.signing import verify_ed25519
 from choir.identity.model import Principal, Role, Scope, ScopeMissing
 from choir.ledger.model import InsufficientFunds
-from tests.bazaar.hall import Hall, verdict
+from tests.bazaar.hall import TRAJECTORY, Hall, verdict
 
 
 def test_verified_work_is_paid_and_the_rest_goes_back(hall: Hall) -> None:
@@ -62,7 +63,7 @@ def test_the_receipt_is_signed_and_named_on_the_entry(hall: Hall) -> None:
         "passed",
         {"amount": "3100000", "asset": "SAT"},
     )
-    assert set(atom["objects"]) == {"request", "artifact", "result", "verdict"}
+    assert set(atom["objects"]) == {"request", "artifact", "result", "trajectory", "verdict"}
     verify_ed25519(signature.public, hash_digest(receipt), signature.signature)
     assert len(entries) == 1
 
@@ -276,21 +277,41 @@ def test_what_cannot_be_paid_is_not_ordered(hall: Hall) -> None:
 
 
 def test_only_who_was_asked_can_hand_in_and_only_once(hall: Hall) -> None:
-    buyer, provider = hall.person(20_000), hall.provider()
-    other = hall.provider()
+    buyer, providers = hall.person(20_000), {hall.provider(), hall.provider()}
     job = hall.order(buyer)
     [attempt] = hall.assign(job)
-    handed = Handed(bytes_hash(b"x"), bytes_hash(b"x"), {}, None)
+    provider = attempt.provider
+    [other] = providers - {provider}
+    handed = hall.handed(attempt.provider, b"x")
     for who in (hall.stalls[other].who, buyer):
         with hall.tx() as tx, pytest.raises(UnknownAttempt):
             hall.attempts.hand_in(tx, who, attempt.id, handed)
     first = hall.hand_in(attempt, b"mine")
     who = hall.stalls[provider].who
     with hall.tx() as tx:
-        name = bytes_hash(b"mine")
-        assert hall.attempts.hand_in(tx, who, attempt.id, Handed(name, name, {"status": "success"}, None)) == first
+        assert hall.attempts.hand_in(tx, who, attempt.id, hall.handed(attempt.provider, b"mine")) == first
     with hall.tx() as tx, pytest.raises(AttemptOver):
         hall.attempts.hand_in(tx, who, attempt.id, handed)
+
+
+def test_what_somebody_else_signed_is_not_taken(hall: Hall) -> None:
+    buyer, providers = hall.person(20_000), {hall.provider(), hall.provider()}
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    who = hall.stalls[attempt.provider].who
+    [other] = providers - {attempt.provider}
+    good, foreign = hall.handed(attempt.provider, b"mine"), hall.handed(other, b"mine")
+    with hall.tx() as tx:
+        for data in (b"mine", TRAJECTORY):
+            hall.objects.put_blob(tx, [data], who.source)
+    for forged in (
+        replace(good, result_signature=foreign.result_signature),
+        replace(good, trajectory_signature=foreign.trajectory_signature),
+        replace(good, result={"status": "other"}),
+    ):
+        with hall.tx() as tx, pytest.raises(Invalid):
+            hall.attempts.hand_in(tx, who, attempt.id, forged)
+    assert hall.live(job)[0].state is AttemptState.ASSIGNED
 
 
 def test_two_verdicts_at_once_pay_once(hall: Hall) -> None:

@@ -30,6 +30,7 @@ from choir.bazaar.model import (
 from choir.bazaar.settling import SOURCE
 from choir.foundation.canonical import ObjectHash
 from choir.identity.model import Principal, Scope
+from choir.objects.model import Scheme
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 from choir.storage.tasks import schedule
@@ -42,7 +43,9 @@ class Handed:
     artifact: ObjectHash
     claimed: ObjectHash
     result: dict[str, Any]
-    trajectory: ObjectHash | None
+    trajectory: ObjectHash
+    result_signature: bytes  # by the provider's result key, over the hash of the result in canonical form
+    trajectory_signature: bytes  # likewise, over the trajectory's hash
 
 
 class Attempts:
@@ -84,8 +87,9 @@ class Attempts:
         if given == (attempt.artifact, attempt.claimed, attempt.result, attempt.trajectory):
             return attempt
         self._must_be_at_work(job, attempt)
-        for name in sorted({handed.artifact, result, *([handed.trajectory] if handed.trajectory else [])}):
+        for name in sorted({handed.artifact, result, handed.trajectory}):
             self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        self._sign(tx, attempt, result, handed)
         artifact, claimed, _, trajectory = given
         attempt = replace(
             attempt,
@@ -101,6 +105,13 @@ class Attempts:
         self._lives.go_on(tx, job, who.source)
         schedule(tx, VERIFY, str(attempt.id), self._lives.clock.now_us())
         return attempt
+
+    def _sign(self, tx: Tx, attempt: Attempt, result: ObjectHash, handed: Handed) -> None:
+        """Keep the provider's signatures beside what they are over; a wrong one refuses the whole delivery."""
+        public = self._lives.market.result_key(tx, attempt)
+        signed = {result: handed.result_signature, handed.trajectory: handed.trajectory_signature}
+        for name in sorted(signed):
+            self._objects.add_signature(tx, name, Scheme.BIP340, public, signed[name])
 
     # The verifier
 

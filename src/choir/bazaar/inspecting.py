@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -18,11 +18,14 @@ from choir.bazaar import job_store
 from choir.bazaar.attempts import Attempts
 from choir.bazaar.contracts import HiddenChecks, read_request, read_result
 from choir.bazaar.disputes.service import Disputes
-from choir.bazaar.model import Attempt, Job, Verdict, attempt_id
+from choir.bazaar.market import Market
+from choir.bazaar.model import Attempt, Check, Job, Verdict, attempt_id, job_id
+from choir.bazaar.trajectories import Expected, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import BadOrder, Verifier
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.errors import Invalid
+from choir.foundation.policy import WorkersPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Database, Tx
 
@@ -37,6 +40,7 @@ class Case:
 
     order: Order
     delivery: Delivery
+    trajectory: Expected
 
 
 class Inspecting:
@@ -48,15 +52,19 @@ class Inspecting:
         objects: Objects,
         attempts: Attempts,
         disputes: Disputes,
+        market: Market,
         verifier: Callable[[], Verifier],
         folder: Path,
+        policy: WorkersPolicy,
     ) -> None:
         self._database = database
         self._objects = objects
         self._attempts = attempts
         self._disputes = disputes
         self._verifier = verifier
+        self._market = market
         self._folder = folder
+        self._policy = policy
 
     def verify(self, id_: UUID) -> None:
         """Verify an attempt that was handed in, and let the verdict count."""
@@ -91,13 +99,25 @@ class Inspecting:
         with tempfile.TemporaryDirectory(prefix="choir-case-", dir=self._folder) as folder:
             with self._database.unit_of_work() as tx:
                 case = self._gather(tx, job, attempt, Path(folder))
-            return self._verifier().verify(case.order, case.delivery, rerun=rerun)
+            return self._with_trajectory(case, self._verifier().verify(case.order, case.delivery, rerun=rerun))
+
+    def _with_trajectory(self, case: Case, verdict: Verdict) -> Verdict:
+        """How the work came about must be told whole, in order, and of this job; its signature was looked at before."""
+        data = case.delivery.trajectory
+        assert data is not None
+        try:
+            check_content(data, case.trajectory, self._policy)
+            check = Check("trajectory", passed=True)
+        except Invalid as error:
+            check = Check("trajectory", passed=False, reason=error.code, details=error.sentence)
+        return replace(verdict, passed=verdict.passed and check.passed, checks=(*verdict.checks, check))
 
     def _gather(self, tx: Tx, job: Job, attempt: Attempt, folder: Path) -> Case:
         policy = self._verifier().policy
         assert attempt.artifact is not None
         assert attempt.claimed is not None
         assert attempt.result is not None
+        assert attempt.trajectory is not None
         hidden = self._input(tx, job, HIDDEN)
         order = Order(
             type=job.type,
@@ -110,9 +130,17 @@ class Inspecting:
             artifact=self._bytes(tx, attempt.artifact),
             claimed_hash=attempt.claimed,
             result=read_result(job.type, self._objects.get_atom(tx, attempt.result), policy),
-            trajectory=None if attempt.trajectory is None else self._bytes(tx, attempt.trajectory),
+            trajectory=self._bytes(tx, attempt.trajectory),
         )
-        return Case(order, delivery)
+        expected = Expected(
+            job=job_id(job.id),
+            provider=self._market.result_key(tx, attempt),
+            type=job.type,
+            base_commit=commit_of(order.request),
+            assigned_us=attempt.assigned_us,
+            delivered_us=attempt.delivered_us,
+        )
+        return Case(order, delivery, expected)
 
     def _input(self, tx: Tx, job: Job, name: str) -> bytes | None:
         found = job.inputs.get(name)

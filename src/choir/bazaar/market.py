@@ -98,6 +98,10 @@ class Market:
         )
         self._providers.record_outcome(tx, attempt.provider, told)
 
+    def result_key(self, tx: Tx, attempt: Attempt) -> bytes:
+        """The key that signs what the provider hands in."""
+        return self._providers.get(tx, attempt.provider).result_key
+
     def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
         """Of these, the providers that no longer answer."""
         return self._providers.gone(tx, providers, now_us) if providers else set()
