@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from choir.bazaar.assembling import Bazaar, Parts, assemble
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.node_key import load_node_secret, load_retired_secrets
 from choir.foundation.policy import Policy, effective_hash, load
@@ -83,6 +84,7 @@ class Node:
     account_signer: AccountSigner
     nostr_auth: NostrAuth
     clusters: Clusters
+    bazaar: Bazaar
 
     def unit_of_work(self) -> AbstractContextManager[Tx]:
         """A transaction for one use case."""
@@ -130,6 +132,19 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     tokens = Tokens(clock, entropy, policy.delegations)
     sealers = SealerRing(lambda: load_node_secret(settings), lambda: load_retired_secrets(settings))
     account_keys = AccountKeys(sealers, clock, entropy, policy.delegations)
+    parts = Parts(
+        ledger=ledger,
+        accounts=accounts,
+        spending=spending,
+        objects=objects,
+        keys=keys,
+        clusters=clusters,
+        outbox=outbox,
+        clock=clock,
+        entropy=entropy,
+        policy=policy,
+        policy_hash=effective_hash(policy),
+    )
     return Node(
         settings=settings,
         policy=policy,
@@ -165,4 +180,5 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         account_signer=LocalSigner(account_keys),
         nostr_auth=NostrAuth(delegations, clock, policy.delegations),
         clusters=clusters,
+        bazaar=assemble(parts, production=identity.production),
     )

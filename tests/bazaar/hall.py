@@ -9,19 +9,16 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar import job_store
-from choir.bazaar.attempts import Attempts, Handed
-from choir.bazaar.disputes.service import Disputes
-from choir.bazaar.jobs import Jobs, Order
-from choir.bazaar.lives import Lives
-from choir.bazaar.market import Market
+from choir.bazaar.assembling import Parts, assemble
+from choir.bazaar.attempts import Handed
+from choir.bazaar.jobs import Order
 from choir.bazaar.model import LIVE_ATTEMPT, Attempt, Check, Job, JobType, Verdict, Visibility
 from choir.bazaar.providers.model import Heartbeat, Terms
-from choir.bazaar.providers.service import Providers
-from choir.bazaar.settling import PLATFORM, Settling, available
+from choir.bazaar.settling import PLATFORM, available
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.foundation.policy import BazaarPolicy, ObjectsPolicy, ProvidersPolicy
+from choir.foundation.policy import BazaarPolicy, ObjectsPolicy, Policy, ProvidersPolicy
 from choir.identity.clusters import Clusters
 from choir.identity.model import Principal
 from choir.ledger import reading
@@ -38,6 +35,7 @@ from tests.identity.agency import SECRET, Agency, session
 WORLD = "world:lightning/external/SAT"
 POLICY = bytes_hash(b"a policy")
 TRAJECTORY = b"what was done"
+NUMBERS = ProvidersPolicy(qualification_required=0, newcomer_share_bps=0)
 TERMS = Terms(base=3_000_000, per_unit=100_000, cap=20_000_000)
 
 
@@ -67,7 +65,7 @@ def strategy(race: int, attempts: int) -> dict[str, Any]:
 class Hall:
     """Everything of a bazaar that tests touch."""
 
-    def __init__(self, database: Database, policy: BazaarPolicy | None = None) -> None:
+    def __init__(self, database: Database, policy: BazaarPolicy | None = None, *, production: bool = False) -> None:
         self.agency = Agency(database)
         self.agency.open_books()
         self.clock = self.agency.clock
@@ -77,17 +75,24 @@ class Hall:
             self.keys = NodeKeys(read_identity(tx).origin, SECRET.signer, self.clock)
             self.keys.record_first(tx)
             self.agency.accounts.open(tx, [WORLD, PLATFORM], reason="a test", source="test")
-        self.clusters = Clusters(self.clock, self.agency.policy)
-        outbox = Outbox(self.clock, self.agency.entropy)
-        numbers = ProvidersPolicy(qualification_required=0, newcomer_share_bps=0)
-        self.providers = Providers(self.clusters, outbox, self.clock, self.agency.entropy, numbers)
         self.stalls: dict[UUID, Stall] = {}
-        settling = Settling(self.agency.spending, self.agency.accounts, self.objects, self.keys, POLICY)
-        market = Market(self.providers, self.policy)
-        self.lives = Lives(market, settling, outbox, self.clock, self.agency.entropy, self.policy)
-        self.jobs = Jobs(self.lives, self.objects)
-        self.attempts = Attempts(self.lives, self.objects)
-        self.disputes = Disputes(self.lives, self.jobs, self.agency.ledger, self.objects, rulings_needed=1)
+        agency = self.agency
+        parts = Parts(
+            ledger=agency.ledger,
+            accounts=agency.accounts,
+            spending=agency.spending,
+            objects=self.objects,
+            keys=self.keys,
+            clusters=Clusters(self.clock, agency.policy),
+            outbox=Outbox(self.clock, agency.entropy),
+            clock=self.clock,
+            entropy=agency.entropy,
+            policy=Policy(bazaar=self.policy, providers=NUMBERS),
+            policy_hash=POLICY,
+        )
+        bazaar = assemble(parts, production=production)
+        self.providers, self.jobs = bazaar.providers, bazaar.jobs
+        self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0
@@ -114,7 +119,7 @@ class Hall:
         key = self.keys_of_providers + len(self.stalls)
         with self.tx() as tx:
             found = self.providers.register(tx, who, registration(who.source, key, slots))
-            self.providers.declare(tx, who, [JobType.PATCH_GEN], slots)
+            self.providers.declare(tx, who, [JobType.PATCH_GEN, JobType.SANDBOX_RUN], slots)
             if terms != TERMS:
                 self.providers.publish(tx, who, JobType.PATCH_GEN, terms)
         self.stalls[found.id] = Stall(found.id, who, key)

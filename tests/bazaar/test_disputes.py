@@ -17,11 +17,11 @@ from choir.bazaar.disputes.model import (
     UnknownDispute,
     Winner,
 )
-from choir.bazaar.disputes.service import Disputes
 from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict
 from choir.identity.model import Principal, Role
 from choir.ledger import holds
 from choir.ledger.model import Draft, InsufficientFunds, Leg
+from choir.storage.database import Database
 from tests.bazaar.hall import WORLD, Hall, verdict
 
 OPERATOR = Principal(Role.OPERATOR, "operator", credential="operator")
@@ -137,8 +137,9 @@ def test_what_a_machine_cannot_decide_waits_for_a_ruling(paid: Case, hall: Hall)
     hall.check()
 
 
-def test_on_a_production_node_two_operators_must_agree(paid: Case, hall: Hall) -> None:
-    hall.disputes = Disputes(hall.lives, hall.jobs, hall.agency.ledger, hall.objects, rulings_needed=2)
+def test_on_a_production_node_two_operators_must_agree(database: Database) -> None:
+    hall = Hall(database, production=True)
+    paid = Case(hall, verdict())
     dispute = paid.open(paid.buyer, Trigger.IRRELEVANT)
     paid.again(dispute, verdict())
     for _ in range(2):  # one operator counts once

@@ -1,8 +1,13 @@
-"""What a node does by itself: expire holds, sign checkpoints, collect objects, re-encrypt keys, forget what is over."""
+"""What a node does by itself: expire holds, sign checkpoints, tend jobs, collect objects, forget what is over."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+from uuid import UUID
+
 from choir.foundation.clock import MICROSECONDS
+from choir.foundation.errors import ChoirError
 from choir.foundation.policy import tree
 from choir.ledger import holds, reading
 from choir.node import Node
@@ -10,6 +15,8 @@ from choir.operations.preparing import publish_checkpoint
 from choir.operations.rotation import rewrap_account_keys
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Scheduler, Task, schedule
+
+log = logging.getLogger(__name__)
 
 _HOLDS_AT_ONCE = 200
 _EVENTS_AT_ONCE = 1000
@@ -19,6 +26,9 @@ _FORGET_IDENTITY_EVERY_S = 60
 _COLLECT_EVERY_S = 300
 _REWRAP_EVERY_S = 300
 _FORGET_USED_EVERY_S = 60
+_OFFER_EVERY_S = 1
+_SILENCE_EVERY_S = 5
+_JOBS_AT_ONCE = 200
 
 
 def make_scheduler(node: Node) -> Scheduler:
@@ -30,8 +40,10 @@ def make_scheduler(node: Node) -> Scheduler:
             "ledger.expire_holds": work.expire_holds,
             "outbox.forget": work.forget_events,
             "identity.forget_used": work.forget_used,
+            "bazaar.silence": work.silence_providers,
         },
         slow={
+            "bazaar.jobs": work.tend_jobs,
             "ledger.checkpoint": work.checkpoint,
             "objects.collect": work.collect_objects,
             "identity.rewrap": work.rewrap,
@@ -51,6 +63,8 @@ def schedule_repeating(node: Node) -> None:
         "outbox.forget": _FORGET_EVERY_S,
         "identity.rewrap": _REWRAP_EVERY_S,
         "identity.forget_used": _FORGET_USED_EVERY_S,
+        "bazaar.jobs": _OFFER_EVERY_S,
+        "bazaar.silence": _SILENCE_EVERY_S,
     }
     with node.unit_of_work() as tx:
         for name, seconds in every.items():
@@ -116,3 +130,27 @@ class _Work:
         node.logins.forget(tx)
         node.repeats.forget(tx)
         node.rates.forget(tx)
+
+    def silence_providers(self, tx: Tx, _: Task) -> None:
+        """Take providers off the market that were not heard from."""
+        self._node.bazaar.providers.silence_round(tx)
+
+    def tend_jobs(self, _: Task) -> None:
+        """Offer jobs that are open, and go on where a time is over; each in a transaction of its own."""
+        node, bazaar = self._node, self._node.bazaar
+        with node.unit_of_work() as tx:
+            late = bazaar.jobs.to_look_at(tx, _JOBS_AT_ONCE)
+            silent = bazaar.disputes.unanswered(tx, _JOBS_AT_ONCE)
+        self._each(late, bazaar.jobs.look)
+        self._each(silent, bazaar.disputes.default)
+        with node.unit_of_work() as tx:
+            open_ = bazaar.jobs.to_offer(tx, _JOBS_AT_ONCE)
+        self._each(open_, bazaar.jobs.assign)
+
+    def _each(self, ids: list[UUID], work: Callable[[Tx, UUID], object]) -> None:
+        """One that fails must not keep the others waiting."""
+        for id_ in ids:
+            try:
+                self._node.database.run(lambda tx, id_=id_: work(tx, id_))  # type: ignore[misc]
+            except ChoirError as error:
+                log.warning("a job could not go on", extra={"job": str(id_), "error": error.code})

@@ -1,0 +1,71 @@
+"""The bazaar as a whole: its services put together, for the node and for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from choir.bazaar.attempts import Attempts
+from choir.bazaar.disputes.service import Disputes
+from choir.bazaar.jobs import Jobs
+from choir.bazaar.lives import Lives
+from choir.bazaar.market import Market
+from choir.bazaar.providers.service import Providers
+from choir.bazaar.settling import Settling
+from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import Clock, Entropy
+from choir.foundation.policy import Policy
+from choir.identity.clusters import Clusters
+from choir.identity.spending import Spending
+from choir.ledger.accounts import Accounts
+from choir.ledger.keys import NodeKeys
+from choir.ledger.service import Ledger
+from choir.objects.service import Objects
+from choir.storage.outbox import Outbox
+
+_RULINGS_DEVELOPMENT, _RULINGS_PRODUCTION = 1, 2  # how many operators must agree on a dispute
+
+
+@dataclass(frozen=True, slots=True)
+class Bazaar:
+    """The services of jobs, providers and disputes."""
+
+    providers: Providers
+    market: Market
+    jobs: Jobs
+    attempts: Attempts
+    disputes: Disputes
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the bazaar stands on."""
+
+    ledger: Ledger
+    accounts: Accounts
+    spending: Spending
+    objects: Objects
+    keys: NodeKeys
+    clusters: Clusters
+    outbox: Outbox
+    clock: Clock
+    entropy: Entropy
+    policy: Policy
+    policy_hash: ObjectHash
+
+
+def assemble(parts: Parts, *, production: bool) -> Bazaar:
+    """Put the services together."""
+    policy = parts.policy
+    providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.providers)
+    market = Market(providers, policy.bazaar)
+    settling = Settling(parts.spending, parts.accounts, parts.objects, parts.keys, parts.policy_hash)
+    lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.bazaar)
+    jobs = Jobs(lives, parts.objects)
+    needed = _RULINGS_PRODUCTION if production else _RULINGS_DEVELOPMENT
+    return Bazaar(
+        providers=providers,
+        market=market,
+        jobs=jobs,
+        attempts=Attempts(lives, parts.objects),
+        disputes=Disputes(lives, jobs, parts.ledger, parts.objects, rulings_needed=needed),
+    )

@@ -1,0 +1,161 @@
+"""The whole way once: ordered, worked on, handed in, verified in the sandbox, paid."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from choir.bazaar.attempts import Handed
+from choir.bazaar.contracts import RunOutput, SandboxRunRequest, read_request
+from choir.bazaar.disputes.model import Trigger, Winner
+from choir.bazaar.inspecting import Inspecting
+from choir.bazaar.jobs import Order
+from choir.bazaar.model import Attempt, AttemptState, Job, JobState, JobType, job_id
+from choir.bazaar.trajectories import sign_hash
+from choir.bazaar.verification.service import Verifier
+from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
+from choir.bazaar.workers.model import WorkOrder
+from choir.bazaar.workers.running import RunWorker
+from choir.bazaar.workers.shop import Workshop
+from choir.foundation.canonical import bytes_hash
+from choir.foundation.policy import VerificationPolicy, WorkersPolicy
+from choir.identity.model import Principal
+from choir.identity.secret_values import SecretKey
+from choir.sandbox.service import Sandboxes
+from tests.bazaar.hall import Hall
+from tests.bazaar.providers.stalls import result_key
+from tests.sandbox.conftest import started
+
+
+class Street:
+    """A hall with a verifier and a provider's workshop."""
+
+    def __init__(self, hall: Hall, sandboxes: Sandboxes, folder: Path) -> None:
+        self.hall = hall
+        self.verifier = Verifier(sandboxes, folder=folder)
+        self.shop = Workshop(sandboxes, folder / "shop", WorkersPolicy(hand_in_s=0), sandbox=sandboxes.policy)
+        self.inspecting = Inspecting(
+            hall.agency.database,
+            hall.objects,
+            hall.attempts,
+            hall.disputes,
+            hall.market,
+            lambda: self.verifier,
+            folder,
+            WorkersPolicy(),
+        )
+        self.buyer: Principal = hall.person(20_000)
+        self.provider = hall.provider()
+
+    def order(self, *argv: str, deterministic: bool = True) -> tuple[Job, Attempt]:
+        terms = {"max_cost_msat": "1000000", "time_limit_s": 60, "idempotency_key": "k"}
+        request = {"argv": list(argv), "deterministic": deterministic, **terms}
+        with self.hall.tx() as tx:
+            job = self.hall.jobs.open(tx, self.buyer, Order(JobType.SANDBOX_RUN, request, 1_000_000, 60), "k")
+        [attempt] = self.hall.assign(job)
+        return job, attempt
+
+    def work(self, job: Job, attempt: Attempt) -> Fulfilled:
+        """What a provider's machine does, on this one."""
+        with self.hall.tx() as tx:
+            request = read_request(job.type, self.hall.objects.get_atom(tx, job.request), VerificationPolicy())
+        assert isinstance(request, SandboxRunRequest)
+        order = WorkOrder(job_id(job.id), job.type, request, deadline=time.monotonic() + 60)
+        return fulfil(order, RunWorker(self.shop), self.key(), self.hall.clock, WorkersPolicy(), lambda: False)
+
+    def key(self) -> SecretKey:
+        return SecretKey(result_key(self.hall.stalls[self.provider].key).secret)
+
+    def hand_in(
+        self, attempt: Attempt, done: Fulfilled, tamper: Callable[[Fulfilled], Fulfilled] = lambda done: done
+    ) -> None:
+        who = self.hall.stalls[self.provider].who
+        done = tamper(done)
+        assert done.claimed is not None
+        assert done.result is not None
+        with self.hall.tx() as tx:
+            artifact = self.hall.objects.put_blob(tx, [done.artifact], who.source).hash
+            trajectory = self.hall.objects.put_blob(tx, [done.trajectory], who.source).hash
+            handed = Handed(
+                artifact, done.claimed, done.result.to_json(), trajectory, done.result_signature, done.signed.signature
+            )
+            self.hall.attempts.hand_in(tx, who, attempt.id, handed)
+
+
+@pytest.fixture
+def street(hall: Hall, tmp_path: Path) -> Iterator[Street]:
+    with started(tmp_path / "sandbox") as sandboxes:
+        (tmp_path / "shop").mkdir()
+        made = Street(hall, sandboxes, tmp_path)
+        yield made
+        made.verifier.close()
+        made.shop.close()
+
+
+def test_a_command_is_ordered_run_verified_and_paid(street: Street, hall: Hall) -> None:
+    job, attempt = street.order("/usr/bin/python3", "-c", "print(6*7)")
+    street.hand_in(attempt, street.work(job, attempt))
+    street.inspecting.verify(attempt.id)
+    done = hall.job(job)
+    assert done.state is JobState.PAID
+    assert done.price is not None
+    assert hall.has(street.provider) > 0
+    assert hall.has(street.buyer) == 20_000_000 - done.price
+    with hall.tx() as tx:
+        output = RunOutput.from_bytes(
+            hall.objects.get(tx, hall.jobs.artifact(tx, street.buyer, job.id)), VerificationPolicy()
+        )
+        checks = hall.objects.get_atom(tx, hall.jobs.attempts(tx, street.buyer, job.id)[0].verdict)["checks"]  # type: ignore[arg-type]
+    assert output.stdout == b"42\n"
+    assert [check["name"] for check in checks][-1] == "trajectory"
+    assert street.inspecting.again(attempt.id).passed
+    street.inspecting.verify(attempt.id)  # a task that comes twice changes nothing
+    assert hall.job(job) == done
+    hall.check()
+
+
+def test_output_that_the_command_does_not_give_is_not_paid(street: Street, hall: Hall) -> None:
+    job, attempt = street.order("/usr/bin/python3", "-c", "print(6*7)")
+
+    def lie(done: Fulfilled) -> Fulfilled:
+        forged = replace(RunOutput.from_bytes(done.artifact, VerificationPolicy()), stdout=b"43\n").to_bytes()
+        return replace(done, artifact=forged, claimed=bytes_hash(forged))
+
+    street.hand_in(attempt, street.work(job, attempt), lie)
+    street.inspecting.verify(attempt.id)
+    with hall.tx() as tx:
+        [judged] = hall.jobs.attempts(tx, street.buyer, job.id)
+    # Only some runs are run again; those that are show the lie, and so does every dispute.
+    if judged.state is AttemptState.FAILED:
+        assert hall.has(street.provider) == 0
+    else:
+        with hall.tx() as tx:
+            dispute = hall.disputes.open(tx, street.buyer, job.id, attempt.id, Trigger.TESTS_FAIL, "it prints 42")
+        street.inspecting.reverify(dispute.id)
+        with hall.tx() as tx:
+            assert hall.disputes.get(tx, street.buyer, dispute.id).winner is Winner.BUYER
+        assert hall.has(street.buyer) == 20_000_000
+    hall.check()
+
+
+def test_a_trajectory_of_another_job_is_not_taken(street: Street, hall: Hall) -> None:
+    job, attempt = street.order("/usr/bin/python3", "-c", "print(6*7)")
+
+    def other(done: Fulfilled) -> Fulfilled:
+        data = done.trajectory.replace(job_id(job.id).encode(), job_id(attempt.id).encode())
+        name = bytes_hash(data)
+        return replace(
+            done, trajectory=data, signed=replace(done.signed, hash=name, signature=sign_hash(name, street.key()))
+        )
+
+    street.hand_in(attempt, street.work(job, attempt), other)
+    street.inspecting.verify(attempt.id)
+    with hall.tx() as tx:
+        [judged] = hall.jobs.attempts(tx, street.buyer, job.id)
+    assert (judged.state, judged.reason) == (AttemptState.FAILED, "trajectory.wrong_job")
+    assert hall.has(street.provider) == 0
+    hall.check()
