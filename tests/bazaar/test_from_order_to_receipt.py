@@ -106,10 +106,11 @@ def test_a_command_is_ordered_run_verified_and_paid(street: Street, hall: Hall) 
     assert hall.has(street.provider) > 0
     assert hall.has(street.buyer) == 20_000_000 - done.price
     with hall.tx() as tx:
-        output = RunOutput.from_bytes(
-            hall.objects.get(tx, hall.jobs.artifact(tx, street.buyer, job.id)), VerificationPolicy()
-        )
-        checks = hall.objects.get_atom(tx, hall.jobs.attempts(tx, street.buyer, job.id)[0].verdict)["checks"]  # type: ignore[arg-type]
+        artifact = hall.objects.get(tx, hall.jobs.artifact(tx, street.buyer, job.id))
+        [judged] = hall.jobs.attempts(tx, street.buyer, job.id)
+        assert judged.verdict is not None
+        checks = hall.objects.get_atom(tx, judged.verdict)["checks"]
+    output = RunOutput.from_bytes(artifact, VerificationPolicy())
     assert output.stdout == b"42\n"
     assert [check["name"] for check in checks][-1] == "trajectory"
     assert street.inspecting.again(attempt.id).passed
