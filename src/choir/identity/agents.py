@@ -65,10 +65,10 @@ class Agents:
         return found
 
     def _count_stand(self, tx: Tx, address: str) -> None:
-        policy, rates = self._policy, self._rates
-        rates.count(tx, "stand", window_s=policy.stand_window_s, limit=policy.stands_global)
-        place = rates.place(tx, address)
-        rates.count(tx, f"stand:{place}", window_s=policy.stand_window_s, limit=policy.stands_per_place)
+        policy = self._policy
+        place = self._rates.place(tx, address)
+        here, node = policy.stands_per_place, policy.stands_global
+        self._rates.count_at(tx, "stand", place, window_s=policy.stand_window_s, here=here, node=node)
 
     def get(self, tx: Tx, agent: UUID) -> Agent:
         found = agent_store.get(tx, agent)

@@ -22,7 +22,6 @@ from choir.identity.rates import Rates
 from choir.storage.database import Tx
 
 _CHALLENGE_BYTES = 32
-_SHARDS = 16  # the node's limit is counted in that many parts, so that no single row makes all callers wait
 
 
 class Purpose(StrEnum):
@@ -68,10 +67,8 @@ class Challenges:
     ) -> Challenge:
         """A challenge for a caller who has not signed in; `place` is where they come from (`Rates.place`)."""
         policy = self._policy
-        window_s = policy.ceremony_window_s
-        self._rates.count(tx, f"ceremony:{place}", window_s=window_s, limit=policy.ceremonies_per_place)
-        shard_limit = policy.ceremonies_global // _SHARDS
-        self._rates.count(tx, f"ceremonies:{place[:1]}", window_s=window_s, limit=shard_limit)
+        here, node = policy.ceremonies_per_place, policy.ceremonies_global
+        self._rates.count_at(tx, "ceremony", place, window_s=policy.ceremony_window_s, here=here, node=node)
         return self._give(tx, purpose, person, data or {})
 
     def give_to_person(self, tx: Tx, purpose: Purpose, person: UUID) -> Challenge:

@@ -86,9 +86,9 @@ class Logins:
         name = checked_name(name, policy.name_chars_max)
         if not scopes or not 1 <= days <= policy.login_days_max:
             raise BadTerms(why=f"it needs a scope and must last 1 to {policy.login_days_max} days")
-        self._rates.count(tx, "login", window_s=policy.login_window_s, limit=policy.logins_global)
         place = self._rates.place(tx, address)
-        self._rates.count(tx, f"login:{place}", window_s=policy.login_window_s, limit=policy.logins_per_place)
+        here, node = policy.logins_per_place, policy.logins_global
+        self._rates.count_at(tx, "login", place, window_s=policy.login_window_s, here=here, node=node)
         now_us = self._clock.now_us()
         random = self._entropy.bytes(8 + _CODE_BYTES)
         made = Login(

@@ -15,7 +15,7 @@ from choir.foundation.canonical import canonical_hash
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.policy import DelegationsPolicy
 from choir.identity.model import KeyReused, Principal
-from choir.storage.database import Tx
+from choir.storage.database import StorageConflict, Tx
 
 _FORGET_ROWS = 1000
 
@@ -38,7 +38,9 @@ class Repeats:
         if new:
             return None
         row = tx.row("select content, made from repeats where source = %s and key = %s", who.source, key)
-        if row is None or bytes(row[0]) != hash_:
+        if row is None:  # forgotten in this very moment
+            raise StorageConflict(attempts=1)
+        if bytes(row[0]) != hash_:
             raise KeyReused
         made: UUID = row[1]
         return made

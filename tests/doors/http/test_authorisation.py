@@ -65,3 +65,23 @@ def test_who_gets_what(row: Row, scene: Scene, served: NodeUnderTest) -> None:
             assert answer.headers["content-type"] == "application/problem+json"
             assert answer.json()["status"] == answer.status_code
     assert dict(zip(CALLERS, found, strict=True)) == dict(zip(CALLERS, row.answers, strict=True))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.body is not None], ids=lambda row: row.name)
+def test_who_may_not_is_told_so_before_the_body_is_parsed(row: Row, scene: Scene) -> None:
+    path = row.route if row.path is None else row.path(scene)
+    for caller, status in zip(CALLERS, row.answers, strict=True):
+        headers = {"Content-Type": "application/json", "Idempotency-Key": "k"}
+        answer = scene.callers[caller].request(row.method, path, content=b"{not json", headers=headers)
+        kept_out = status == 401 and caller == "nobody" and row.answers != (401,) * 6
+        if kept_out:
+            assert answer.status_code == 401
+        elif status == 403 and (row.name, caller) not in _JUDGED_INSIDE:
+            assert answer.status_code == 403
+        else:
+            assert answer.status_code == 422
+
+
+# Here it depends on the body: whose token is asked for, from whose account something is sent.
+_JUDGED_INSIDE = {("POST /v1/tokens", caller) for caller in ("unscoped", "scoped", "operator")}
+_JUDGED_INSIDE |= {("POST /v1/transfers", "other")}

@@ -247,7 +247,10 @@ def test_an_agent_of_a_person_brings_its_own_key_with_a_proof(ada: Browser, bob:
     wrong = event_header(secret, "POST", url, b"", ("owner", bob.owner))
     refused(ada.http.post("/v1/agents", json={"name": "x", "proof": wrong}), 401, BAD)
     proof = event_header(secret, "POST", url, b"", ("owner", ada.owner))
-    agent = done(ada.http.post("/v1/agents", json={"name": "x", "proof": proof}), 201)
+    once = key()
+    agent = done(ada.http.post("/v1/agents", json={"name": "x", "proof": proof}, headers=once), 201)
+    assert done(ada.http.post("/v1/agents", json={"name": "x", "proof": proof}, headers=once), 200) == agent
+    refused(ada.http.post("/v1/agents", json={"name": "y", "proof": proof}), 401, BAD)  # used up
     assert agent["key"] == npub(public_of(secret))
     refused(signed(ada.node, secret, "GET", "/v1/me"), 401, BAD)  # nothing was delegated to it yet
     granted = ada.grant(agent, "read", "buy", caps=[cap(10)])

@@ -53,14 +53,13 @@ def create_agent(
 ) -> wire.AgentOut:
     """Make an agent. It can do nothing before it has a delegation."""
     person = who.must_be_person()
-    proven = None if body.proof is None else _proven(node, who, body.proof)
 
     def make(tx: Tx) -> UUID:
+        proven = None if body.proof is None else _proven(tx, node, who, body.proof)
         return node.agents.create(tx, person, body.name, proven).id
 
     def create(tx: Tx) -> tuple[wire.AgentOut, bool]:
-        content = ["agent", body.name, None if proven is None else proven.hex()]
-        made, new = node.repeats.once(tx, who, key, content, lambda: make(tx))
+        made, new = node.repeats.once(tx, who, key, ["agent", body.name, body.proof], lambda: make(tx))
         return views.agent(node.agents.get(tx, made)), new
 
     shown, new = node.database.run(create)
@@ -101,10 +100,13 @@ def retire_agent(agent: str, who: SignedInDep, node: NodeDep) -> None:
     node.database.run(lambda tx: node.agents.retire(tx, who, id_))
 
 
-def _proven(node: Node, who: Principal, proof: str) -> bytes:
-    """The agent's own key, shown to be in the caller's hands and meant for this person."""
+def _proven(tx: Tx, node: Node, who: Principal, proof: str) -> bytes:
+    """The agent's own key, shown to be in the caller's hands and meant for this person.
+
+    The proof is used up together with the agent's making: a request that is sent again finds its key instead.
+    """
     asked = SignedRequest("POST", f"{node.settings.public_url}/v1/agents")
-    event = node.database.run(lambda tx: node.nostr_auth.proven(tx, f"Nostr {_plain(proof)}", asked))
+    event = node.nostr_auth.proven(tx, f"Nostr {_plain(proof)}", asked)
     if event.values("owner") != [who.source]:
         raise BadCredential(why="the proof does not name you as the owner")
     return event.pubkey

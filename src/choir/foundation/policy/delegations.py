@@ -76,7 +76,7 @@ class DelegationsPolicy:
     logins_per_place: int = value(
         30, "logins", 1, 10**6, "engineering", "Most logins begun from one place in a window."
     )
-    logins_global: int = value(10_000, "logins", 1, 10**9, "engineering", "Most logins begun on this node in a window.")
+    logins_global: int = value(10_000, "logins", 160, 10**9, "engineering", "Most logins begun on this node in one.")
     login_tries_max: int = value(
         600, "tries", 10, 100_000, "engineering", "Most tries to fetch the token of one login in a window."
     )
@@ -88,7 +88,7 @@ class DelegationsPolicy:
         20, "agents", 1, 10**6, "engineering", "Most agents that stand up on a key from one place in a window."
     )
     stands_global: int = value(
-        5_000, "agents", 1, 10**9, "engineering", "Most agents that stand up on a key on this node in a window."
+        5_000, "agents", 160, 10**9, "engineering", "Most agents that stand up on a key on this node in a window."
     )
     repeat_s: int = value(
         86_400,
