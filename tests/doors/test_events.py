@@ -226,19 +226,30 @@ def test_nothing_is_lost_or_doubled_with_many_writers_and_readers_that_come_and_
     threads = [threading.Thread(target=write, args=(n,)) for n in range(writers)]
     threads += [threading.Thread(target=read), threading.Thread(target=kill)]
     whole = Ear(town, type="storm")
-    for thread in threads:
-        thread.start()
-    for thread in threads[:-1]:
-        thread.join(180)
-        assert not thread.is_alive()
-    until(lambda: len(whole.heard) >= writers * each)
-    done.set()
-    threads[-1].join(30)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads[:-1]:
+            thread.join(180)
+            assert not thread.is_alive()
+        until(lambda: whole.ended.is_set() or len(whole.heard) >= writers * each)
+    finally:
+        done.set()
+        threads[-1].join(30)
     whole.close()
     for told, told_ids in ((seen, ids), (whole.subjects, whole.ids)):
         assert sorted(told) == sorted(f"{writer}-{n}" for writer in range(writers) for n in range(each))
         positions = [tuple(map(int, id_.split("-"))) for id_ in told_ids]
         assert positions == sorted(positions)
+
+
+def test_many_events_at_once_are_no_slow_reader(town: NodeUnderTest, says: Announcer, ears: list[Ear]) -> None:
+    """More in one transaction than may wait for a reader."""
+    ear = Ear(town, type="burst")
+    ears.append(ear)
+    says.say(*[str(n) for n in range(400)], type_="burst.said")
+    until(lambda: ear.ended.is_set() or len(ear.heard) == 400)
+    assert ear.subjects == [str(n) for n in range(400)]
 
 
 def test_a_reader_that_does_not_read_is_let_go_and_others_are_not_held_up(

@@ -164,7 +164,7 @@ def ratios(told: dict[str, dict[str, float]]) -> dict[str, float]:
     cost = {name: found["server_us"] + found["database_us"] for name, found in told.items()}
 
     def share(name: str, without: str) -> float:
-        return round(max(0.0, 1 - cost[without] / cost[name]), 3)
+        return round(max(0.0, 1 - cost[without] / max(1.0, cost[name])), 3)  # a tiny run may cost no tick at all
 
     return {
         **{f"{name}_of_empty": round(rate[name] / rate["empty"], 3) for name in rate if name != "empty"},

@@ -26,6 +26,8 @@ Listener = Callable[[Event], None]
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
 _PAGE_ROWS = 500
+_BREATH_ROWS = 16  # told without a pause: listeners pass on what waits for them, and many at once are no slow reader
+_BREATH_S = 0.001
 _HELD_BACK_S = 0.05  # an older transaction is about to end; nobody rings when it does
 _QUIET_S = 5.0  # a look without a ring, should one ever get lost
 _RETRY_S = 0.1
@@ -103,9 +105,11 @@ class Feed:
             assert self._position is not None
             cursor = await connection.execute(PAGE, (str(self._position.xid), self._position.n, _PAGE_ROWS))
             events, held_back = readable(await cursor.fetchall())
-            for event in events:
+            for number, event in enumerate(events, 1):
                 for listener in tuple(self._listeners):
                     listener(event)
                 self._position = event.position
+                if number % _BREATH_ROWS == 0:
+                    await asyncio.sleep(_BREATH_S)
             if len(events) < _PAGE_ROWS:
                 return held_back
