@@ -206,6 +206,12 @@ def is_newcomers_turn(seed: bytes, policy: ProvidersPolicy) -> bool:
     return drawn % ONE_BPS < policy.newcomer_share_bps
 
 
+def newcomer_numbers(seed: bytes) -> tuple[int, int]:
+    """Where a draw among newcomers starts, and what orders those it finds."""
+    drawn = hashlib.sha256(_SEED + b"draw" + seed).digest()
+    return int.from_bytes(drawn[:8]) >> 1, int.from_bytes(drawn[8:16]) >> 1
+
+
 def order_key(scored: Scored, number: int) -> tuple[int, int, int]:
     """Best first: by points, then tier 3 before the others, then by lot."""
     return -scored.total, -int(scored.candidate.tier == 3), scored.candidate.shuffle ^ number

@@ -13,7 +13,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from choir.bazaar.model import JobType
-from choir.bazaar.providers import events, record_store, rules, store
+from choir.bazaar.providers import events, promises, record_store, rules, store
 from choir.bazaar.providers.model import (
     AlreadyProvider,
     Book,
@@ -311,6 +311,7 @@ class Providers:
         first = rules.first_qualification(self._policy)
         since_us = now_us if first is Qualification.PASSED else None
         store.put_offer(tx, current, book if book.version != current.version else None, first, since_us)
+        promises.refresh(tx, [row.provider], self._policy)
         events.book_published(self._outbox, tx, book)
         return book
 
