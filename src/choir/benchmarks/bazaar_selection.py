@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,16 +40,21 @@ def run(folder: Path | None = None, providers: int = 10_000, selections: int = 4
                 database = Database(server.dsn("choir_app", DATABASE)).open()
                 try:
                     fill(database, providers)
-                    owner.execute("analyze")  # as the database does by itself after a while
-                    return measure(database, providers, selections)
+                    return measure(database, providers, selections, lambda: owner.execute("analyze"))
                 finally:
                     database.close()
         finally:
             postgres.stop()
 
 
-def measure(database: Database, providers: int, selections: int) -> dict[str, Any]:
-    """Select in a market that was filled: all free, only few that fit, one in ten free."""
+def measure(
+    database: Database, providers: int, selections: int, analyse: Callable[[], object] = lambda: None
+) -> dict[str, Any]:
+    """Select in a market that was filled: all free, only few that fit, one in ten free.
+
+    `analyse` is what the database does by itself after a while.
+    """
+    analyse()
     everyone = Criteria(JobType.SANDBOX_RUN, 10**9, 10_000, near=_NEAR)
     few = replace(everyone, min_isolation=Tier.MICROVM, min_success_bps=9_000, regions=("eu",))
     told: dict[str, Any] = {
@@ -57,7 +63,13 @@ def measure(database: Database, providers: int, selections: int) -> dict[str, An
         "few_fit": timed(database, few, selections),
     }
     occupy(database)
+    analyse()
     told["one_in_ten_free"] = timed(database, everyone, selections)
+    told["bare_statement"] = bare(database, selections)
+    told["ratios"] = {
+        f"{name}_of_bare": round(told[name]["p50_ms"] / told["bare_statement"]["p50_ms"], 1)
+        for name in ("all_free", "few_fit", "one_in_ten_free")
+    }
     return told
 
 
@@ -73,6 +85,17 @@ def timed(database: Database, criteria: Criteria, selections: int) -> dict[str, 
         if n >= 10:  # the first ones plan and warm up
             samples.append(elapsed)
     return {**latency(samples).as_json(), "candidates": len(found.ranked)}
+
+
+def bare(database: Database, statements: int) -> dict[str, Any]:
+    """What a statement that does nothing takes, in the same run: how busy the machine was."""
+    samples = []
+    for _ in range(statements):
+        with database.unit_of_work() as tx:
+            began = time.perf_counter()
+            tx.row("select 1")
+            samples.append(time.perf_counter() - began)
+    return dict(latency(samples).as_json())
 
 
 def fill(database: Database, providers: int) -> None:

@@ -67,7 +67,7 @@ class Selection:
         return [candidate for candidate, _ in every]
 
     def _bound(self, tx: Tx, criteria: Criteria) -> int | None:
-        """The most that anybody behind the highest promises can get; None: it is not worth looking at those alone."""
+        """The most that anybody behind the highest promises can get; None: promises do not help here."""
         if criteria.providers or selection_rules.top_price(criteria, self._policy) < promises.TOP_PRICE_MIN:
             return None
         lowest = selection_store.promise_at(tx, criteria.type, self._policy.look_at)

@@ -106,11 +106,9 @@ def newcomers(
 def are_all_promised(tx: Tx, type_: JobType, name: int) -> bool:
     """Whether every offer's promise was made by the policy of this name."""
     found = tx.row(
-        "select 1 where exists (select 1 from provider_offers where type = %s and selectable and promised_by < %s)"
-        " or exists (select 1 from provider_offers where type = %s and selectable and promised_by > %s)",
-        type_.value, name, type_.value, name,
-    )  # fmt: skip
-    return found is None
+        "select min(promised_by), max(promised_by) from provider_offers where type = %s and selectable", type_.value
+    )  # the two ends of the index, however many offers there are
+    return found == (name, name)
 
 
 def _candidates(

@@ -111,6 +111,6 @@ class ProvidersPolicy:
         64, "providers", 1, 10_000, _ENG, "Newcomers that follow on a random place, of which one is drawn by lot."
     )
     look_at: int = value(
-        600, "providers", 1, 10**6, _ENG, "Providers that a selection looks at, unless others could still be better."
+        1_000, "providers", 1, 10**6, _ENG, "Providers that a selection looks at, unless others could still be better."
     )
     candidates_max: int = value(20, "providers", 1, 1_000, _ENG, "Most candidates that one selection returns.")
