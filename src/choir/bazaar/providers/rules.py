@@ -17,7 +17,6 @@ from choir.bazaar.providers.model import (
     TIERS,
     BadClaim,
     BadEffectiveTime,
-    Book,
     Claims,
     Heartbeat,
     MarketRow,
@@ -162,16 +161,6 @@ def effective_us(asked_us: int | None, now_us: int, policy: ProvidersPolicy, *, 
     if asked_us > now_us + policy.book_ahead_s_max * MICROSECONDS:
         raise BadEffectiveTime(why=f"it is more than {policy.book_ahead_s_max} seconds ahead")
     return asked_us
-
-
-def book_in_force(books: list[Book], at_us: int) -> Book | None:
-    """Of all versions, in order, the one that holds at a time: a later one takes the place of a waiting one."""
-    found = None
-    for n, book in enumerate(books):
-        superseded = n + 1 < len(books) and books[n + 1].published_us < book.effective_us
-        if book.effective_us <= at_us and not superseded:
-            found = book
-    return found
 
 
 # Capacity

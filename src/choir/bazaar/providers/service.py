@@ -8,7 +8,7 @@ Locks: the provider's market row; see `records` for several.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from uuid import UUID
 
@@ -376,8 +376,3 @@ def owner_of(by: Principal) -> str:
     if by.role is Role.OPERATOR or not by.source.startswith(("person:", "agent:")):
         raise OwnerNeeded
     return by.source
-
-
-def types_of(offers: Sequence[Offer]) -> list[JobType]:
-    """The types for which a provider can be chosen."""
-    return [offer.type for offer in offers if offer.selectable]
