@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import (
     BadClaim,
@@ -15,7 +16,6 @@ from choir.bazaar.providers.model import (
     Book,
     NotOffered,
     PriceAboveLimit,
-    Terms,
 )
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import ProvidersPolicy

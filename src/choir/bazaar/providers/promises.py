@@ -16,8 +16,9 @@ from collections.abc import Collection
 from uuid import UUID
 
 from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
-from choir.bazaar.providers.model import ONE_BPS, Terms
+from choir.bazaar.providers.model import ONE_BPS
 from choir.foundation.policy import ProvidersPolicy, effective_hash
 from choir.storage.database import Tx
 

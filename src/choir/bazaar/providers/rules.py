@@ -11,7 +11,9 @@ import hashlib
 import re
 from uuid import UUID
 
+from choir.bazaar import pricing
 from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import (
     ONE_BPS,
     TIERS,
@@ -23,7 +25,6 @@ from choir.bazaar.providers.model import (
     PriceAboveLimit,
     Qualification,
     ResultKeyUnproven,
-    Terms,
 )
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import ProvidersPolicy
@@ -146,8 +147,8 @@ def charged_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPoli
 
 
 def price(terms: Terms, units_milli: int) -> int:
-    """What so many thousandths of a unit cost; a fraction of a milli-satoshi is not charged."""
-    return min(terms.base + terms.per_unit * units_milli // 1000, terms.cap)
+    """What so many thousandths of a unit cost by these terms, whatever the buyer's ceiling."""
+    return pricing.price(terms, units_milli, terms.cap)
 
 
 def effective_us(asked_us: int | None, now_us: int, policy: ProvidersPolicy, *, first: bool) -> int:

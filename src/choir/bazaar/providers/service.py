@@ -13,6 +13,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import events, promises, record_store, rules, store
 from choir.bazaar.providers.model import (
     AlreadyProvider,
@@ -31,7 +32,6 @@ from choir.bazaar.providers.model import (
     Qualification,
     Registration,
     ResultKeyTaken,
-    Terms,
     UnknownProvider,
     provider_id,
 )
@@ -268,6 +268,13 @@ class Providers:
         if not corrects:
             self._failed_in_row(tx, provider, told)
         return True
+
+    def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
+        """A dispute decided what the last try of a job is worth; without a try on record there is nothing to say."""
+        found = record_store.last_of_job(tx, provider, job)
+        if found is not None:
+            told = replace(found.told, passed=passed, at_us=at_us, reason="" if passed else "bazaar.overturned")
+            self.record_outcome(tx, provider, told)
 
     def _qualified(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
         store.lock(tx, [provider])

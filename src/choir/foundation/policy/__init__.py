@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from choir.foundation.policy.bazaar import BazaarPolicy
 from choir.foundation.policy.delegations import DelegationsPolicy
 from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
@@ -26,6 +27,7 @@ from choir.foundation.policy.values import (
 )
 
 __all__ = [
+    "BazaarPolicy",
     "DelegationsPolicy",
     "LedgerPolicy",
     "NodePolicy",
@@ -54,3 +56,4 @@ class Policy:
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
     providers: ProvidersPolicy = field(default_factory=ProvidersPolicy)
+    bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)
