@@ -13,7 +13,8 @@ from uuid import UUID
 
 from choir.bazaar.model import Attempt, AttemptState, Job
 from choir.bazaar.providers import fallback, selection_rules
-from choir.bazaar.providers.fallback import Assign, FallbackLimits, GiveUp, Strategy, Try, TryState
+from choir.bazaar.providers.assigning import Assigning
+from choir.bazaar.providers.fallback import FallbackLimits, GiveUp, Strategy, Try, TryState
 from choir.bazaar.providers.model import OutcomeRecord, Terms
 from choir.bazaar.providers.service import Providers
 from choir.foundation.clock import MICROSECONDS
@@ -42,6 +43,7 @@ class Market:
 
     def __init__(self, providers: Providers, policy: BazaarPolicy) -> None:
         self._providers = providers
+        self._assigning = Assigning(providers)
         self._limits = FallbackLimits(policy.attempts_max, policy.backoff_s * MICROSECONDS, policy.race_max)
 
     def strategy(self, asked: dict[str, Any]) -> Strategy:
@@ -64,19 +66,14 @@ class Market:
 
     def choose(self, tx: Tx, job: Job, attempts: Sequence[Attempt], ceiling: int, now_us: int) -> list[Chosen]:
         """Reserve slots of those who shall try now; nobody, if nobody fits at the moment."""
-        strategy = self.strategy(job.strategy)
         criteria = selection_rules.criteria_from(job.type, ceiling, job.criteria)
         seed = job.id.bytes + len(attempts).to_bytes(4)
-        selected = self._providers.selection.select(tx, criteria, now_us, seed)
-        ranked = {scored.candidate.provider: scored for scored in selected.ranked}
-        found = fallback.next_assignments(strategy, _history(attempts), tuple(ranked), now_us)
-        if not isinstance(found, Assign):
-            return []
-        explained = selected.as_json()
+        strategy = self.strategy(job.strategy)
+        assigned = self._assigning.assign(tx, job.id, criteria, strategy, _history(attempts), now_us, seed)
+        explained = assigned.explanation.as_json()
         return [
-            Chosen(id_, ranked[id_].candidate.owner, ranked[id_].candidate.terms, explained)
-            for id_ in sorted(found.providers)  # in order, so that two jobs never wait for each other's slots
-            if self._providers.reserve(tx, id_, job.id)
+            Chosen(scored.candidate.provider, scored.candidate.owner, scored.candidate.terms, explained)
+            for scored in assigned.chosen
         ]
 
     def let_go(self, tx: Tx, job: Job, attempt: Attempt) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import coincurve
 
 from choir.bazaar.model import JobType
-from choir.bazaar.providers import rules
+from choir.bazaar.providers import promises, rules
 from choir.bazaar.providers.model import Claims, Heartbeat, Isolation, OutcomeRecord, Provider, Registration
 from choir.bazaar.providers.selecting import Selected
 from choir.bazaar.providers.selection_rules import Criteria
@@ -132,6 +132,11 @@ class Stalls:
 
     def ids(self, criteria: Criteria, seed: bytes = b"no newcomer") -> list[UUID]:
         return [one.candidate.provider for one in self.select(criteria, seed).ranked]
+
+    def promise(self) -> None:
+        """After a test wrote standings by itself: what the records do whenever they change one."""
+        with self.tx() as tx:
+            promises.refresh(tx, [row[0] for row in tx.rows("select id from providers")], self.policy)
 
     def events(self) -> list[Event]:
         with self.tx() as tx:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from choir.bazaar.providers import rules, selection_rules
-from choir.bazaar.providers.model import BadCriteria, Claims, Isolation, Terms, provider_id
+from choir.bazaar.pricing import Terms
+from choir.bazaar.providers import promises, rules, selection_rules, selection_store
+from choir.bazaar.providers.model import BadCriteria, Claims, Isolation, provider_id
 from choir.bazaar.providers.selection_rules import Candidate, Criteria, criteria_from, order_key, score, seed_number
 from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Database
@@ -177,11 +178,17 @@ rows = st.lists(
 
 
 @settings(max_examples=25)
-@given(rows=rows, units=st.integers(0, 10**7), near=st.sampled_from(["", "eu-west", "us-east"]), lot=st.binary())
+@given(
+    rows=rows,
+    look_at=st.integers(1, 6),
+    units=st.integers(0, 10**7),
+    near=st.sampled_from(["", "eu-west", "us-east"]),
+    lot=st.binary(),
+)
 def test_the_database_orders_like_the_rules(
-    database: Database, rows: list[tuple[Any, ...]], units: int, near: str, lot: bytes
+    database: Database, rows: list[tuple[Any, ...]], look_at: int, units: int, near: str, lot: bytes
 ) -> None:
-    stalls = Stalls(database, replace(POLICY, qualification_required=0, newcomer_share_bps=0))
+    stalls = Stalls(database, replace(POLICY, qualification_required=0, newcomer_share_bps=0, look_at=look_at))
     with stalls.tx() as tx:
         tx.run("update provider_market set silent = true")
         base = 1000 * (1 + tx.value("select count(*) from providers"))
@@ -195,16 +202,53 @@ def test_the_database_orders_like_the_rules(
                 tier, slots, used, reputation, found.id,
             )  # fmt: skip
             tx.run("update provider_offers set base = %s, per_unit = %s where provider = %s", price, unit, found.id)
+    stalls.promise()
     criteria = wants(max_price=210_000, units_milli=units, near=near)
-    ranked = stalls.select(criteria, lot).ranked
-    assert list(ranked) == sorted(ranked, key=lambda one: order_key(one, seed_number(lot)))
+    with stalls.tx() as tx:
+        number, now_us = seed_number(lot), stalls.clock.now_us()
+        every = selection_store.best(tx, criteria, now_us, number, 20, stalls.policy, look_at=None)
+    scored = [score(candidate, criteria, stalls.policy) for candidate, _ in every]
+    assert [one.total for one in scored] == [total for _, total in every]
+    assert scored == sorted(scored, key=lambda one: order_key(one, number))
+    for most in range(1, 5):  # looking at the highest promises alone finds the same
+        with stalls.tx() as tx:
+            chosen = stalls.providers.selection.select(tx, criteria, now_us, lot, limit=most)
+        assert list(chosen.ranked) == scored[:most]
     expected = sum(
         1
         for tier, slots, used, *_, price, unit in rows
         if used < slots
         and rules.price(rules.charged_terms(Terms(price, unit, 5_000_000), RUN, tier, POLICY), units) <= 210_000
     )
-    assert len(ranked) == expected
+    assert len(scored) == expected
+
+
+terms = st.builds(Terms, st.integers(0, 240_000), st.integers(0, 600), st.integers(0, 6_000_000))
+
+
+@given(terms=terms, tier=st.integers(0, 3), units=st.integers(0, 10**9), reputation=st.integers(0, 10_000))
+def test_a_promise_is_never_below_what_is_got(terms: Terms, tier: int, units: int, reputation: int) -> None:
+    charged = rules.charged_terms(terms, RUN, tier, POLICY)
+    got = score(replace(CANDIDATE, terms=charged, reputation_bps=reputation), wants(units_milli=units), POLICY)
+    points = sum(part.points for part in got.components if part.name in ("price", "reputation"))
+    assert points <= promises.promise([terms], RUN, tier, reputation, POLICY)
+
+
+def test_promises_of_another_policy_are_noticed_and_made_anew(stalls: Stalls) -> None:
+    made = [stalls.stall(n).id for n in range(1, 8)]
+    with stalls.tx() as tx:
+        tx.run("update provider_market set reputation_bps = 9000 where provider = %s", made[4])
+    stalls.promise()
+    other = Stalls(stalls.database, replace(POLICY, weight_reputation_bps=9000, look_at=2, newcomer_share_bps=0))
+    name = promises.policy_name(other.policy)
+    with stalls.tx() as tx:
+        assert not selection_store.are_all_promised(tx, RUN, name)
+    assert other.ids(wants())[0] == made[4]
+    with stalls.tx() as tx:
+        assert promises.refresh_round(tx, other.policy, 100) == 7
+        assert promises.refresh_round(tx, other.policy, 100) == 0
+        assert selection_store.are_all_promised(tx, RUN, name)
+    assert other.ids(wants())[0] == made[4]
 
 
 def test_criteria_from_json() -> None:

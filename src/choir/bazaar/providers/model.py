@@ -12,6 +12,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
 from choir.foundation.errors import Invalid, NotAllowed, NotFound, Refusal
 from choir.foundation.ids import parse_id, show_id
 from choir.sandbox.model import Tier
@@ -83,15 +84,6 @@ class MarketRow:
 
     def is_alive(self, now_us: int) -> bool:
         return self.alive_until_us > now_us
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """A line of a price book: base, per unit, and never more than the cap."""
-
-    base: int
-    per_unit: int
-    cap: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,13 @@ class Outcome:
     def fact(self) -> Fact:
         return Fact(self.buyer_cluster, JobType(self.type), self.passed, self.price, self.independence_bps)
 
+    @property
+    def told(self) -> OutcomeRecord:
+        return OutcomeRecord(
+            self.job, JobType(self.type), self.buyer, self.passed, self.price, self.latency_us, self.at_us, self.reason,
+            self.ceiling_bps, self.attempt,
+        )  # fmt: skip
+
     def says(self, told: OutcomeRecord) -> bool:
         """Whether it is what is told again."""
         return (self.type, self.buyer, self.passed, self.price, self.ceiling_bps, self.reason) == (
@@ -54,6 +61,12 @@ class Outcome:
 def outcome(tx: Tx, provider: UUID, job: UUID, attempt: int) -> Outcome | None:
     return tx.one_or_none(
         Outcome, _OUTCOME + " where provider = %s and job = %s and attempt = %s", provider, job, attempt
+    )
+
+
+def last_of_job(tx: Tx, provider: UUID, job: UUID) -> Outcome | None:
+    return tx.one_or_none(
+        Outcome, _OUTCOME + " where provider = %s and job = %s order by attempt desc limit 1", provider, job
     )
 
 

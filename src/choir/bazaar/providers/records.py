@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from choir.bazaar.providers import events, record_rules, record_store, rules, store
+from choir.bazaar.providers import events, promises, record_rules, record_store, rules, store
 from choir.bazaar.providers.model import MarketRow, OutcomeRecord, Provider, UnknownProvider, provider_id
 from choir.bazaar.providers.record_rules import BuyerSums, Record
 from choir.bazaar.providers.record_store import Outcome
@@ -158,6 +158,8 @@ class Records:
         standing = record_rules.standing(record, self._policy)
         slots = rules.slots(row.capacity, row.busy_elsewhere, standing.tier, self._policy)
         store.set_standing(tx, row.provider, standing, slots)
+        if (standing.tier, standing.reputation_bps) != (row.tier, row.reputation_bps):
+            promises.refresh(tx, [row.provider], self._policy)
         if standing.tier != row.tier:
             events.tier_changed(self._outbox, tx, row.provider, row.tier, standing.tier)
 

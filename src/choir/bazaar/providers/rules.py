@@ -11,20 +11,20 @@ import hashlib
 import re
 from uuid import UUID
 
+from choir.bazaar import pricing
 from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import (
     ONE_BPS,
     TIERS,
     BadClaim,
     BadEffectiveTime,
-    Book,
     Claims,
     Heartbeat,
     MarketRow,
     PriceAboveLimit,
     Qualification,
     ResultKeyUnproven,
-    Terms,
 )
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import ProvidersPolicy
@@ -147,8 +147,8 @@ def charged_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPoli
 
 
 def price(terms: Terms, units_milli: int) -> int:
-    """What so many thousandths of a unit cost; a fraction of a milli-satoshi is not charged."""
-    return min(terms.base + terms.per_unit * units_milli // 1000, terms.cap)
+    """What so many thousandths of a unit cost by these terms, whatever the buyer's ceiling."""
+    return pricing.price(terms, units_milli, terms.cap)
 
 
 def effective_us(asked_us: int | None, now_us: int, policy: ProvidersPolicy, *, first: bool) -> int:
@@ -162,16 +162,6 @@ def effective_us(asked_us: int | None, now_us: int, policy: ProvidersPolicy, *, 
     if asked_us > now_us + policy.book_ahead_s_max * MICROSECONDS:
         raise BadEffectiveTime(why=f"it is more than {policy.book_ahead_s_max} seconds ahead")
     return asked_us
-
-
-def book_in_force(books: list[Book], at_us: int) -> Book | None:
-    """Of all versions, in order, the one that holds at a time: a later one takes the place of a waiting one."""
-    found = None
-    for n, book in enumerate(books):
-        superseded = n + 1 < len(books) and books[n + 1].published_us < book.effective_us
-        if book.effective_us <= at_us and not superseded:
-            found = book
-    return found
 
 
 # Capacity

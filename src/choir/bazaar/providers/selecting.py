@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from choir.bazaar.providers import selection_rules, selection_store
-from choir.bazaar.providers.selection_rules import Criteria, Scored
+from choir.bazaar.providers import promises, selection_rules, selection_store
+from choir.bazaar.providers.selection_rules import Candidate, Criteria, Scored
 from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Tx
 
@@ -36,23 +36,50 @@ class Selection:
 
     def __init__(self, policy: ProvidersPolicy) -> None:
         self._policy = policy
+        self._name = promises.policy_name(policy)
 
     def select(self, tx: Tx, criteria: Criteria, now_us: int, seed: bytes, *, limit: int | None = None) -> Selected:
         """The best candidates. The seed decides ties and whose turn it is; keep it to explain the choice later."""
         selection_rules.checked(criteria)
-        policy, number = self._policy, selection_rules.seed_number(seed)
+        policy = self._policy
         most = policy.candidates_max if limit is None else max(1, min(limit, policy.candidates_max))
-        ranked = [
-            selection_rules.score(candidate, criteria, policy)
-            for candidate, _ in selection_store.best(tx, criteria, now_us, number, most, policy)
-        ]
+        found = self._best(tx, criteria, now_us, selection_rules.seed_number(seed), most)
+        ranked = [selection_rules.score(candidate, criteria, policy) for candidate in found]
         if not ranked:
             return Selected((), False, selection_store.tally(tx, criteria, now_us))
-        turn = not criteria.providers and selection_rules.is_newcomers_turn(seed, policy)
-        if turn:
-            drawn = selection_store.newcomer(tx, criteria, now_us, number, policy)
-            if drawn is None:
-                return Selected(tuple(ranked), False)
-            first = replace(selection_rules.score(drawn, criteria, policy), newcomers_turn=True)
-            ranked = [first, *(one for one in ranked if one.candidate.provider != drawn.provider)][:most]
-        return Selected(tuple(ranked), turn)
+        first = None
+        if not criteria.providers and selection_rules.is_newcomers_turn(seed, policy):
+            first = self._newcomer(tx, criteria, now_us, seed)
+        if first is None:
+            return Selected(tuple(ranked), False)
+        others = (one for one in ranked if one.candidate.provider != first.candidate.provider)
+        return Selected((first, *others)[:most], True)
+
+    def _best(self, tx: Tx, criteria: Criteria, now_us: int, number: int, most: int) -> list[Candidate]:
+        """Look at the highest promises; if somebody behind them could do as well, look at all."""
+        policy = self._policy
+        bound = self._bound(tx, criteria)
+        if bound is not None:
+            some = selection_store.best(tx, criteria, now_us, number, most, policy, look_at=policy.look_at)
+            if len(some) == most and some[-1][1] > bound:
+                return [candidate for candidate, _ in some]
+        every = selection_store.best(tx, criteria, now_us, number, most, policy, look_at=None)
+        return [candidate for candidate, _ in every]
+
+    def _bound(self, tx: Tx, criteria: Criteria) -> int | None:
+        """The most that anybody behind the highest promises can get; None: promises do not help here."""
+        if criteria.providers or selection_rules.top_price(criteria, self._policy) < promises.TOP_PRICE_MIN:
+            return None
+        lowest = selection_store.promise_at(tx, criteria.type, self._policy.look_at)
+        if lowest is None or not selection_store.are_all_promised(tx, criteria.type, self._name):
+            return None
+        return lowest + promises.rest_max(self._policy)
+
+    def _newcomer(self, tx: Tx, criteria: Criteria, now_us: int, seed: bytes) -> Scored | None:
+        """One newcomer by lot: of some that follow on a random place, so that nobody's place is a good one."""
+        start, number = selection_rules.newcomer_numbers(seed)
+        drawn = selection_store.newcomers(tx, criteria, now_us, start, self._policy.newcomers_drawn, self._policy)
+        if not drawn:
+            return None
+        chosen = min(drawn, key=lambda candidate: candidate.shuffle ^ number)
+        return replace(selection_rules.score(chosen, criteria, self._policy), newcomers_turn=True)

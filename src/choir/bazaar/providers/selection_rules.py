@@ -20,8 +20,9 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
-from choir.bazaar.providers.model import ONE_BPS, BadCriteria, Isolation, Terms, parse_provider_id, provider_id
+from choir.bazaar.providers.model import ONE_BPS, BadCriteria, Isolation, parse_provider_id, provider_id
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import ProvidersPolicy
 
@@ -204,6 +205,12 @@ def is_newcomers_turn(seed: bytes, policy: ProvidersPolicy) -> bool:
     """Whether this selection is one of the share that goes to newcomers; the same seed says the same."""
     drawn = int.from_bytes(hashlib.sha256(_SEED + b"newcomer" + seed).digest()[:8])
     return drawn % ONE_BPS < policy.newcomer_share_bps
+
+
+def newcomer_numbers(seed: bytes) -> tuple[int, int]:
+    """Where a draw among newcomers starts, and what orders those it finds."""
+    drawn = hashlib.sha256(_SEED + b"draw" + seed).digest()
+    return int.from_bytes(drawn[:8]) >> 1, int.from_bytes(drawn[8:16]) >> 1
 
 
 def order_key(scored: Scored, number: int) -> tuple[int, int, int]:

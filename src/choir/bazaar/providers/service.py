@@ -8,12 +8,13 @@ Locks: the provider's market row; see `records` for several.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from uuid import UUID
 
 from choir.bazaar.model import JobType
-from choir.bazaar.providers import events, record_store, rules, store
+from choir.bazaar.pricing import Terms
+from choir.bazaar.providers import events, promises, record_store, rules, store
 from choir.bazaar.providers.model import (
     AlreadyProvider,
     Book,
@@ -31,7 +32,6 @@ from choir.bazaar.providers.model import (
     Qualification,
     Registration,
     ResultKeyTaken,
-    Terms,
     UnknownProvider,
     provider_id,
 )
@@ -269,6 +269,13 @@ class Providers:
             self._failed_in_row(tx, provider, told)
         return True
 
+    def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
+        """A dispute decided what the last try of a job is worth; without a try on record there is nothing to say."""
+        found = record_store.last_of_job(tx, provider, job)
+        if found is not None:
+            told = replace(found.told, passed=passed, at_us=at_us, reason="" if passed else "bazaar.overturned")
+            self.record_outcome(tx, provider, told)
+
     def _qualified(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
         store.lock(tx, [provider])
         offer = store.offer(tx, provider, told.type, told.at_us)
@@ -311,6 +318,7 @@ class Providers:
         first = rules.first_qualification(self._policy)
         since_us = now_us if first is Qualification.PASSED else None
         store.put_offer(tx, current, book if book.version != current.version else None, first, since_us)
+        promises.refresh(tx, [row.provider], self._policy)
         events.book_published(self._outbox, tx, book)
         return book
 
@@ -375,8 +383,3 @@ def owner_of(by: Principal) -> str:
     if by.role is Role.OPERATOR or not by.source.startswith(("person:", "agent:")):
         raise OwnerNeeded
     return by.source
-
-
-def types_of(offers: Sequence[Offer]) -> list[JobType]:
-    """The types for which a provider can be chosen."""
-    return [offer.type for offer in offers if offer.selectable]

@@ -98,12 +98,6 @@ def set_key(tx: Tx, provider: UUID, public: bytes, since_us: int) -> bool:
     return True
 
 
-def key_owner(tx: Tx, public: bytes) -> UUID | None:
-    """Whose result key this is or was."""
-    found: UUID | None = tx.value("select provider from provider_keys where public = %s", public)
-    return found
-
-
 # The market row
 
 
@@ -198,12 +192,6 @@ def release(tx: Tx, provider: UUID, job: UUID) -> bool:
 
 
 # Price books
-
-
-def books(tx: Tx, provider: UUID, type_: JobType) -> list[Book]:
-    """All versions, oldest first."""
-    found = tx.all(Book, _BOOK + " where provider = %s and type = %s order by version", provider, type_)
-    return [_typed_book(book) for book in found]
 
 
 def last_books(tx: Tx, provider: UUID, type_: JobType, before: int, limit: int) -> list[Book]:

@@ -107,4 +107,10 @@ class ProvidersPolicy:
     newcomer_jobs: int = value(
         100, "jobs", 1, 10**9, _ENG, "A provider with fewer jobs, weighted by independence, is a newcomer."
     )
+    newcomers_drawn: int = value(
+        64, "providers", 1, 10_000, _ENG, "Newcomers that follow on a random place, of which one is drawn by lot."
+    )
+    look_at: int = value(
+        1_000, "providers", 1, 10**6, _ENG, "Providers that a selection looks at, unless others could still be better."
+    )
     candidates_max: int = value(20, "providers", 1, 1_000, _ENG, "Most candidates that one selection returns.")

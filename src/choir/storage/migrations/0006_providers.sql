@@ -52,6 +52,7 @@ create table provider_market (
         (in_use < slots and healthy and not silent and not draining and not retired) stored
 ) with (fillfactor = 70);
 create index provider_market_available on provider_market (provider) where available;
+create index provider_market_newcomers on provider_market (shuffle) where available and newcomer;
 create index provider_market_heard on provider_market (provider) where not silent;
 grant select, insert, update on provider_market to {app};
 
@@ -98,10 +99,15 @@ create table provider_offers (
     next_base bigint,
     next_per_unit bigint,
     next_cap bigint,
+    -- The most points that price and reputation can give to this offer, by the policy of that name: selections
+    -- go from the top and stop when nobody below can do better.
+    promise integer not null default 10000,
+    promised_by integer not null default 0,
     selectable boolean not null generated always as (offered and qualification = 'passed') stored,
     primary key (provider, type)
 );
-create index provider_offers_type on provider_offers (type, provider) where selectable;
+create index provider_offers_type on provider_offers (type, promise desc) where selectable;
+create index provider_offers_promised on provider_offers (type, promised_by) where selectable;
 create index provider_offers_waiting on provider_offers (retry_us, provider) where offered and qualification <> 'passed';
 grant select, insert, update on provider_offers to {app};
 

@@ -1,0 +1,84 @@
+"""What an offer can come to at best: an upper bound that lets a selection stop early.
+
+A promise is the most points that price and reputation can give, whatever the number of units: the price of a book
+against the highest book lies, for any units, between the ratios of their lines. It is kept beside the offer in an
+index. A selection looks at the highest promises first, and stops when those that it has cannot be beaten even by
+full points for everything else.
+
+Guarantees: a promise is never below what the offer really gets, by the policy that it was made by; selections
+notice offers whose promises are another policy's and then look at everybody.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection
+from uuid import UUID
+
+from choir.bazaar.model import JobType
+from choir.bazaar.pricing import Terms
+from choir.bazaar.providers import rules
+from choir.bazaar.providers.model import ONE_BPS
+from choir.foundation.policy import ProvidersPolicy, effective_hash
+from choir.storage.database import Tx
+
+TOP_PRICE_MIN = 100_000  # below this, rounding to whole milli-satoshi is not negligible
+_ROUNDING = 2  # points
+
+
+def policy_name(policy: ProvidersPolicy) -> int:
+    """A number that differs between policies."""
+    return zlib.crc32(effective_hash(policy).encode()) >> 1
+
+
+def promise(terms: Collection[Terms], type_: JobType, tier: int, reputation_bps: int, policy: ProvidersPolicy) -> int:
+    """The most points for price and reputation that any of these terms can get."""
+    top = rules.top_terms(type_, policy)
+    lowest = min(_lowest_ratio(rules.charged_terms(each, type_, tier, policy), top) for each in terms)
+    price_points = policy.weight_price_bps * (ONE_BPS - lowest) // ONE_BPS
+    return price_points + policy.weight_reputation_bps * reputation_bps // ONE_BPS + _ROUNDING
+
+
+def rest_max(policy: ProvidersPolicy) -> int:
+    """The most points for everything else."""
+    return policy.weight_capacity_bps + policy.weight_isolation_bps + policy.weight_geography_bps
+
+
+def _lowest_ratio(terms: Terms, top: Terms) -> int:
+    lines = ((terms.base, top.base), (terms.per_unit, top.per_unit), (terms.cap, top.cap))
+    return min((mine * ONE_BPS // highest for mine, highest in lines if highest), default=0)
+
+
+def refresh(tx: Tx, providers: Collection[UUID], policy: ProvidersPolicy) -> None:
+    """Make the promises of these providers anew: their prices, tier or reputation changed."""
+    rows = tx.rows(
+        "select o.provider, o.type, m.tier, m.reputation_bps, o.base, o.per_unit, o.cap, o.next_base, o.next_per_unit,"
+        " o.next_cap from provider_offers o join provider_market m on m.provider = o.provider"
+        " where o.provider = any(%s)",
+        list(providers),
+    )
+    name = policy_name(policy)
+    made = []
+    for provider, type_, tier, reputation, base, unit, cap, *following in rows:
+        terms = [Terms(base, unit, cap), *([] if following[0] is None else [Terms(*following)])]
+        made.append((provider, type_, promise(terms, JobType(type_), tier, reputation, policy)))
+    tx.run(
+        "update provider_offers o set promise = new.promise, promised_by = %s"
+        " from unnest(%s::uuid[], %s::text[], %s::integer[]) as new (provider, type, promise)"
+        " where o.provider = new.provider and o.type = new.type"
+        " and (o.promise, o.promised_by) is distinct from (new.promise, %s)",
+        name, [each[0] for each in made], [each[1] for each in made], [each[2] for each in made], name,
+    )  # fmt: skip
+
+
+def refresh_round(tx: Tx, policy: ProvidersPolicy, limit: int) -> int:
+    """Make some promises anew that another policy had made; says of how many providers."""
+    rows = tx.rows(
+        "select distinct provider from provider_offers where promised_by <> %s order by provider limit %s",
+        policy_name(policy), limit,
+    )  # fmt: skip
+    found = [row[0] for row in rows]
+    if found:
+        tx.rows("select 1 from provider_market where provider = any(%s) order by provider for no key update", found)
+        refresh(tx, found, policy)
+    return len(found)
