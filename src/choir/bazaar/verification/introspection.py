@@ -106,7 +106,7 @@ def _signs_of(node: ast.AST) -> set[str]:
         names = {"pytest"} if asked else {text} & _REACHING
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         names = _signs_of_call(node.func.id, node.args)
-    asks = {"asks"} if names & {"pytest", "_pytest", "unittest"} else set()
+    asks = {"asks"} if names & {"pytest", "_pytest", "pluggy", "unittest"} else set()
     hidden = {f"{root}.__dict__" for root in _ROOTS} | {"sys.modules"}
     return asks | (names & (_REACHING | _REACHING_MODULES | hidden | {"call"}))
 
