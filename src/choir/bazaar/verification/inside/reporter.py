@@ -142,13 +142,14 @@ def main() -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = os.fdopen(0, "r", closefd=False)
     send = make_sender(int(sys.argv[1]), bytes.fromhex(config.pop("key")))
-    sys.path[:0] = [SITE, TOOLS]
+    sys.path[:1] = [SITE, TOOLS]  # in the place of this program's own folder
     import pytest
     from digests import digest_of  # type: ignore[import-not-found]
 
     del sys.path[:2]
     first = [config["cwd"]] if config["as_module"] else []
     sys.path[:] = [*first, *config["path"], *sys.path, SITE]
+    os.environ.update(config["environment"])  # not before: Python would look there for what to load at its start
     sys.argv = ["pytest", *config["arguments"]]
     salt, fail = bytes.fromhex(config["salt"]), set(config["fail"])
     hide = make_disguise() if config["disguised"] else lambda: lambda: None
