@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import struct
 import tarfile
@@ -15,9 +16,9 @@ import pytest
 
 from choir.foundation.errors import ChoirError, Invalid
 from choir.foundation.policy import SandboxPolicy
-from choir.sandbox import repositories
+from choir.sandbox import repositories, rules
 from choir.sandbox.archives import unpack
-from choir.sandbox.model import TooMuch, UnsafeEntry
+from choir.sandbox.model import Ended, Result, Spec, Tier, TooMuch, UnsafeEntry, Usage
 from choir.sandbox.repositories import NotARepository, WorkTree
 from choir.sandbox.service import Sandboxes
 from tests.sandbox.attacks.host import git, make_repository
@@ -123,6 +124,65 @@ def test_odd_names_are_refused(tmp_path: Path, name: str) -> None:
         unpack(tmp_path / "a.tar", tmp_path / "t", POLICY)
 
 
+def _headers_for_all(number: int, size: int) -> bytes:
+    """A header that is said to hold for all members that follow (pax, type g)."""
+    body = f" k{number}={'A' * size}\n"
+    length = len(body)
+    while len(str(length)) + len(body) != length:
+        length = len(str(length)) + len(body)
+    data = f"{length}{body}".encode()
+    member = tarfile.TarInfo("g")
+    member.type, member.size = b"g", len(data)
+    return member.tobuf() + data + bytes(-len(data) % 512)
+
+
+def test_headers_for_all_members_do_not_pile_up(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.tar.gz", "wb", compresslevel=1) as archive:
+        for number in range(40):
+            archive.write(_headers_for_all(number, 3_000_000) + tarfile.TarInfo(f"f{number}").tobuf())
+        archive.write(bytes(1024))
+    (tmp_path / "t").mkdir()
+    tracemalloc.start()
+    with pytest.raises(TooMuch):
+        unpack(tmp_path / "a.tar.gz", tmp_path / "t", POLICY)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40_000_000
+
+
+@pytest.mark.parametrize(("count", "size"), [(3_000, 10), (3, 2_000_000)])
+def test_a_long_row_of_headers_is_refused(tmp_path: Path, count: int, size: int) -> None:
+    headers = b"".join(_headers_for_all(number, size) for number in range(count))
+    (tmp_path / "a.tar").write_bytes(headers + tarfile.TarInfo("f").tobuf() + bytes(1024))
+    (tmp_path / "t").mkdir()
+    with pytest.raises(TooMuch):
+        unpack(tmp_path / "a.tar", tmp_path / "t", POLICY)
+
+
+def test_many_small_honest_files_come_through(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        for number in range(2_000):
+            member = tarfile.TarInfo(f"{'long-' * 20}{number}")
+            member.mtime = 1.5  # costs a header of its own
+            archive.addfile(member)
+    (tmp_path / "t").mkdir()
+    assert unpack(tmp_path / "a.tar.gz", tmp_path / "t", replace(POLICY, files_max=2_000)) == 2_000
+
+
+def test_a_zip_that_lists_more_than_it_says_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for number in range(200):
+            archive.writestr(f"{number}", b"")
+    data = (tmp_path / "a.zip").read_bytes()
+    end = data.rindex(b"PK\5\6")
+    lying = data[: end + 8] + struct.pack("<2H", 3, 3) + data[end + 12 :]
+    (tmp_path / "a.zip").write_bytes(lying)
+    (tmp_path / "t").mkdir()
+    with pytest.raises(TooMuch):
+        unpack(tmp_path / "a.zip", tmp_path / "t", replace(POLICY, files_max=100))
+    assert list((tmp_path / "t").iterdir()) == []
+
+
 # --- repositories -----------------------------------------------------------------------------------
 
 
@@ -219,6 +279,75 @@ def test_a_diff_cannot_write_outside(tmp_path: Path, diff: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "diff", [new_file("l", "/etc/passwd", 120000), new_file("l", "a/../../x", 120000), new_file("sub", "x", 160000)]
+)
+def test_a_diff_makes_no_link_that_leads_out_and_no_submodule(tmp_path: Path, diff: bytes) -> None:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    tree = WorkTree(folder, tmp_path / "git")
+    base = tree.begin()
+    with pytest.raises(ChoirError):
+        tree.apply(diff)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.txt"]
+    assert tree.changes(base) == b""
+    tree.apply(new_file("inner", "a.txt", 120000))  # an honest one
+    assert (folder / "inner").read_text() == "one\n"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "before", "after"),
+    [
+        ("* ident", b"x = 1  # $Id$\n", b"x = 1  # $Id: something else $\n"),
+        ("* text", b"x = 1\n", b"x = 1\r\n"),
+        ("* text working-tree-encoding=UTF-16LE", "x".encode("utf-16-le"), "y".encode("utf-16-le")),
+        ("* -diff", b"x\n", b"y\n"),
+        ("* binary", b"x\n", b"y\n"),
+    ],
+)
+def test_no_attribute_hides_a_change(tmp_path: Path, attributes: str, before: bytes, after: bytes) -> None:
+    folder, other = tmp_path / "tree", tmp_path / "other"
+    for place in (folder, other):
+        place.mkdir()
+        (place / ".gitattributes").write_text(f"{attributes}\n")
+        (place / "file").write_bytes(before)
+    tree, again = WorkTree(folder, tmp_path / "git"), WorkTree(other, tmp_path / "git2")
+    base = tree.begin()
+    again.begin()
+    (folder / "file").write_bytes(after)
+    again.apply(tree.changes(base))
+    assert (other / "file").read_bytes() == after
+
+
+class _Liar:
+    """A sandbox in which the stranger's repository has taken over git."""
+
+    def __init__(self, names: list[str], commit: str) -> None:
+        self.names = names
+        self.commit = commit
+
+    def run(self, spec: Spec) -> Result:
+        assert spec.collect_into is not None
+        for name in self.names:
+            (spec.collect_into / "tree" / name).mkdir(parents=True)
+        usage = Usage(0.0, 0.0, 0, "largest process")
+        limits = rules.effective_limits(spec.limits, POLICY)
+        said = self.commit.encode()
+        return Result(
+            "run_x", Tier.BUBBLEWRAP, "", 0, Ended.EXITED, said, b"", False, False, None, usage, limits, {}, ()
+        )
+
+
+@pytest.mark.parametrize("names", [["sub/.git/hooks"], [".GIT"], []])
+def test_the_word_of_a_git_that_was_taken_over_is_not_enough(tmp_path: Path, names: list[str]) -> None:
+    with pytest.raises((UnsafeEntry, NotARepository)):
+        repositories.prepare(_Liar(names, "b" * 40), tmp_path, tmp_path / "p", "a" * 40, POLICY)
+    if names:
+        with pytest.raises(UnsafeEntry):
+            repositories.prepare(_Liar(names, "a" * 40), tmp_path, tmp_path / "q", "a" * 40, POLICY)
+
+
+@pytest.mark.parametrize(
     "name", [".git", ".GIT/config", "a/.git/hooks/x", ".git.", ".git ", "git~1", ".g\u200cit", ".git:x"]
 )
 def test_every_spelling_of_the_repository_s_own_name_is_left_out(name: str) -> None:
@@ -234,3 +363,7 @@ def test_ordinary_names_are_not(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     repositories.copy_plain(source, tmp_path / "target", POLICY)
     assert [path.name for path in (tmp_path / "target" / "sub").iterdir()] == ["file"]
+    (source / "out").symlink_to("/etc/passwd")
+    (tmp_path / "second").mkdir()
+    with pytest.raises(UnsafeEntry):
+        repositories.copy_plain(source, tmp_path / "second", POLICY)

@@ -136,8 +136,14 @@ def test_hybrid_hosts_show_crun_a_plain_cgroup_two() -> None:
 
 @pytest.mark.parametrize("build", [podman, docker])
 def test_images_by_name_are_hardened_too(build: object) -> None:
-    spec = Spec(argv=("prog",), image="debian:12", limits=Limits(memory_bytes=100_000_000, processes=7))
-    built: Built = build(plan(spec=spec), ROOT)  # type: ignore[operator]
+    limits = Limits(memory_bytes=100_000_000, processes=7)
+    spec = Spec(argv=("prog",), image="debian:12", limits=limits, environment={"KEY": "secret"})
+    built: Built = build(plan(spec=spec, egress_token="token-of-the-job"), ROOT)  # type: ignore[operator]
+    assert not [word for word in built.argv if "secret" in word or "token-of-the-job" in word]
+    assert b"\nKEY=secret\n" in built.files["environment"]
+    assert has(built.argv, "--env-file", "/state/run_1/environment")
+    with pytest.raises(StartFailed):
+        build(plan(spec=replace(spec, environment={"KEY": "two\nlines"})), ROOT)  # type: ignore[operator]
     for wanted in ("--rm", "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"):
         assert wanted in built.argv
     assert "--pull=never" in built.argv
@@ -173,11 +179,37 @@ def test_the_engine_follows_what_is_there() -> None:
 
 def test_local_tells_its_launcher_everything_and_nothing_by_environment() -> None:
     built = drivers()[Tier.LOCAL].build(plan(uid=None), USER)
-    facts = json.loads(built.argv[built.argv.index("-c") + 2])
+    facts = json.loads(built.options)
+    assert built.argv[built.argv.index("-c") + 2] == str(built.inherit[0])
+    assert '"A": "b"' not in " ".join(built.argv)  # everyone on the machine can read a command line
     assert facts["writable"][0] == "/state/run_1/work"
     assert facts["rlimits"]["nproc"] == POLICY.processes
     assert facts["environment"]["A"] == "b"
     assert "/etc/shadow" not in facts["readable"]
+
+
+def test_local_has_processes_of_its_own_where_they_can_be_had() -> None:
+    local = drivers()[Tier.LOCAL]
+    able = replace(USER, own_namespaces=True)
+    for machine, uid in ((able, None), (ROOT, 1_880_000_001)):
+        words = local.build(plan(uid=uid), machine).argv
+        assert {"--pid", "--ipc", "--kill-child", "--mount-proc"} <= set(words)
+        assert local.own_ipc(machine)
+    assert "--user" in local.build(plan(uid=None), able).argv
+    assert "processes" in local.applied(able)
+    assert "--pid" not in local.build(plan(uid=None), USER).argv
+    assert not local.own_ipc(USER)
+    assert any("leave some behind" in note for note in local.notes(USER))
+
+
+def test_what_an_image_says_is_never_an_option_of_a_program_that_root_runs() -> None:
+    image = plan(spec=Spec(argv=("x",), root=Path("/image")), root_links=(("passwd", "-ft/etc"),))
+    for tier in (Tier.CONTAINER, Tier.GVISOR):
+        words = drivers()[tier].build(image, ROOT).argv
+        script = next(word for word in words if "ln -s" in word)
+        for program in ("ln -s", "mkdir -p"):
+            assert f"{program} -- " in script
+        assert all(" -- " in line for line in script.splitlines() if "--bind" in line)
 
 
 # --- which tier -------------------------------------------------------------------------------------

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from choir.doors.cli.sandbox import _plain, app
-from tests.sandbox.conftest import POLICY
+from choir.doors.cli.live_output import LiveOutput, plain
+from choir.doors.cli.sandbox import app
+from tests.sandbox.conftest import POLICY, needs_groups
 
 
 @pytest.fixture
@@ -36,6 +42,14 @@ def test_every_command_has_help_with_an_example_and_json(command: str) -> None:
     assert "--json" in result.stdout
 
 
+@pytest.mark.parametrize("command", ["doctor", "run", "bench", "ls", "clean"])
+def test_every_summary_is_one_sentence(command: str) -> None:
+    found = next(item for item in app.registered_commands if (item.name or item.callback.__name__) == command)  # type: ignore[union-attr]
+    assert found.callback is not None
+    assert "\n" not in (found.callback.__doc__ or "\n")
+    assert str(found.epilog).startswith(f"Example: choir sandbox {command}")
+
+
 def test_doctor_names_every_tier_with_its_reason(home: Path) -> None:
     result = choir("doctor", "--json")
     tiers = {item["tier"]: item for item in as_json(result)}
@@ -50,6 +64,97 @@ def test_run_passes_output_and_exit_code_through(home: Path) -> None:
     assert choir("run", "--", "sh", "-c", "exit 7").exit_code == 7
     assert choir("run", "--wall", "0.3", "--", "sleep", "9").exit_code == 137
     assert choir("run", "--stdin", "--", "cat", given="hello").stdout == "hello"
+
+
+def test_doctor_says_whose_code_may_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiers = {item["tier"]: item for item in as_json(choir("doctor", "--json"))}
+    assert not tiers["local"]["for_strangers"]
+    assert "at least the tier bubblewrap" in tiers["local"]["why_not_for_strangers"]
+    monkeypatch.setenv("CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN", "5")
+    said = choir("doctor").stdout
+    assert "works, for your own code only" in said
+    assert "Strangers' code needs at least the tier microvm. Your own runs with --trust own." in said
+
+
+_CHOIR = [sys.executable, "-m", "choir.doors.cli.sandbox"]
+
+
+def test_output_comes_while_the_program_runs(home: Path) -> None:
+    script = "import os, time; print('first', flush=True); time.sleep(30)"
+    command = [*_CHOIR, "run", "--wall", "20", "--", "python3", "-c", script]
+    began = time.monotonic()
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"first\n"
+    assert time.monotonic() - began < 15
+    child.stdout.close()  # nobody reads any more, and the program need not go on
+    child.send_signal(signal.SIGINT)
+    child.communicate()
+
+
+def test_a_program_whose_output_nobody_reads_is_stopped(home: Path) -> None:
+    child = subprocess.Popen([*_CHOIR, "run", "--", "yes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    child.stdout.close()
+    _, said = child.communicate(timeout=30)
+    assert child.returncode == 141, said
+    assert b"Traceback" not in said
+
+
+def test_a_reader_who_waits_does_not_stop_the_clock(home: Path) -> None:
+    command = [*_CHOIR, "run", "--wall", "1", "--", "sh", "-c", "yes | head -c 900000; sleep 50"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(3)
+    assert child.poll() is None  # it still has to print
+    runs = home / "home" / "sandbox" / "runs"
+    assert list(runs.iterdir()) == []  # but the run is over
+    out, said = child.communicate(timeout=20)
+    assert (len(out), child.returncode) == (900_000, 137)
+    assert b"the time limit of 1 seconds was reached (--wall)" in said
+
+
+def test_input_that_is_not_handed_in_is_said(home: Path) -> None:
+    given = subprocess.run([*_CHOIR, "run", "--", "cat"], input=b"hello", capture_output=True, check=True)
+    assert b"add --stdin" in given.stderr
+    handed = subprocess.run([*_CHOIR, "run", "--stdin", "--", "cat"], input=b"hello", capture_output=True, check=True)
+    assert (handed.stdout, handed.stderr) == (b"hello", b"")
+    nothing = subprocess.run([*_CHOIR, "run", "--", "cat"], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    assert nothing.stderr == b""
+
+
+def test_what_went_wrong_is_said_with_what_to_do(home: Path) -> None:
+    missing = choir("run", "--", "no-such-program")
+    assert missing.exit_code == 127
+    assert "was not found; inside there are" in missing.stderr
+    assert "could not be run" in choir("run", "--", "/etc/passwd").stderr
+    assert "(--wall)" in choir("run", "--wall", "0.3", "--", "sleep", "9").stderr
+    assert "(--output)" in choir("run", "--output", "10", "--", "seq", "100").stderr
+
+
+@needs_groups
+def test_memory_that_is_too_little_is_said(home: Path) -> None:
+    small = choir("run", "--memory", "1", "--", "true")
+    assert small.exit_code == 1
+    assert "1 bytes of memory are too few for the tier bubblewrap" in small.stderr
+    assert "--memory" in small.stderr
+    hog = choir("run", "--memory", "60M", "--", "python3", "-c", "x = bytearray(200_000_000)")
+    assert hog.exit_code == 137
+    assert "the memory limit of 60000000 bytes was reached (--memory)" in hog.stderr
+
+
+def test_a_terminal_gets_whole_letters_and_nothing_that_steers_it() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out, err = Terminal(), Terminal()
+    live = LiveOutput(out, err)
+    for byte in "é\x1b[31m€\n".encode():
+        live.take("stdout", bytes([byte]))
+    live.take("stderr", b"\xff")
+    live.close()
+    assert (out.getvalue(), err.getvalue()) == ("é\\x1b[31m€\n", "\ufffd")
 
 
 def test_run_as_json_is_done_whatever_the_payload_says(home: Path) -> None:
@@ -92,6 +197,10 @@ def test_refusals_are_one_and_usage_is_two(home: Path) -> None:
         ["--file", "/nope"],
         ["--collect", "x"],
         ["--no"],
+        ["--trust", "x"],
+        ["--cores", "nan"],
+        ["--cores", "0"],
+        ["--wall", "0"],
     ):
         assert choir("run", *words, "--", "true").exit_code == 2, words
     assert choir("run").exit_code == 2
@@ -126,4 +235,4 @@ def test_bench_compares_with_bare_bubblewrap(home: Path) -> None:
 
 
 def test_a_terminal_is_not_steered_by_a_payload() -> None:
-    assert _plain("a\x1b]0;title\x07b\r\nc\td") == "a\\x1b]0;title\\x07b\\x0d\nc\td"
+    assert plain("a\x1b]0;title\x07b\r\nc\td") == "a\\x1b]0;title\\x07b\\x0d\nc\td"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import http.server
 import json
+import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,8 +19,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress import rules
-from choir.sandbox.egress.model import Credential, Egress, EgressRefused, EgressRule
+from choir.sandbox.egress.model import Credential, Egress, EgressRecord, EgressRefused, EgressRule
+from choir.sandbox.egress.service import EgressHost
 from choir.sandbox.model import InFile, Result, Spec, Tier, Trust
 from choir.sandbox.service import Sandboxes
 
@@ -131,9 +137,10 @@ def test_methods_paths_and_ports_are_looked_at(sandboxes: Sandboxes, plain: int)
     base = f"http://127.0.0.1:{plain}"
     code = "curl -sS -o /dev/null -w '%{http_code} ' --path-as-is"
     script = f"{code} {base}/api/x; {code} -X DELETE {base}/api/x; {code} {base}/other; {code} {base}/api/../other; "
-    script += f"{code} http://127.0.0.1:1/api; {code} {base}/api/%2e%2e/other"
+    script += f"{code} http://127.0.0.1:1/api; {code} {base}/api/%2e%2e/other; {code} {base}/api/%2e%2e%2fother; "
+    script += f"{code} {base}/api/..%5cother; {code} '{base}/api/..;x/other'; {code} {base}/api/a%2fb"
     result = sh(sandboxes, script, here(plain, paths=("/api/",)))
-    assert result.stdout.split() == [b"200", b"403", b"403", b"403", b"403", b"403"]
+    assert result.stdout.split() == [b"200", *[b"403"] * 8, b"200"]
 
 
 def test_a_private_address_needs_a_rule_that_says_so(sandboxes: Sandboxes, plain: int) -> None:
@@ -261,6 +268,12 @@ def test_hosts_fit_by_whole_names(pattern: str, host: str, fits: bool) -> None:
         "255.255.255.255",
         "240.0.0.1",
         "192.0.2.1",
+        "192.0.0.192",  # a cloud's metadata
+        "::7f00:1",
+        "::ffff:0:7f00:1",
+        "64:ff9b:1::7f00:1",
+        "fec0::1",
+        "5f00::1",
     ],
 )
 def test_addresses_that_are_not_public(address: str) -> None:
@@ -309,3 +322,189 @@ def test_an_outgoing_request_carries_nothing_of_the_hop_before(tmp_path: Path) -
     assert "X-Keep: 2" in sent
     assert "Authorization: Bearer real" in sent
     assert not any(word in sent for word in ("evil", "X-Drop", "Proxy-", "forged", "keep-alive"))
+
+
+def test_a_credential_is_not_forged_by_another_spelling() -> None:
+    head = rules.parse_head(
+        b"GET http://a.example/ HTTP/1.1\r\nX_Api_Key: forged\r\nx-API_key: forged\r\nX_Other: kept"
+    )
+    sent = rules.outgoing(head, rules.destination(head), EgressRule("a.example", credential=_KEY)).decode()
+    assert "forged" not in sent
+    assert "X_Other: kept" in sent
+
+
+# --- the proxy itself, spoken to directly ----------------------------------------------------------
+
+
+class Raw:
+    """A server that sends the given pieces one by one, and keeps what it was sent."""
+
+    def __init__(self, *pieces: bytes, pause_s: float = 0.1, after: bytes = b"") -> None:
+        self.pieces = pieces
+        self.after = after  # how what it waits for ends
+        self.pause_s = pause_s
+        self.got = b""
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        connection, _ = self.listening.accept()
+        connection.settimeout(5)
+        with connection, suppress(OSError):
+            self.got = connection.recv(65_536)
+            while not self.got.endswith(self.after):
+                self.got += connection.recv(65_536)
+            for piece in self.pieces:
+                connection.sendall(piece)
+                time.sleep(self.pause_s)
+            while more := connection.recv(65_536):
+                self.got += more
+
+
+@pytest.fixture
+def egress_host() -> Iterator[EgressHost]:
+    host = EgressHost(SandboxPolicy())
+    yield host
+    host.close()
+
+
+def ask(host: EgressHost, folder: Path, egress: Egress, *pieces: bytes) -> tuple[bytes, tuple[EgressRecord, ...]]:
+    """One connection to a proxy of its own: what came back, and the record. `TOKEN` stands for the credential."""
+    endpoint = host.open(egress, folder, None)
+    secret = base64.b64encode(f"job:{endpoint.token}".encode())
+    came = b""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(endpoint.socket))
+        with suppress(OSError):
+            for piece in pieces:
+                connection.sendall(piece.replace(b"TOKEN", b"Proxy-Authorization: Basic " + secret))
+            while more := connection.recv(65_536):
+                came += more
+    return came, endpoint.finish()
+
+
+def get(port: int, path: str = "/", *more: str, method: str = "GET") -> bytes:
+    lines = [f"{method} http://127.0.0.1:{port}{path} HTTP/1.1", "TOKEN", *more, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+_KEY = Credential("X-Api-Key", "key-0123456789abcdef")
+_OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (_OK + b"Content-Length: 22\r\n\r\na=key-0123456789", b"abcdef"),
+        (_OK + b"\r\n", *(bytes([byte]) for byte in b"key-0123456789abcdef")),
+        (_OK + b"Transfer-Encoding: chunked\r\n\r\nc\r\na=key-012345\r\n", b"a\r\n6789abcdef\r\n0\r\n\r\n"),
+        (_OK + b"\r\na=key-0123456789abcde",),  # nearly all of it, and then the end
+        (_OK + b"X-Echo: key-0123456789abcdef\r\n\r\n",),
+    ],
+    ids=["in two pieces", "byte by byte", "in two chunks", "in part", "in the head"],
+)
+def test_no_part_of_a_credential_comes_back(egress_host: EgressHost, tmp_path: Path, answer: tuple[bytes, ...]) -> None:
+    server = Raw(*answer, pause_s=0.05)
+    came, records = ask(egress_host, tmp_path, Egress((here(server.port, credential=_KEY),)), get(server.port))
+    assert _KEY.value.encode() in server.got
+    assert b"key-0123" not in came
+    assert [record.outcome for record in records] == ["cut"]
+
+
+def test_what_only_looks_like_a_credential_at_first_comes_through(egress_host: EgressHost, tmp_path: Path) -> None:
+    body = b"key-0123 is not key-0124, nor is ke"
+    server = Raw(_OK + b"\r\n" + body[:6], body[6:-1], body[-1:], pause_s=0.02)
+    server_two = Raw(_OK + b"Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nke\r\n0\r\n\r\n")
+    came, _ = ask(egress_host, tmp_path, Egress((here(server.port, credential=_KEY),)), get(server.port))
+    assert came.endswith(b"\r\n\r\n" + body[:-2] + body[-2:])
+    (tmp_path / "two").mkdir()
+    rule = here(server_two.port, credential=_KEY)
+    came, _ = ask(egress_host, tmp_path / "two", Egress((rule,)), get(server_two.port))
+    assert came.endswith(b"3\r\nabc\r\n2\r\nke\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _OK + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        _OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"nonsense\r\n\r\n",
+    ],
+)
+def test_an_answer_that_can_be_read_in_two_ways_is_not_handed_on(
+    egress_host: EgressHost, tmp_path: Path, answer: bytes
+) -> None:
+    server = Raw(answer)
+    came, records = ask(egress_host, tmp_path, Egress((here(server.port),)), get(server.port))
+    assert came.startswith(b"HTTP/1.1 502")
+    assert [record.outcome for record in records] == ["failed"]
+
+
+def test_a_whole_answer_is_done_however_the_two_part(egress_host: EgressHost, tmp_path: Path) -> None:
+    for place in range(20):
+        (tmp_path / f"{place}").mkdir()
+        server = Raw(_OK + b"Content-Length: 2\r\n\r\nok")
+        _, records = ask(egress_host, tmp_path / f"{place}", Egress((here(server.port),)), get(server.port))
+        assert [record.outcome for record in records] == ["done"]
+
+
+def test_an_answer_that_breaks_off_is_not_followed_by_another(egress_host: EgressHost, tmp_path: Path) -> None:
+    server = Raw(_OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\nnonsense\r\n")
+    came, records = ask(egress_host, tmp_path, Egress((here(server.port),)), get(server.port))
+    assert came.count(b"HTTP/1.1") == 1
+    assert came.endswith(b"5\r\nabcde\r\n")
+    assert [record.outcome for record in records] == ["cut"]
+
+
+def test_a_large_chunk_is_handed_on_in_pieces_and_odd_ones_are_cut(egress_host: EgressHost, tmp_path: Path) -> None:
+    server = Raw(_OK + b"Content-Length: 2\r\n\r\nok", after=b"\r\n0\r\n\r\n")
+    rule = here(server.port, methods=("POST",))
+    head = get(server.port, "/", "Transfer-Encoding: chunked", method="POST")
+    body = b"30d40\r\n" + b"x" * 200_000 + b"\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"
+    came, _ = ask(egress_host, tmp_path, Egress((rule,)), head, body)
+    assert came.endswith(b"ok")
+    assert server.got.count(b"x") == 200_000
+    assert b"smuggled" not in server.got
+    for place, size in enumerate((b"-5", b"0x5", b"1_0", b"", b"+5", b"f" * 16)):
+        server = Raw(_OK + b"Content-Length: 2\r\n\r\nok", after=b"never")
+        (tmp_path / f"{place}").mkdir()
+        head = get(server.port, "/", "Transfer-Encoding: chunked", method="POST")
+        egress = Egress((here(server.port, methods=("POST",)),))
+        _, records = ask(egress_host, tmp_path / f"{place}", egress, head, size + b"\r\nabcde\r\n0\r\n\r\n")
+        assert [record.outcome for record in records] == ["cut"], size
+
+
+def test_a_request_that_is_under_way_when_the_run_ends_is_recorded(sandboxes: Sandboxes) -> None:
+    server = Raw()
+    script = f"(curl -sS -d secret http://127.0.0.1:{server.port}/slow &) ; sleep 1"
+    result = sh(sandboxes, script, here(server.port, methods=("POST",)))
+    assert server.got.endswith(b"secret")
+    assert [(record.path, record.outcome, record.sent_bytes) for record in result.requests] == [("/slow", "cut", 6)]
+
+
+def test_endless_connections_end_with_nobody_listening(egress_host: EgressHost, tmp_path: Path) -> None:
+    endpoint = egress_host.open(Egress((), requests_max=1), tmp_path, None)
+    opened = 0
+    for _ in range(5_000):
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(str(endpoint.socket))
+            except OSError:
+                break
+            opened += 1
+            with suppress(OSError):
+                connection.sendall(b"x\r\n\r\n")
+                connection.recv(100)
+    assert opened < 3_000
+    endpoint.finish()
+
+
+def test_a_record_claims_no_credential_in_a_tunnel(egress_host: EgressHost, tmp_path: Path) -> None:
+    server = Raw(b"")
+    rule = here(server.port, tunnel=True, credential=_KEY)
+    asked = f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\nTOKEN\r\n\r\n".encode()
+    _, records = ask(egress_host, tmp_path, Egress((rule,)), asked, b"nonsense that is no TLS")
+    assert [(record.outcome, record.credential) for record in records] == [("cut", False)]
+    assert server.got == b""

@@ -121,7 +121,9 @@ def test_names_that_are_no_text_are_left_out(tmp_path: Path) -> None:
         ("a/link", "../../b", False),
         ("link", "..", False),
         ("link", "/etc", False),
-        ("a/b/link", "../../c/../d", True),
+        ("a/b/link", "../../c/d", True),
+        ("a/b/link", "../../c/../d", False),  # if c is a link to the top, this leads out
+        ("link", "a/b/up/../../../secret", False),
         ("link", "a/../../b", False),
         ("link", ".git/config", False),
         ("link", ".GIT/config", False),
@@ -129,3 +131,38 @@ def test_names_that_are_no_text_are_left_out(tmp_path: Path) -> None:
 )
 def test_links_that_stay_inside(path: str, leads_to: str, inside: bool) -> None:
     assert files.stays_inside(path, leads_to) is inside
+
+
+def test_a_pipe_in_the_place_of_a_file_is_neither_waited_for_nor_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "in")
+    root = opened(tmp_path)
+    try:
+        with pytest.raises(UnsafeEntry):
+            files.put_file(files.Target(root), InFile("in", b"x"), files.Allowance.of(POLICY))
+        reader = os.open(tmp_path / "in", os.O_RDONLY | os.O_NONBLOCK)
+        with pytest.raises(UnsafeEntry):
+            files.put_file(files.Target(root), InFile("in", b"x"), files.Allowance.of(POLICY))
+        os.close(reader)
+    finally:
+        os.close(root)
+
+
+def test_no_half_of_a_file_is_left_where_results_go(tmp_path: Path) -> None:
+    """A sparse file costs its maker nothing."""
+    (tmp_path / "from").mkdir()
+    (tmp_path / "into").mkdir()
+    (tmp_path / "from" / "b").write_bytes(b"x" * 5_000)
+    for name, size in (("a", 10**12), ("c", 3_000_000)):
+        with (tmp_path / "from" / name).open("wb") as file:
+            file.truncate(size)
+    allowance = files.Allowance(files=100, bytes=1_000_000, file_bytes=10_000_000, depth=8)
+    source, target = opened(tmp_path / "from"), opened(tmp_path / "into")
+    try:
+        found = files.collect(source, (".",), allowance, files.Target(target))
+    finally:
+        os.close(source)
+        os.close(target)
+    assert [path.name for path in (tmp_path / "into").iterdir()] == ["b"]
+    assert [item.path for item in found.files] == ["b"]
+    assert "'a'" in found.refused[0]
+    assert "'c'" in found.refused[1]

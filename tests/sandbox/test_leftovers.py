@@ -69,6 +69,35 @@ def _read(path: Path) -> bytes:
         return b""
 
 
+_ADOPTER = """
+    import ctypes, os, sys
+    from pathlib import Path
+    from choir.sandbox.model import Limits, Spec, Tier, Trust
+    from choir.sandbox.service import Sandboxes
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # as the first process of a container: orphans become ours
+    with Sandboxes(Path(sys.argv[1])) as service:
+        tier = Tier.parse(sys.argv[2])
+        for wall, last in ((0.7, "sleep 5"), (20, "true")):
+            command = ("sh", "-c", f"setsid sleep 5 & {last}")
+            service.run(Spec(argv=command, tier=tier, trust=Trust.OWN, limits=Limits(wall_s=wall)))
+            try:
+                print(os.waitpid(-1, os.WNOHANG))
+            except ChildProcessError:
+                print("nobody")
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS, ids=lambda tier: tier.label)
+def test_a_node_that_is_the_first_process_is_left_with_no_zombies(
+    sandboxes: Sandboxes, tmp_path: Path, tier: Tier
+) -> None:
+    if not sandboxes.capabilities(tier).works:
+        pytest.skip(f"{tier.label} does not work here")
+    command = [sys.executable, "-c", textwrap.dedent(_ADOPTER), str(tmp_path / "state"), tier.label]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    assert done.stdout.split() == [b"nobody", b"nobody"], done.stderr
+
+
 def test_a_start_that_fails_leaves_nothing(fresh: Sandboxes, tmp_path: Path) -> None:
     fresh.capabilities(Tier.BUBBLEWRAP)
     with pytest.raises(StartFailed):

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ import pytest
 
 import choir.sandbox.egress.service
 import choir.sandbox.landlock  # noqa: F401 - loaded while this process may still read it
+from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups
 from choir.sandbox.egress.model import Egress, EgressRule
 from choir.sandbox.inside import source
-from choir.sandbox.model import InFile, LimitMissing, Limits, Spec, Tier, Trust
+from choir.sandbox.model import Ended, InFile, LimitMissing, Limits, Spec, Tier, Trust
 from choir.sandbox.service import Sandboxes
 
 PROGRAMS = [source(name) for name in ("launcher", "forwarder")]  # read while this process may
@@ -118,6 +120,24 @@ def test_limits_that_remain_hold(state: Path) -> None:
     assert all(code != 0 for code in codes.values()), codes
 
 
+def test_no_loader_runs_before_the_limits_are_set(state: Path) -> None:
+    def action() -> Any:
+        with Sandboxes(state / "s", hierarchy=cgroups.NONE) as sandboxes:
+            if not sandboxes.capabilities(Tier.BUBBLEWRAP).works:
+                return None
+            spec = Spec(argv=("true",), trust=Trust.OWN, environment={"LD_PRELOAD": "/work/own.so"})
+            try:
+                sandboxes.run(spec)
+            except Invalid as refusal:
+                return str(refusal)
+            return "it ran"
+
+    said = as_user(action)
+    if said is None:
+        pytest.skip("bubblewrap does not work for an ordinary user here")
+    assert "could undo the limits" in said
+
+
 def test_the_other_tiers_say_what_an_ordinary_user_cannot_have(state: Path) -> None:
     def action() -> Any:
         with Sandboxes(state / "s") as sandboxes:
@@ -135,6 +155,73 @@ def test_the_other_tiers_say_what_an_ordinary_user_cannot_have(state: Path) -> N
         assert {"network", "disk"} <= set(result.missing)
         left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x0044.5" in p.read_bytes()]
         assert left == []
+
+
+_BOMB = """
+import os
+while True:
+    try: os.fork()
+    except OSError: pass
+"""
+
+
+def _running(word: bytes) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if word in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_fork_bomb_in_the_local_tier_is_gone_with_its_run(state: Path) -> None:
+    mark = f"bomb-{os.getpid()}"
+
+    def action() -> Any:
+        with Sandboxes(state / "s", hierarchy=cgroups.NONE) as sandboxes:
+            if not (sandboxes.capabilities(Tier.LOCAL).works and sandboxes.host.machine.own_namespaces):
+                return None
+            limits = Limits(wall_s=1, processes=100)
+            command = ("/usr/bin/python3", "-c", _BOMB, mark)
+            return sandboxes.run(Spec(argv=command, tier=Tier.LOCAL, trust=Trust.OWN, limits=limits)).ended
+
+    ended = as_user(action)
+    if ended is None:
+        pytest.skip("there are no user namespaces for an ordinary user here")
+    left = _running(mark.encode())
+    for pid in left:
+        os.kill(pid, 9)
+    assert (ended, left) == (Ended.TIMEOUT, [])
+
+
+def test_the_local_tier_leaves_no_files_and_no_shared_memory(state: Path) -> None:
+    code = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+print(libc.shmget(0x7357, 4096, 0o1666) , libc.semget(0x7357, 1, 0o1666), libc.msgget(0x7357, 0o1666))
+os.makedirs("closed/inner"); os.chmod("closed/inner", 0); os.chmod("closed", 0)
+for _ in range(2_000): os.mkdir("d"); os.chdir("d")
+"""
+
+    def action() -> Any:
+        with Sandboxes(state / "s", hierarchy=cgroups.NONE) as sandboxes:
+            if not sandboxes.capabilities(Tier.LOCAL).works:
+                return None
+            machine = sandboxes.host.machine
+            for kind in (machine, replace(machine, own_namespaces=False)):
+                sandboxes.host = replace(sandboxes.host, machine=kind)
+                spec = Spec(argv=("/usr/bin/python3", "-c", code), tier=Tier.LOCAL, trust=Trust.OWN)
+                assert sandboxes.run(spec).ok
+            return [str(path) for path in sandboxes.host.runs.path.iterdir()]
+
+    left = as_user(action)
+    if left is None:
+        pytest.skip("the local tier does not work here")
+    assert left == []
+    for kind in ("shm", "sem", "msg"):
+        assert str(0x7357) not in [line.split()[0] for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()]
 
 
 def test_egress_works_for_an_ordinary_user(state: Path) -> None:

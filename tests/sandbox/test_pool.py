@@ -52,6 +52,23 @@ def test_owners_take_turns() -> None:
     assert slow.order == ["first", "many", "few", "many", "few", "many", "many", "many"]
 
 
+def test_what_was_taken_back_takes_no_place_in_the_queue() -> None:
+    slow = Slow()
+    with Pool(slow, POLICY, Means(10**9, 1, 3, 2)) as pool:
+        pool.submit(spec("x"))
+        while pool.state()["active"] != 1:
+            time.sleep(0.005)
+        for _ in range(10):
+            for future in [pool.submit(spec("hasty")), pool.submit(spec("hasty"))]:
+                pool.stop(future)
+        kept = [pool.submit(spec("hasty")), pool.submit(spec("other")), pool.submit(spec("other"))]
+        assert pool.state()["waiting"] == 3
+        slow.gate.set()
+        for future in kept:
+            future.result(10)
+    assert slow.order == ["x", "hasty", "other", "other"]
+
+
 def test_a_full_queue_refuses_at_once() -> None:
     slow = Slow()
     with Pool(slow, POLICY, Means(10**9, 1, 3, 2)) as pool:

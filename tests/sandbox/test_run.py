@@ -19,9 +19,11 @@ from choir.sandbox.model import (
     Result,
     Spec,
     SpecTooLarge,
+    StartFailed,
     Tier,
     TierMissing,
     TierTooWeak,
+    TooLittleMemory,
     Trust,
     UnsafeEntry,
 )
@@ -199,7 +201,7 @@ def test_each_run_of_root_has_a_user_id_of_its_own(sandboxes: Sandboxes) -> None
         seen.append(uid)
 
     for _ in range(3):
-        sandboxes.run(Spec(argv=("sh", "-c", "echo; sleep 0.1")), on_output=look)
+        sandboxes.run(Spec(argv=("sh", "-c", "echo; sleep 1")), on_output=look)
     assert len(set(seen)) == 3
     assert min(seen) >= sandboxes.policy.uid_first
 
@@ -226,3 +228,36 @@ def test_sparse_files_cannot_bloat_the_host(sandboxes: Sandboxes) -> None:
     assert result.stdout == b"done\n", result.stderr
     assert sum(len(item.content) for item in result.files) <= 50_000_000
     assert result.files_refused
+
+
+def test_the_reason_of_a_failed_start_steers_no_terminal(sandboxes: Sandboxes) -> None:
+    if not sandboxes.capabilities(Tier.LOCAL).works:
+        pytest.skip("the local tier does not work here")
+    script = r"printf 'choir: \033]0;title\007\033[31mred' >&2; exit 125"
+    with pytest.raises(StartFailed) as refusal:
+        sandboxes.run(Spec(argv=("sh", "-c", script), tier=Tier.LOCAL, trust=Trust.OWN))
+    assert str(refusal.value).isprintable()
+
+
+@needs_groups
+@pytest.mark.parametrize("tier", [Tier.BUBBLEWRAP, Tier.CONTAINER, Tier.GVISOR], ids=lambda tier: tier.label)
+def test_a_tier_that_cannot_start_in_so_little_memory_says_so(sandboxes: Sandboxes, tier: Tier) -> None:
+    if not sandboxes.capabilities(tier).works:
+        pytest.skip(f"{tier.label} does not work here")
+    with pytest.raises(TooLittleMemory):
+        sandboxes.run(Spec(argv=("true",), tier=tier, trust=Trust.OWN, limits=Limits(memory_bytes=1)))
+
+
+@needs_groups
+@pytest.mark.parametrize("tier", [Tier.LOCAL, Tier.BUBBLEWRAP, Tier.CONTAINER], ids=lambda tier: tier.label)
+def test_a_run_out_of_memory_is_a_result_and_no_failed_start(sandboxes: Sandboxes, tier: Tier) -> None:
+    """Also where the tier's own programs are killed along with the payload."""
+    if not sandboxes.capabilities(tier).works:
+        pytest.skip(f"{tier.label} does not work here")
+    hog = "import os\nfor _ in range(20):\n if os.fork() == 0: break\nx = []\nwhile True: x.append(bytearray(100_000))"
+    spec = Spec(
+        argv=("/usr/bin/python3", "-c", hog), tier=tier, trust=Trust.OWN, limits=Limits(memory_bytes=60_000_000)
+    )
+    result = sandboxes.run(spec)
+    assert (result.exit_code, result.out_of_memory) == (137, True)
+    assert b"unshare" not in result.stderr

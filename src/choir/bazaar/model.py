@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+from uuid import UUID
 
 from choir.foundation.canonical import ObjectHash
+from choir.foundation.errors import Invalid, NotAllowed, NotFound, Refusal
+from choir.foundation.ids import parse_id, show_id
 
 
 class JobType(StrEnum):
@@ -86,3 +89,172 @@ class Verdict:
     def reason(self) -> str:
         """Why it failed: the first failed check's code."""
         return next((check.reason for check in self.checks if not check.passed), "")
+
+
+class JobState(StrEnum):
+    """Where a job is. The first five are live: their money is held."""
+
+    OPEN = "open"  # nobody works on it
+    ASSIGNED = "assigned"
+    RUNNING = "running"
+    DELIVERED = "delivered"
+    VERIFYING = "verifying"
+    PAID = "paid"
+    CLOSED = "closed"  # every attempt failed
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    DISPUTED = "disputed"
+    RESOLVED = "resolved"
+
+
+class AttemptState(StrEnum):
+    """Where one provider's try is. The first four are live."""
+
+    ASSIGNED = "assigned"
+    RUNNING = "running"
+    DELIVERED = "delivered"
+    VERIFYING = "verifying"
+    PASSED = "passed"  # and paid
+    LOST = "lost"  # passed the visible checks, but another was first or the buyer had cancelled
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    WITHDRAWN = "withdrawn"  # given back by its provider
+    GONE = "gone"  # its provider no longer answers
+
+
+LIVE_JOB = frozenset({JobState.OPEN, JobState.ASSIGNED, JobState.RUNNING, JobState.DELIVERED, JobState.VERIFYING})
+AT_WORK = frozenset({AttemptState.ASSIGNED, AttemptState.RUNNING})
+HANDED_IN = frozenset({AttemptState.DELIVERED, AttemptState.VERIFYING})
+LIVE_ATTEMPT = AT_WORK | HANDED_IN
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An order. Amounts are milli-satoshi."""
+
+    id: UUID
+    buyer: str  # an owner of accounts: "person:…" or "agent:…"
+    actor: str  # who asked: the source on its entries
+    delegation: UUID | None
+    key: str
+    type: JobType
+    state: JobState
+    request: ObjectHash
+    inputs: dict[str, ObjectHash]
+    hidden: ObjectHash | None  # what the hidden checks were committed to
+    budget: int
+    hold: UUID
+    strategy: dict[str, Any]
+    criteria: dict[str, Any]
+    time_limit_s: int
+    attempts_max: int
+    created_us: int
+    expires_us: int  # when it is given up, if nothing is delivered
+    offer_us: int  # while it is open: when it is offered next
+    cancelled_us: int | None = None
+    winner: UUID | None = None  # the attempt that was paid
+    price: int | None = None
+    receipt: ObjectHash | None = None
+    closed_us: int | None = None  # from here on nothing is held
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE_JOB
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One provider's try at a job, by terms that were fixed when it was assigned."""
+
+    id: UUID
+    job: UUID
+    n: int
+    provider: UUID
+    owner: str  # who is paid
+    state: AttemptState
+    base: int
+    per_unit: int
+    cap: int
+    ceiling: int  # the highest price, by the buyer's budget
+    assigned_us: int
+    deadline_us: int
+    delivered_us: int | None = None
+    ended_us: int | None = None
+    artifact: ObjectHash | None = None
+    claimed: ObjectHash | None = None  # the hash that the provider named
+    result: ObjectHash | None = None  # the provider's own account of it
+    trajectory: ObjectHash | None = None
+    verdict: ObjectHash | None = None
+    paid: int = 0  # what left the hold because of it
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One step in a job's life."""
+
+    n: int
+    at_us: int
+    what: str  # "opened", "assigned", "failed", "paid" …
+    actor: str
+    data: dict[str, Any]
+
+
+def job_id(value: UUID) -> str:
+    return show_id("job", value)
+
+
+def parse_job_id(text: str) -> UUID:
+    return parse_id("job", text)
+
+
+def attempt_id(value: UUID) -> str:
+    return show_id("attempt", value)
+
+
+def parse_attempt_id(text: str) -> UUID:
+    return parse_id("attempt", text)
+
+
+class UnknownJob(NotFound):
+    code = "bazaar.job_unknown"
+    sentence = "There is no job {job}, or it is not yours to see."
+
+
+class UnknownAttempt(NotFound):
+    code = "bazaar.attempt_unknown"
+    sentence = "There is no attempt {attempt} of yours."
+
+
+class JobOver(Refusal):
+    code = "bazaar.job_over"
+    sentence = "The job {job} is {state}; that can no longer be changed."
+
+
+class AttemptOver(Refusal):
+    code = "bazaar.attempt_over"
+    sentence = "The attempt {attempt} is {state}; nothing can be delivered for it any more."
+    hint = "Somebody else has the job by now, or it has ended."
+
+
+class BadBudget(Invalid):
+    code = "bazaar.bad_budget"
+    sentence = "A budget must be from {low} to {high} milli-satoshi; {budget} is not."
+
+
+class TooManyJobs(Refusal):
+    code = "bazaar.too_many_jobs"
+    sentence = "There are already {limit} open jobs, which is the limit."
+    hint = "Wait for some of them, or cancel them."
+
+
+class KeyOfAnotherJob(Refusal):
+    code = "bazaar.key_of_another_job"
+    sentence = "The key '{key}' was used for another order."
+    hint = "Use a fresh key for a new order; the same key and order give the same job."
+
+
+class NotReleased(NotAllowed):
+    code = "bazaar.artifact_not_released"
+    sentence = "The artifact of {job} is in escrow: it is released to the buyer when it is paid for."

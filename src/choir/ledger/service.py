@@ -47,6 +47,10 @@ class Ledger:
         assert outcomes is not None  # nobody else can move a locked head
         return outcomes
 
+    def lock(self, tx: Tx) -> None:
+        """Take the head lock before posting, for a caller that must read what nobody can change meanwhile."""
+        store.lock_head(tx.connection)
+
     def prepare_batch(self, groups: Sequence[Group]) -> list[PreparedGroup]:
         """Check and hash drafts; this is the work that must not happen under the lock."""
         entries = sum([len(group) for group in groups])

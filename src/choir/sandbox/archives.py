@@ -18,6 +18,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -28,8 +29,10 @@ from choir.sandbox.model import TooMuch, UnsafeEntry
 
 _PIECE = 65_536
 _READ_MAX = 4 << 20  # no honest header is longer
+_HEADER_BYTES = 4_096  # what the headers of one member of a tar file take on average, at most
 _XZ_MEMORY_MAX = 128 << 20
 _ZIP_END = struct.Struct("<4s4H2LH")  # end of central directory
+_ZIP_ENTRY = b"PK\1\2"  # how an entry of the central directory begins
 _ZIP_ENTRY_BYTES = 600  # room for one entry of the central directory, with its name
 
 
@@ -132,15 +135,20 @@ class _Writer:
 
 def _unpack_tar(source: BinaryIO, writer: _Writer) -> None:
     try:
-        with tarfile.TarFile(fileobj=_Forward(source, writer), mode="r", errorlevel=2) as archive:
+        forward = _Forward(source, writer)
+        with tarfile.TarFile(fileobj=forward, mode="r", errorlevel=2) as archive:
             while (member := archive.next()) is not None:
-                _unpack_member(archive, member, writer)
-                archive.members.clear()  # type: ignore[attr-defined]  # it would grow with the archive
+                _unpack_member(archive, member, writer, forward)
+                archive.members.clear()  # type: ignore[attr-defined]  # these two would grow with the archive
+                archive.pax_headers = {}
+                forward.next_member()
+    except RecursionError:  # tarfile calls itself for each header that belongs to the next one
+        raise TooMuch(what="The headers of a tar file", size="a long row", limit="one member") from None
     except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, ValueError) as error:
         raise Invalid(what="The archive", why=f"it cannot be read ({type(error).__name__})") from None
 
 
-def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: _Writer) -> None:
+def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: _Writer, forward: _Forward) -> None:
     if member.isdir():
         writer.folder(member.name)
     elif member.issym():
@@ -148,21 +156,41 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: _W
     elif member.isreg() and not member.issparse():
         content = archive.extractfile(member)
         assert content is not None
-        with content:
+        with content, forward.content():
             writer.file(member.name, iter(lambda: content.read(_PIECE), b""), bool(member.mode & 0o100))
     else:
         raise UnsafeEntry(path=member.name[:100], why="it is a hard link, a device or another special entry")
 
 
 class _Forward(io.RawIOBase):
-    """What tarfile reads from: forward only, in bounded pieces, counting what it skips."""
+    """What tarfile reads from: forward only, in bounded pieces, counting headers and what it skips.
+
+    tarfile keeps what the headers of a member say, so that they must not be many; and reading them takes time, so
+    that those of all members together must not either.
+    """
 
     def __init__(self, source: BinaryIO, writer: _Writer) -> None:
         self._source = source
         self._writer = writer
+        self._headers_left = writer.allowance.files * _HEADER_BYTES + _READ_MAX
+        self._member_left = _READ_MAX
+        self._is_content = False
         self._at = 0
         self._last = b""  # the last byte given
         self._replay = False  # whether it is to be given again
+
+    @contextmanager
+    def content(self) -> Iterator[None]:
+        """While the content of a member is read, which its writer counts."""
+        self._is_content = True
+        try:
+            yield
+        finally:
+            self._is_content = False
+
+    def next_member(self) -> None:
+        """The headers so far are forgotten."""
+        self._member_left = _READ_MAX
 
     def tell(self) -> int:
         return self._at
@@ -173,8 +201,9 @@ class _Forward(io.RawIOBase):
             self._at -= 1
         if whence != 0 or place < self._at:
             raise ValueError("backwards")
-        while self._at < place and (skipped := self.read(min(_PIECE, place - self._at))):
-            self._writer.count(len(skipped))
+        with self.content():
+            while self._at < place and (skipped := self.read(min(_PIECE, place - self._at))):
+                self._writer.count(len(skipped))
         return self._at
 
     def read(self, size: int = -1, /) -> bytes:
@@ -184,6 +213,11 @@ class _Forward(io.RawIOBase):
         self._replay = self._replay and not size
         data = again + _read_fully(self._source, size - len(again))
         self._at += len(data)
+        if not self._is_content:
+            self._headers_left -= len(data)
+            self._member_left -= len(data)
+            if min(self._headers_left, self._member_left) < 0:
+                raise TooMuch(what="The headers of a tar file", size="one more", limit=f"{_READ_MAX} bytes in a row")
         self._last = data[-1:] or self._last
         return data
 
@@ -293,4 +327,15 @@ def _check_zip_end(source: BinaryIO, size: int, policy: SandboxPolicy) -> None:
         raise TooMuch(what="The archive", size="zip64", limit="the size of an ordinary zip file")
     if entries > policy.files_max or directory_bytes > policy.files_max * _ZIP_ENTRY_BYTES:
         raise TooMuch(what="The number of files", size=entries, limit=policy.files_max)
+    _count_zip_entries(source, size - len(tail) + at - directory_bytes, directory_bytes, policy)
     source.seek(0)
+
+
+def _count_zip_entries(source: BinaryIO, begin: int, length: int, policy: SandboxPolicy) -> None:
+    """The number at the end may be a lie: zipfile makes an object of every entry that it finds."""
+    if begin < 0:
+        raise Invalid(what="The archive", why="its directory begins before the file does")
+    source.seek(begin)
+    found = source.read(length).count(_ZIP_ENTRY)
+    if found > policy.files_max:
+        raise TooMuch(what="The number of files", size=found, limit=policy.files_max)

@@ -69,7 +69,11 @@ class Collected:
 
 def safe_path(text: str, depth_max: int = 64) -> str:
     """A relative path in plain form, or the refusal that says why not."""
-    if not text or "\0" in text or len(os.fsencode(text)) > _PATH_BYTES_MAX:
+    try:
+        size = len(os.fsencode(text))
+    except UnicodeEncodeError:
+        raise UnsafeEntry(path=ascii(text[:100]), why="it has letters that no file system can hold") from None
+    if not text or "\0" in text or size > _PATH_BYTES_MAX:
         raise UnsafeEntry(path=text[:100], why="a path must have between 1 and 4000 bytes and no NUL")
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/") or ".." in parts or not parts:
@@ -122,12 +126,25 @@ class Target:
             os.close(make_folders(self.folder, path))
 
     def make_file(self, path: str, mode: int) -> int:
-        """A new or emptied file; a link in its place is refused."""
+        """A new or emptied file; a link or a pipe in its place is refused, and not waited for."""
         parent, _, name = path.rpartition("/")
         with acting_as(self.uid):
             home = make_folders(self.folder, parent)
             try:
-                return open_beneath(home, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+                fd = open_beneath(home, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK, mode)
+            finally:
+                os.close(home)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise UnsafeEntry(path=path[:100], why="something that is no regular file has its name")
+        return fd
+
+    def remove_file(self, path: str) -> None:
+        parent, _, name = path.rpartition("/")
+        with acting_as(self.uid):
+            home = make_folders(self.folder, parent)
+            try:
+                os.unlink(name, dir_fd=home)
             finally:
                 os.close(home)
 
@@ -154,10 +171,15 @@ def put_file(target: Target, item: InFile, allowance: Allowance) -> None:
 
 def _write(target: Target, path: str, pieces: Iterator[bytes], executable: bool, allowance: Allowance) -> None:
     fd = target.make_file(path, 0o755 if executable else 0o644)
-    with os.fdopen(fd, "wb") as file:
-        for piece in pieces:
-            allowance.take_bytes(len(piece))
-            file.write(piece)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            for piece in pieces:
+                allowance.take_bytes(len(piece))
+                file.write(piece)
+    except BaseException:  # half a file would be taken for a whole one
+        with suppress(OSError):
+            target.remove_file(path)
+        raise
 
 
 def _pieces(item: InFile, allowance: Allowance) -> Iterator[bytes]:
@@ -172,8 +194,11 @@ def _pieces(item: InFile, allowance: Allowance) -> Iterator[bytes]:
 
 
 def _read_regular(fd: int, path: str, allowance: Allowance) -> Iterator[bytes]:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    facts = os.fstat(fd)
+    if not stat.S_ISREG(facts.st_mode):
         raise UnsafeEntry(path=path, why="it is not a regular file")
+    if facts.st_size > allowance.file_bytes:  # sparse ones cost nothing to make
+        raise TooMuch(what=f"'{path}'", size=facts.st_size, limit=allowance.file_bytes)
     total = 0
     while piece := os.read(fd, min(_PIECE, allowance.file_bytes - total + 1)):
         total += len(piece)
@@ -183,9 +208,15 @@ def _read_regular(fd: int, path: str, allowance: Allowance) -> Iterator[bytes]:
 
 
 def put_folder(
-    target: Target, source: Path, allowance: Allowance, at: str = "", keep: Callable[[str], bool] = lambda _: True
+    target: Target,
+    source: Path,
+    allowance: Allowance,
+    at: str = "",
+    keep: Callable[[str], bool] = lambda _: True,
+    *,
+    links_inside: bool = False,
 ) -> None:
-    """Copy a folder of the host: regular files and folders, links as links, nothing else."""
+    """Copy a folder of the host: regular files and folders, links as links (or only those inside), nothing else."""
     prefix = f"{safe_path(at, allowance.depth)}/" if at else ""
     root = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
@@ -195,7 +226,10 @@ def put_folder(
             if stat.S_ISDIR(facts.st_mode):
                 target.make_folder(prefix + path)
             elif stat.S_ISLNK(facts.st_mode):
-                target.make_link(prefix + path, _read_link(root, path))
+                leads_to = _read_link(root, path)
+                if links_inside and not stays_inside(path, leads_to):
+                    raise UnsafeEntry(path=path[:100], why="it is a link that leads out")
+                target.make_link(prefix + path, leads_to)
             elif fd < 0:
                 raise UnsafeEntry(path=path[:100], why="it is not a regular file")
             else:
@@ -296,16 +330,22 @@ def _collect_link(root: int, prefix: str, below: str, found: Collected, into: Ta
 
 
 def stays_inside(path: str, leads_to: str) -> bool:
-    """Whether a link at `path` leads to a place below the same folder, read as text alone."""
+    """Whether a link at `path` leads to a place below the same folder, read as text alone.
+
+    Text tells where a link leads only while `..` comes first: `up/..` is another place when `up` is a link too, so
+    that two links which each stay inside would lead out together.
+    """
     if not leads_to or leads_to.startswith("/") or "\0" in leads_to:
         return False
     place = list(PurePosixPath(path).parent.parts)
+    named = False
     for part in leads_to.split("/"):
         if part == "..":
-            if not place:
+            if named or not place:
                 return False
             place.pop()
         elif part not in ("", "."):
+            named = True
             place.append(part)
     return ".git" not in (part.lower() for part in place)
 

@@ -19,14 +19,15 @@ from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import rules, seccomp
 from choir.sandbox.cgroups import Group
 from choir.sandbox.model import WORKSPACE, NotGone, Spec, StartFailed, UnsafeEntry
-from choir.sandbox.runs import RunFile, RunFolder, kill_uid, remove_tree
+from choir.sandbox.removal import remove_tree
+from choir.sandbox.runs import RunFile, RunFolder, kill_uid
 from choir.sandbox.tiers.base import EGRESS_SOCKET, Driver, Machine, MountPoint, Plan, etc_files
 from choir.sandbox.uids import HeldUid, UidPool
 
 if TYPE_CHECKING:
     from choir.sandbox.egress.service import EgressHost, Endpoint
 
-_MADE_BY_US = {"proc", "dev", "sys", "tmp", "run", WORKSPACE.strip("/")}  # top folders of an image that are hidden
+_MADE_BY_US = {"proc", "dev", "sys", "tmp", "run", WORKSPACE.strip("/")}  # top names of an image that are hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,11 @@ class Holdings:
 
     def _fill_plan(self) -> None:
         host, spec, endpoint = self.host, self.plan.spec, self.endpoint
-        program = seccomp.assemble(host.machine.architecture, memory_is_counted=self.group is not None)
+        program = seccomp.assemble(
+            host.machine.architecture,
+            memory_is_counted=self.group is not None,
+            own_ipc=self.driver.own_ipc(host.machine),
+        )
         root_mounts, root_links = self._open_root(spec.root) if spec.root else ((), ())
         self.plan = replace(
             self.plan,
@@ -139,31 +144,39 @@ class Holdings:
         mounts: list[MountPoint] = []
         links: list[tuple[str, str]] = []
         for entry in sorted(os.scandir(root), key=lambda item: item.name):
+            if entry.name in _MADE_BY_US:
+                continue  # also as links: nothing of ours is mounted through what a stranger arranged
             if entry.is_symlink():
                 links.append((entry.name, str(Path(entry.path).readlink())))
-            elif entry.is_dir() and entry.name not in _MADE_BY_US:
+            elif entry.is_dir():
                 mounts.append(self._lend(Path(entry.path), f"/{entry.name}"))
         return tuple(mounts), tuple(links)
 
     def give_back(self) -> None:
         """Return everything. The processes are dead by now, or `NotGone` says that they are not."""
-        self.stack.close()
-        if self.endpoint is not None:
-            self.endpoint.close()
+        try:
+            self.stack.close()
+            if self.endpoint is not None:
+                self.endpoint.close()
+        finally:  # a proxy that will not close must not keep the groups and the user id
             self.endpoint = None
+            self._give_back_rest()
+
+    def _give_back_rest(self) -> None:
         gone = self._give_back_group()
         if self.uid is not None:
             if self.group is None:
                 gone = kill_uid(self.uid.uid) and gone
-            self.uid.release()
+            if gone:  # otherwise this process keeps the lock, and no other sandbox shares the id with what is left
+                self.uid.release()
             self.uid = None
         if not gone:
             if self.file is not None:
                 self.file.abandon()
             raise NotGone(run=self.plan.run, seconds=self.host.policy.kill_s_max)
-        remove_tree(self.plan.scratch)
         if self.file is not None:
-            self.file.finish()
+            removed = remove_tree(self.plan.scratch)
+            self.file.finish() if removed else self.file.abandon()  # abandoned, it is listed and tried again
             self.file = None
 
     def _give_back_group(self) -> bool:

@@ -7,6 +7,7 @@ as missing, never left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -17,6 +18,14 @@ from choir.foundation.errors import Invalid, NotAllowed, Refusal, TooLarge, Unav
 
 if TYPE_CHECKING:
     from choir.sandbox.egress.model import Egress, EgressRecord
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+def said(data: bytes, most: int) -> str:
+    """What a stranger's program said, fit for a sentence of ours: short, and nothing that steers a terminal."""
+    return _CONTROL.sub(" ", data.decode(errors="replace")).strip()[:most]
+
 
 WORKSPACE = "/work"  # the one place a payload may write to and be read from
 
@@ -288,6 +297,14 @@ class StartFailed(Unavailable):
 
     code = "sandbox.start_failed"
     sentence = "The sandbox could not be started: {why}"
+
+
+class TooLittleMemory(StartFailed):
+    """The tier itself needs more memory than the run was given."""
+
+    code = "sandbox.too_little_memory"
+    sentence = "The sandbox could not be started: {limit} bytes of memory are too few for the tier {tier}."
+    hint = "Ask for more memory (--memory), or for nothing to have the policy's default."
 
 
 class NotGone(Unavailable):

@@ -79,7 +79,7 @@ class Pool:
             thread.start()
 
     def submit(self, spec: Spec, on_output: OnOutput | None = None) -> Future[Result]:
-        """Queue a run; its result or refusal comes by the future. Cancelling the future stops the run."""
+        """Queue a run; its result or refusal comes by the future. `stop` takes it back or stops it."""
         limits = rules.effective_limits(spec.limits, self._policy)
         if limits.memory_bytes > self.means.memory_bytes:
             raise PoolTooSmall(needed=limits.memory_bytes, limit=self.means.memory_bytes)
@@ -88,6 +88,9 @@ class Pool:
             if self._closed:
                 raise PoolClosed
             queue = self._queues.get(spec.owner)
+            if self._waiting >= self.means.waiting or len(queue or ()) >= self.means.waiting_per_owner:
+                self._drop_cancelled()
+                queue = self._queues.get(spec.owner)
             if self._waiting >= self.means.waiting:
                 raise PoolFull(waiting=self._waiting, limit=self.means.waiting)
             if queue is not None and len(queue) >= self.means.waiting_per_owner:
@@ -177,6 +180,16 @@ class Pool:
             self._active.add(item)
             return item
         return None
+
+    def _drop_cancelled(self) -> None:
+        """What was taken back needs no place in the queue, even if its turn has not come."""
+        for owner, queue in list(self._queues.items()):
+            kept = deque(item for item in queue if not item.future.cancelled())
+            self._waiting -= len(queue) - len(kept)
+            if kept:
+                self._queues[owner] = kept
+            else:
+                del self._queues[owner]
 
     def _drop(self, owner: str, queue: deque[_Waiting]) -> None:
         queue.popleft()

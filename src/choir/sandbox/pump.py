@@ -59,6 +59,11 @@ class Stream:
         self.kept += room
         return room
 
+    def forget(self, count: int) -> None:
+        """Take the last bytes back: they are not the payload's."""
+        del self.kept[-count:]
+        self.seen_bytes -= count
+
 
 class Pump:
     """Feeds one child and reads it until it has ended or must be stopped."""

@@ -19,8 +19,8 @@ from typing import Protocol
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress.model import Egress, EgressRule
-from choir.sandbox.files import Allowance, Target, put_folder, walk
-from choir.sandbox.model import Limits, Result, Spec, Tier, Trust, UnsafeEntry
+from choir.sandbox.files import Allowance, Target, put_folder, stays_inside, walk
+from choir.sandbox.model import Limits, Result, Spec, Tier, Trust, UnsafeEntry, said
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}\Z")
@@ -28,6 +28,12 @@ _URL = re.compile(r"https://([A-Za-z0-9.-]{1,253})(?::(\d{1,5}))?/[\x21-\x7e]{1,
 _GIT_NAME = re.compile(r"(\.git|git~\d+)[. ]*(:.*)?\Z", re.IGNORECASE)
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # HFS+ does not see these
 _GIT_S_MAX = 300
+_SAID_LETTERS = 200
+_LINK, _SUBMODULE = "120000", "160000"  # modes of entries
+
+# Attributes of ours that win over any .gitattributes in a tree: files are taken byte by byte as they are. Else a
+# payload could hide a change from the diff by having git convert it away (line ends, $Id$, encodings).
+_ATTRIBUTES = "* -text !eol -ident !filter !working-tree-encoding !diff !merge !conflict-marker-size\n"
 
 # Configuration that wins over anything a repository says: it comes by the environment.
 _SETTINGS = {
@@ -140,9 +146,23 @@ def prepare(
     result = runs.run(spec)
     commit = result.stdout.decode(errors="replace").strip()
     if not result.ok or not _COMMIT.match(commit):
-        said = result.stderr.decode(errors="replace").strip().split("\n")[-1][:200]
-        raise NotARepository(why=said or f"git was stopped ({result.ended}, code {result.exit_code}).")
+        last = said(result.stderr.strip().split(b"\n")[-1], _SAID_LETTERS)
+        raise NotARepository(why=last or f"git was stopped ({result.ended}, code {result.exit_code}).")
+    if _COMMIT.match(ref) and commit != ref:
+        raise NotARepository(why=f"it answered with the commit {commit} instead.")
+    _check_plain(tree, policy)
     return Prepared(tree, commit, result.files_refused)
+
+
+def _check_plain(tree: Path, policy: SandboxPolicy) -> None:
+    """Looked at from outside: what ran in the sandbox read the stranger's data, so its word is not enough."""
+    root = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        for path, _, _ in walk(root, Allowance.of(policy)):
+            if not is_plain(path):
+                raise UnsafeEntry(path=path[:100], why="a repository inside the tree is not allowed")
+    finally:
+        os.close(root)
 
 
 def _limits(policy: SandboxPolicy) -> Limits:
@@ -181,6 +201,8 @@ class WorkTree:
         self.repository.mkdir(mode=0o700, parents=True)
         self._git("init", "-q", "--bare", str(self.repository))
         self._git("config", "core.bare", "false")
+        (self.repository / "info").mkdir(exist_ok=True)
+        (self.repository / "info" / "attributes").write_text(_ATTRIBUTES)
         return self._record("base")
 
     def changes(self, base: str) -> bytes:
@@ -191,8 +213,25 @@ class WorkTree:
         return self._git("diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-renames", base)
 
     def apply(self, diff: bytes) -> None:
-        """Apply a diff to the files. Git refuses paths that leave the tree or lead through a link."""
-        self._git("apply", "--index", "--whitespace=nowarn", "-", given=diff)
+        """Apply a diff to the files. Git refuses paths that leave the tree or lead through a link, we links that do."""
+        self._git("apply", "--cached", "--whitespace=nowarn", "-", given=diff)
+        try:
+            self._check_index()
+            self._git("apply", "--whitespace=nowarn", "-", given=diff)
+        except BaseException:
+            self._git("apply", "--cached", "--reverse", "--whitespace=nowarn", "-", given=diff)
+            raise
+
+    def _check_index(self) -> None:
+        """What a diff made is looked at before any of it is a file."""
+        fields = self._git("diff", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD").split(b"\0")
+        for facts, name in zip(fields[::2], fields[1::2], strict=False):
+            _, mode, _, blob, _ = facts.decode().split(" ")
+            path = os.fsdecode(name)
+            if mode == _SUBMODULE or not is_plain(path):
+                raise UnsafeEntry(path=path[:100], why="a repository inside the tree is not allowed")
+            if mode == _LINK and not stays_inside(path, os.fsdecode(self._git("cat-file", "blob", blob))):
+                raise UnsafeEntry(path=path[:100], why="it is a link that leads out")
 
     def _record(self, message: str) -> str:
         self._add()
@@ -224,16 +263,16 @@ class WorkTree:
             check=False,
         )
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().split("\n")[-1][:200]
-            raise NotARepository(why=f"git {words[0]}: {said}")
+            last = said(done.stderr.strip().split(b"\n")[-1], _SAID_LETTERS)
+            raise NotARepository(why=f"git {words[0]}: {last}")
         return done.stdout
 
 
 def copy_plain(source: Path, folder: Path, policy: SandboxPolicy) -> None:
-    """Copy a folder that is no repository, leaving out whatever is called .git in any spelling."""
+    """Copy a folder that is no repository, without whatever is called .git in any spelling; no link may lead out."""
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        put_folder(Target(root), source, Allowance.of(policy), keep=is_plain)
+        put_folder(Target(root), source, Allowance.of(policy), keep=is_plain, links_inside=True)
     finally:
         os.close(root)
 

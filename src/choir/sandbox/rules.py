@@ -35,7 +35,9 @@ def effective_limits(asked: Limits, policy: SandboxPolicy) -> EffectiveLimits:
     """Defaults where nothing was asked for; a refusal above the ceiling."""
     output = _within("output_bytes", asked.output_bytes, policy.output_bytes, policy.output_bytes_max, low=0)
     wall = asked.wall_s if asked.wall_s is not None else policy.wall_s
-    if not 0 < wall <= policy.wall_s_max:
+    if not wall > 0:
+        raise Invalid(what="wall_s", why="it must be more than 0 seconds")
+    if wall > policy.wall_s_max:
         raise SpecTooLarge(what="wall_s", size=wall, limit=policy.wall_s_max)
     return EffectiveLimits(
         memory_bytes=_within("memory_bytes", asked.memory_bytes, policy.memory_bytes, policy.memory_bytes_max),
@@ -64,6 +66,8 @@ def check(spec: Spec, policy: SandboxPolicy) -> None:
     words = [*spec.argv, *spec.environment, *spec.environment.values()]
     if not spec.argv or not spec.argv[0]:
         raise Invalid(what="argv", why="it must name a program")
+    if any(not _is_encodable(word) for word in words):
+        raise Invalid(what="argv or environment", why="it has letters that no file system can hold")
     if any("\0" in word for word in words):
         raise Invalid(what="argv or environment", why="NUL is not allowed")
     for name in spec.environment:
@@ -76,6 +80,14 @@ def check(spec: Spec, policy: SandboxPolicy) -> None:
         raise SpecTooLarge(what="stdin", size=len(spec.stdin), limit=policy.stdin_bytes_max)
     for mount in spec.mounts:
         check_target(mount.target)
+
+
+def _is_encodable(word: str) -> bool:
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_target(target: str) -> None:
@@ -105,7 +117,16 @@ def choose(spec: Spec, known: Mapping[Tier, Capabilities], policy: SandboxPolicy
     if chosen.tier is Tier.LOCAL and spec.egress is not None:
         raise Invalid(what="egress", why="the local tier has the host's network, so there is nothing to allow")
     _refuse_missing(spec, chosen, policy)
+    _refuse_loaders(spec, chosen)
     return chosen
+
+
+def _refuse_loaders(spec: Spec, chosen: Capabilities) -> None:
+    """Without groups a program inside sets the limits on itself; whoever steers its loader runs before it does."""
+    counted = LimitName.MEMORY.value in chosen.applied
+    names = [name for name in spec.environment if name.startswith("LD_")]
+    if names and not counted and chosen.tier is Tier.BUBBLEWRAP:
+        raise Invalid(what=f"environment name '{names[0][:40]}'", why="without control groups it could undo the limits")
 
 
 def _weakest_working(needed: Tier, known: Mapping[Tier, Capabilities]) -> Capabilities:
@@ -139,10 +160,21 @@ def applied_limits(spec: Spec, applied: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def stranger_refusal(known: Capabilities, policy: SandboxPolicy) -> str:
+    """Why strangers' code may not run in a tier that works, or nothing."""
+    least = Tier(policy.stranger_tier_min)
+    if known.tier < least:
+        return f"Strangers' code needs at least the tier {least.label}."
+    lacking = _not_firm(known.applied, policy)
+    return f"Strangers' code is refused: nothing limits {' and '.join(lacking)} firmly." if lacking else ""
+
+
 def _refuse_missing(spec: Spec, chosen: Capabilities, policy: SandboxPolicy) -> None:
-    if spec.trust is not Trust.STRANGER or not policy.stranger_limits_required:
+    if spec.trust is not Trust.STRANGER:
         return
-    applied = applied_limits(spec, chosen.applied)
-    lacking = [limit.value for limit in FIRM if limit.value not in applied]
-    if lacking:
+    if lacking := _not_firm(applied_limits(spec, chosen.applied), policy):
         raise LimitMissing(limits=" and ".join(lacking), tier=chosen.tier.label)
+
+
+def _not_firm(applied: Mapping[str, str], policy: SandboxPolicy) -> list[str]:
+    return [limit.value for limit in FIRM if limit.value not in applied] if policy.stranger_limits_required else []

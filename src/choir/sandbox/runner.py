@@ -19,13 +19,16 @@ from pathlib import Path
 
 from choir.sandbox import files, rules
 from choir.sandbox.holdings import Holdings, Host
-from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, Usage
+from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, TooLittleMemory, Usage, said
 from choir.sandbox.pump import OnOutput, Pump, Stream
-from choir.sandbox.runs import start_time
+from choir.sandbox.runs import descendants, start_time
+from choir.sandbox.syscalls import adopts_orphans
 from choir.sandbox.tiers.base import Built, Driver, Plan
 
 _STATUS_BYTES_MAX = 4_096
-_WHY_BYTES = 400
+_WHY_LETTERS = 400
+_FIRST_WAS_KILLED = b"unshare: sigprocmask unblock failed: Invalid argument\n"  # what unshare makes of a SIGKILL
+_COLLECT_S = 0.5
 _GENTLE_S = 2.0  # for a leader that takes its descendants along
 
 
@@ -68,6 +71,7 @@ class Child:
         self.after: tuple[str, ...] = ()
         self.rusage_cpu_s = 0.0
         self.rusage_rss_bytes = 0
+        self.inside: set[int] = set()  # processes that may become ours to collect when their parent is killed
 
     # --- start ---
 
@@ -156,11 +160,24 @@ class Child:
             pump.close()
         wall_s = time.monotonic() - self.began
         exit_code = self._reap(ended)
-        started = out.skip_bytes == 0
-        why = self.held.driver.start_failure(exit_code, started, bytes(self.status.kept), bytes(err.kept))
-        if ended is Ended.EXITED and why:
-            raise StartFailed(why=why[:_WHY_BYTES])
+        if exit_code == 1 and err.kept.endswith(_FIRST_WAS_KILLED):
+            exit_code = 128 + signal.SIGKILL
+            err.forget(len(_FIRST_WAS_KILLED))
+        if ended is Ended.EXITED:
+            self._check_start(exit_code, out.skip_bytes == 0, err)
         return self._result(known, ended, exit_code, wall_s, out, err)
+
+    def _check_start(self, exit_code: int, marked: bool, err: Stream) -> None:
+        """That the payload was started. A run out of memory may take the tier's own program along with the payload."""
+        assert self.status is not None
+        held, status = self.held, bytes(self.status.kept)
+        why = held.driver.start_failure(exit_code, marked, status, bytes(err.kept))
+        if not why:
+            return
+        if held.group is None or not held.group.out_of_memory():
+            raise StartFailed(why=said(why.encode(errors="replace"), _WHY_LETTERS))
+        if not (held.driver.tells_init and held.driver.init_process(status) is not None):
+            raise TooLittleMemory(limit=held.plan.limits.memory_bytes, tier=held.driver.tier.label)
 
     def _over(self, cancelled: Callable[[], bool]) -> Ended | None:
         if cancelled():
@@ -189,6 +206,7 @@ class Child:
         process = self.process
         if process is None or process.returncode is not None:
             return
+        self.inside.update(descendants(process.pid))
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)
         if self.held.group is not None:
@@ -248,7 +266,7 @@ class Child:
             missing=rules.missing_limits(applied),
             files=tuple(collected.files),
             files_refused=tuple(collected.refused),
-            requests=held.endpoint.records() if held.endpoint else (),
+            requests=held.endpoint.finish() if held.endpoint else (),
         )
 
     def _collect(self) -> files.Collected:
@@ -292,6 +310,7 @@ class Child:
                 self.kill(signal.SIGKILL)
                 with suppress(subprocess.TimeoutExpired):  # then its groups are not empty, and that is reported
                     process.wait(self.held.host.policy.kill_s_max)
+        self._collect_dead()
         if self.after:
             with suppress(subprocess.TimeoutExpired, OSError):
                 limit = self.held.host.policy.kill_s_max
@@ -299,6 +318,19 @@ class Child:
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
+
+    def _collect_dead(self) -> None:
+        """What died after its parent waits for whoever adopts it. Usually that is the machine's init; if it is this
+        process, as the first one of a container is, nobody else will collect it."""
+        if not adopts_orphans():
+            return
+        if self.status is not None and (init := self.held.driver.init_process(bytes(self.status.kept))):
+            self.inside.add(init)
+        for pid in self.inside:
+            with suppress(ChildProcessError):
+                deadline = time.monotonic() + _COLLECT_S
+                while os.waitpid(pid, os.WNOHANG)[0] == 0 and time.monotonic() < deadline:
+                    time.sleep(0.002)
 
 
 def _write_files(plan: Plan, built: Built) -> None:

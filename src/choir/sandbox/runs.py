@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from choir.sandbox import cgroups
+from choir.sandbox.removal import remove_tree
 from choir.sandbox.uids import UidPool
 
 _STALE_S = 60
@@ -129,12 +129,6 @@ class RunFolder:
                 remove_tree(path)
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a run's folder. rmtree works by descriptors and does not follow links."""
-    if path.exists():
-        shutil.rmtree(path, ignore_errors=True)
-
-
 def kill_uid(uid: int) -> bool:
     """Kill whatever runs as a user id that we hold the lock of; True when nothing is left."""
     deadline = time.monotonic() + _GONE_S
@@ -184,8 +178,7 @@ def _remove_run(path: Path, scratch: Path, uids: UidPool | None) -> str:
         return "its first process is not gone"
     if not cgroups.remove_folders(folders, _GONE_S):
         return "its control groups are not empty"
-    remove_tree(scratch)
-    return ""
+    return "" if remove_tree(scratch) else "its folder could not be removed"
 
 
 def _kill_user(uid: int | None, uids: UidPool | None) -> str:
@@ -215,6 +208,15 @@ def _kill_leader(facts: dict[str, Any]) -> bool:
     while start_time(pid) == started and time.monotonic() < deadline:
         time.sleep(0.01)
     return start_time(pid) != started
+
+
+def descendants(pid: int, levels: int = 3) -> list[int]:
+    """The children of a process and theirs, a few levels down; a snapshot."""
+    try:
+        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return found + [below for child in found for below in descendants(child, levels - 1)] if levels else []
 
 
 def start_time(pid: int) -> int | None:

@@ -16,7 +16,7 @@ import struct
 from functools import cache
 
 from choir.foundation.errors import Unavailable
-from choir.sandbox.seccomp_table import DENIED, EXAMINED, NEWEST, UNCOUNTED
+from choir.sandbox.seccomp_table import DENIED, EXAMINED, LASTING, NEWEST, UNCOUNTED
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column of the table, AUDIT_ARCH_…
 
@@ -39,14 +39,14 @@ class NoFilter(Unavailable):
 
 
 @cache
-def assemble(machine: str | None = None, *, memory_is_counted: bool = True) -> bytes:
+def assemble(machine: str | None = None, *, memory_is_counted: bool = True, own_ipc: bool = True) -> bytes:
     """The filter for an architecture, ready for `bwrap --seccomp` or prctl(2)."""
     machine = machine or platform.machine()
     if machine not in _ARCHITECTURES:
         raise NoFilter(machine=machine)
     column, audit = _ARCHITECTURES[machine]
     calls = {name: numbers[column] for name, numbers in EXAMINED.items()}
-    refused = dict(DENIED) if memory_is_counted else DENIED | UNCOUNTED
+    refused = DENIED | ({} if memory_is_counted else UNCOUNTED) | ({} if own_ipc else LASTING)
     program = _gate(audit)
     for numbers in refused.values():
         if numbers[column] >= 0:

@@ -17,7 +17,7 @@ from choir.foundation.ids import show_id, uuid7
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups, rules, runner
 from choir.sandbox.holdings import Host
-from choir.sandbox.model import Capabilities, Limits, Result, Spec, Tier, Trust
+from choir.sandbox.model import Capabilities, Limits, Result, Spec, Tier, Trust, said
 from choir.sandbox.pump import OnOutput
 from choir.sandbox.runs import Cleaned, Found, RunFolder
 from choir.sandbox.tiers import base, drivers
@@ -125,8 +125,7 @@ class Sandboxes:
         if result.timed_out:
             return f"it did not answer within {self.policy.probe_s_max} seconds."
         if result.stdout.strip().decode(errors="replace") != _PROBE_WORD:
-            said = result.stderr.decode(errors="replace").strip()[:200]
-            return f"a trial run ended with code {result.exit_code}: {said}"
+            return f"a trial run ended with code {result.exit_code}: {said(result.stderr, 200)}"
         return ""
 
     def ls(self) -> list[Found]:

@@ -21,6 +21,7 @@ _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
 _RESOLVE = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_XDEV
+_GET_CHILD_SUBREAPER = 37
 _RETRIES = 16  # EAGAIN: the tree was renamed under the walk; a hostile tree may do that for ever
 
 
@@ -35,6 +36,13 @@ def open_beneath(folder: int, path: str, flags: int, mode: int = 0) -> int:
         if code not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(code, os.strerror(code), path)
+
+
+def adopts_orphans() -> bool:
+    """Whether processes whose parent died become children of this one (prctl(2))."""
+    answer = ctypes.c_int(0)
+    _libc.prctl(_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+    return os.getpid() == 1 or bool(answer.value)
 
 
 def last_error() -> int:

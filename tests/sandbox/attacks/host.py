@@ -11,6 +11,7 @@ import subprocess
 import tarfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from choir.foundation.errors import ChoirError
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import repositories
 from choir.sandbox.archives import unpack
+from choir.sandbox.model import Spec, Tier, Trust
 from choir.sandbox.service import Sandboxes
 
 POLICY = SandboxPolicy()
@@ -86,6 +88,40 @@ def _traversal(folder: Path) -> Path:
 def _through_link(folder: Path) -> Path:
     link = _member("out", type=tarfile.SYMTYPE, linkname="..")
     return _tar(folder / "a.tar", [(link, b""), (_member("out/pwned"), b"x")])
+
+
+def _links_together(folder: Path) -> Path:
+    """Each stays inside, read alone; the second goes through the first."""
+    first = _member("a/b/c/up", type=tarfile.SYMTYPE, linkname="../../..")
+    second = _member("out", type=tarfile.SYMTYPE, linkname="a/b/c/up/../secret")
+    return _tar(folder / "a.tar", [(first, b""), (second, b"")])
+
+
+def _leads_out(folder: Path) -> bool:
+    target = folder / "in" / "target"
+    target.mkdir(parents=True)
+    (folder / "in" / "secret").write_text("secret")
+    with tarfile.open(_links_together(folder)) as archive:
+        archive.extractall(target, filter="fully_trusted")  # noqa: S202
+    return (target / "out").read_text() == "secret"
+
+
+def _headers_for_all(folder: Path) -> Path:
+    with tarfile.open(folder / "a.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for number in range(60):
+            archive.fileobj.write(_for_all(number))
+            archive.fileobj.write(tarfile.TarInfo(f"f{number}").tobuf())
+    return folder / "a.tar.gz"
+
+
+def _for_all(number: int) -> bytes:
+    return tarfile.TarInfo.create_pax_global_header({f"k{number}": "x" * 1_000_000})
+
+
+def _holds_all_headers(folder: Path) -> bool:
+    with tarfile.open(_headers_for_all(folder)) as archive:
+        archive.getmembers()
+        return sum(map(len, archive.pax_headers.values())) > 30_000_000
 
 
 def _hard_link(folder: Path) -> Path:
@@ -239,6 +275,105 @@ def _harmless(make: Callable[[Path], Path], expect: Callable[[repositories.Prepa
     return check
 
 
+def _with_links_together(folder: Path) -> Path:
+    repository = make_repository(folder)
+    (folder / "secret").write_text("secret")
+    (repository / "a" / "b").mkdir(parents=True)
+    (repository / "a" / "b" / "up").symlink_to("../..")
+    (repository / "out").symlink_to("a/b/up/../secret")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "links")
+    return repository
+
+
+def _leads_nowhere(prepared: repositories.Prepared) -> bool:
+    links = [path for path in prepared.folder.rglob("*") if path.is_symlink()]
+    return len(links) == 1 and all(path.resolve().is_relative_to(prepared.folder.resolve()) for path in links)
+
+
+def _changed(tree: Path) -> bytes:
+    """A change that only git's conversion of `ident` hides."""
+    (tree / ".gitattributes").write_text("* ident\n")
+    (tree / "code").write_text("x = 1  # $Id$\n")
+    return b"x = 1  # $Id: something else $\n"
+
+
+def _hides(folder: Path) -> bool:
+    repository = make_repository(folder)
+    after = _changed(repository)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "base")
+    (repository / "code").write_bytes(after)
+    git(repository, "add", "-A")
+    done = subprocess.run(
+        ["git", "diff", "--cached"], cwd=repository, env=GIT_ENVIRONMENT, capture_output=True, check=True
+    )
+    return done.stdout == b""
+
+
+def _is_seen(folder: Path, _: Sandboxes) -> bool:
+    (folder / "tree").mkdir()
+    after = _changed(folder / "tree")
+    tree = repositories.WorkTree(folder / "tree", folder / "git")
+    base = tree.begin()
+    (folder / "tree" / "code").write_bytes(after)
+    return b"something else" in tree.changes(base)
+
+
+_LINK_DIFF = b"""diff --git a/out b/out
+new file mode 120000
+--- /dev/null
++++ b/out
+@@ -0,0 +1 @@
++../secret
+\\ No newline at end of file
+"""
+
+
+def _makes_link(folder: Path) -> bool:
+    repository = make_repository(folder)
+    subprocess.run(["git", "apply", "-"], cwd=repository, env=GIT_ENVIRONMENT, input=_LINK_DIFF, check=True)
+    return (repository / "out").is_symlink()
+
+
+def _makes_no_link(folder: Path, _: Sandboxes) -> bool:
+    (folder / "tree").mkdir()
+    tree = repositories.WorkTree(folder / "tree", folder / "git")
+    tree.begin()
+    try:
+        tree.apply(_LINK_DIFF)
+    except ChoirError:
+        return not os.path.lexists(folder / "tree" / "out")
+    return False
+
+
+# --- images -----------------------------------------------------------------------------------------
+
+
+def _image(folder: Path) -> Path:
+    """Its one link has a target that ln(1) reads as: by force, into this folder."""
+    (folder / "victim").mkdir()
+    (folder / "victim" / "passwd").write_text("precious")
+    (folder / "image").mkdir()
+    (folder / "image" / "passwd").symlink_to(f"-ft{folder}/victim")
+    return folder / "image" / "passwd"
+
+
+def _overwrites(folder: Path) -> bool:
+    link = _image(folder)
+    subprocess.run(["sh", "-c", 'ln -s "$1" "$2"', "sh", str(link.readlink()), str(folder / "passwd")], check=False)
+    return (folder / "victim" / "passwd").is_symlink()
+
+
+def _leaves_the_host_alone(folder: Path, sandboxes: Sandboxes) -> bool:
+    image = _image(folder).parent
+    for tier in (Tier.BUBBLEWRAP, Tier.CONTAINER, Tier.GVISOR):
+        if sandboxes.capabilities(tier).works:
+            with suppress(ChoirError):  # there is no program in the image
+                sandboxes.run(Spec(argv=("true",), root=image, tier=tier, trust=Trust.OWN))
+    return (folder / "victim" / "passwd").read_text() == "precious"
+
+
 def _no_link_out(prepared: repositories.Prepared) -> bool:
     links = {path.name for path in prepared.folder.rglob("*") if path.is_symlink()}
     return links == {"inner"} and len(prepared.refused) == 2
@@ -259,6 +394,11 @@ HOST_ATTACKS = (
                _trusting_tar(_traversal, "../pwned"), _refuses(_traversal)),
     HostAttack("tar-through-link", "a link, then a member behind it", "a trusting tar writes outside",
                _trusting_tar(_through_link, "../pwned"), _refuses(_through_link)),
+    HostAttack("tar-links-together", "two links that stay inside alone and lead out together",
+               "a trusting host reads its own file", _leads_out, _refuses(_links_together)),
+    HostAttack("tar-headers-for-all", "60 MB of headers that hold for all members",
+               "a trusting tar holds them in memory", _holds_all_headers,
+               _refuses(_headers_for_all)),
     HostAttack("tar-hard-link", "a hard link to a file outside", "a trusting tar links it",
                _trusting_tar(_hard_link, "pwned"), _refuses(_hard_link)),
     HostAttack("tar-device", "a pipe or device as member", "a trusting tar makes it",
@@ -281,6 +421,16 @@ HOST_ATTACKS = (
                _fires(_with_config, "status"), _harmless(_with_config)),
     HostAttack("git-links", "links in the tree that lead out", "a trusting host reads its own file",
                _follows, _harmless(_with_link, _no_link_out)),
+    HostAttack("git-links-together", "two links that stay inside alone and lead out together",
+               "a trusting host reads its own file",
+               lambda folder: (_with_links_together(folder) / "out").read_text() == "secret",
+               _harmless(_with_links_together, _leads_nowhere)),
+    HostAttack("git-attributes", "attributes that make git convert a change away", "git's diff does not show it",
+               _hides, _is_seen),
+    HostAttack("git-diff-link", "a diff that makes a link which leads out", "git makes it",
+               _makes_link, _makes_no_link),
+    HostAttack("image-option", "an image whose link's target is an option of ln", "a trusting script replaces a file",
+               _overwrites, _leaves_the_host_alone),
     HostAttack("git-submodules", "a submodule that fetches from elsewhere", "git fetches it",
                _fetches_submodule, _harmless(_with_submodule, lambda p: not (p.folder / "sub" / "payload").exists())),
 )  # fmt: skip

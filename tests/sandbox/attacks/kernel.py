@@ -32,6 +32,18 @@ except OSError: pass
         needs_root=True,
     ),
     Attack(
+        "terminal-by-unread-bits",
+        "push input into a terminal by a request that differs only in bits which the kernel does not read",
+        """
+number = 16 if os.uname().machine == "x86_64" else 29
+for request in (0x5412, 0x541C):
+    for high in (1 << 32, 1 << 40):
+        if call(number, ctypes.c_long(1), ctypes.c_ulong(high | request), b"x") != -errno.EPERM: escaped(hex(request))
+""",
+        proof_text="without a sandbox the kernel looks at the request",
+        not_for={Tier.GVISOR: _OWN_KERNEL},
+    ),
+    Attack(
         "user-namespace",
         "make a user namespace to have capabilities in",
         "if libc.unshare(0x10000000) == 0: escaped('unshare')",

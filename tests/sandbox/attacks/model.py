@@ -13,6 +13,7 @@ from typing import Any
 
 from choir.sandbox.model import Limits, Result, Spec, Tier, Trust
 from choir.sandbox.service import Sandboxes
+from choir.sandbox.tiers.base import Machine
 from tests.sandbox.attacks.scene import Scene
 
 PYTHON = "/usr/bin/python3"
@@ -85,6 +86,7 @@ class Attack:
     needs: tuple[
         str, ...
     ] = ()  # limits that it is about; where one is missing the result says so, and it does not apply
+    excused: Callable[[Machine, Tier], str] = lambda *_: ""  # why it does not apply on such a machine, or nothing
     needs_root: bool = False  # whether the proof needs root; without it the attack is skipped
     more: Callable[[Scene], dict[str, Any]] = lambda _: {}
 
@@ -116,6 +118,8 @@ def attempt(attack: Attack, tier: Tier, sandboxes: Sandboxes, scene: Scene) -> O
     """Run the attack in a tier and say what came of it."""
     if tier in attack.not_for:
         return Outcome(attack.name, tier.label, "not applicable", attack.not_for[tier])
+    if why := attack.excused(sandboxes.host.machine, tier):
+        return Outcome(attack.name, tier.label, "not applicable", why)
     lacking = set(attack.needs) & set(sandboxes.capabilities(tier).missing)
     if lacking:
         return Outcome(attack.name, tier.label, "not applicable", f"here nothing limits {', '.join(sorted(lacking))}")

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from choir.sandbox.model import Ended, Limits, Result, Tier
+from choir.sandbox.model import Ended, Limits, Result
 from tests.sandbox.attacks.model import PYTHON, Attack, left_processes
 from tests.sandbox.attacks.scene import Scene
 
@@ -89,10 +89,12 @@ def _runs_on(attack: Attack, scene: Scene) -> bool:
 
 
 def _shared_memory(result: Result, scene: Scene) -> str:
-    ids = [line.split()[:2] for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
-    left = [number for key, number in ids if int(key) == scene.key]
-    for number in left:
-        subprocess.run(["ipcrm", "-m", number], check=False)
+    left = []
+    for kind, option in (("shm", "-m"), ("sem", "-s"), ("msg", "-q")):
+        ids = [line.split()[:2] for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]]
+        left += [(option, number) for key, number in ids if int(key) == scene.key]
+    for option, number in left:
+        subprocess.run(["ipcrm", option, number], check=False)
     files = list(Path("/dev/shm").glob(f"{scene.marker}*"))
     for path in files:
         path.unlink()
@@ -284,7 +286,7 @@ while True: time.sleep(1)
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(number, signal.SIG_IGN)
 time.sleep(1000)
 """,
-        Limits(wall_s=1),
+        Limits(wall_s=3),
         contained=_ended_by(Ended.TIMEOUT),  # type: ignore[arg-type]
         proof=_runs_on,
     ),
@@ -300,6 +302,29 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """,
+        contained=_nobody_left,
+        proof=_leaves_a_process,
+    ),
+    Attack(
+        "leftover-bomb",
+        "fork without end, so that each one killed is replaced at once",
+        """
+bomb = '''
+import os, sys, time
+left = int(sys.argv[2])
+while left:
+    left -= 1
+    try: os.fork()
+    except OSError: pass
+time.sleep(20)
+'''
+if os.fork() == 0:
+    os.setsid()
+    for fd in (0, 1, 2): os.close(fd)
+    os.execv(sys.executable, [sys.executable, "-c", bomb, E["BAIT_MARKER"], "4" if E.get("BAIT_SLOW") else "-1"])
+time.sleep(1)
+""",
+        Limits(processes=100),
         contained=_nobody_left,
         proof=_leaves_a_process,
     ),
@@ -335,14 +360,14 @@ os._exit(0)
     ),
     Attack(
         "leftover-shared-memory",
-        "leave System V and POSIX shared memory on the host",
+        "leave System V memory, semaphores, queues and POSIX shared memory on the host",
         """
-libc.shmget(int(E["BAIT_KEY"]), 1_000_000, 0o1666)
+key = int(E["BAIT_KEY"])
+libc.shmget(key, 1_000_000, 0o1666), libc.semget(key, 5, 0o1666), libc.msgget(key, 0o1666)
 try: open("/dev/shm/" + E["BAIT_MARKER"], "w").write("x")
 except OSError as error: print(error)
 """,
         contained=_shared_memory,
         proof=_leaves_shared_memory,
-        not_for={Tier.LOCAL: "the host's IPC is shared; System V memory counts as the payload's until it is removed"},
     ),
 )

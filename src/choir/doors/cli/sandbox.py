@@ -2,14 +2,20 @@
 
 None of these needs a running node. Exit codes: 0 done, 1 refused or failed check, 2 usage. `run` without
 --json passes the payload's own exit code through (137 after it was stopped by a limit), as a shell would; with
---json it is 0 whenever something ran, and the payload's code is in the JSON.
+--json it is 0 whenever something ran, and the payload's code is in the JSON. Without --json the payload's output is
+printed while it comes; with it, at the end.
 """
 
 from __future__ import annotations
 
-import json
+import fcntl
+import os
 import re
+import select
+import stat
+import struct
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,85 +24,105 @@ from typing import Annotated, Any
 import typer
 
 from choir.doors.cli import output
+from choir.doors.cli.live_output import LiveOutput, plain
+from choir.doors.cli.output import AsJson, HomeOption
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
-from choir.foundation.policy import Policy, load
+from choir.foundation.policy import Policy, SandboxPolicy, load
 from choir.foundation.settings import load_settings
 from choir.sandbox.egress.model import Egress, EgressRule
-from choir.sandbox.model import Capabilities, InFile, Limits, Mount, Result, Spec, Tier, Trust
+from choir.sandbox.model import Capabilities, Ended, InFile, Limits, Mount, Result, Spec, Tier, Trust
+from choir.sandbox.rules import stranger_refusal
 from choir.sandbox.service import Sandboxes
 
 app = typer.Typer(help="Run code contained, and see what this machine can contain.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Home = Annotated[str | None, typer.Option("--home", help="Folder for all data. Default: as CHOIR_HOME says.")]
-
 _SIZE = re.compile(r"(\d+)(?:\.(\d+))?\s*([kKmMgG]?)(i?)[bB]?\Z")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CORES_MAX = 1_000
+_NOT_FOUND, _NOT_RUN = 127, 126  # what shells and their like answer with
+_NOBODY_READS = 141  # 128 + SIGPIPE, as everywhere in this command line
 
 
-@app.command()
-def doctor(as_json: AsJson = False, home: Home = None) -> None:
-    """Say which tiers work here, by really running something in each, and why the others do not.
-
-    Example: choir sandbox doctor --json
-    """
+@app.command(epilog="Example: choir sandbox doctor")
+def doctor(as_json: AsJson = False, home: HomeOption = None) -> None:
+    """Say which tiers work here, found out by running something in each, and why the others do not."""
     with _service(home, as_json) as sandboxes:
         found = sandboxes.doctor()
+        policy = sandboxes.policy
     if as_json:
-        _print_json([_capabilities(item) for item in found])
+        output.print_json([_capabilities(item, policy) for item in found])
     else:
         for item in found:
-            _print_capabilities(item)
+            _print_capabilities(item, policy)
     if not any(item.works for item in found if item.tier is not Tier.LOCAL):
         raise typer.Exit(1)
 
 
-@app.command(context_settings={"allow_interspersed_args": False})
+@app.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Example: choir sandbox run --memory 512M --file script.py -- python3 script.py",
+)
 def run(
-    command: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.")],
-    tier: Annotated[str | None, typer.Option(help="Exactly this tier; local only by name.")] = None,
-    tier_min: Annotated[str, typer.Option("--min-tier", help="At least this tier.")] = "bubblewrap",
-    trust: Annotated[str | None, typer.Option(help="own or stranger; default stranger, own with --tier local.")] = None,
-    file: Annotated[list[str] | None, typer.Option(help="Put a file in: PATH or PATH:NAME-INSIDE.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Copy this folder into the workspace.")] = None,
-    collect: Annotated[list[str] | None, typer.Option(help="Bring this file or folder back; with --out.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for what is brought back.")] = None,
-    mount: Annotated[list[str] | None, typer.Option(help="SOURCE:TARGET or SOURCE:TARGET:rw.")] = None,
-    env: Annotated[list[str] | None, typer.Option(help="NAME=VALUE for the payload.")] = None,
-    allow: Annotated[list[str] | None, typer.Option(help="Let it reach HOST or HOST:PORT by the proxy.")] = None,
-    memory: Annotated[str | None, typer.Option(help="Memory, such as 512M.")] = None,
-    disk: Annotated[str | None, typer.Option(help="Size of the workspace, such as 100M.")] = None,
-    output: Annotated[str | None, typer.Option(help="How much output is kept, such as 1M.")] = None,
-    processes: Annotated[int | None, typer.Option(help="Most processes and threads.")] = None,
-    cpu: Annotated[int | None, typer.Option(help="CPU seconds over all processes.")] = None,
-    cores: Annotated[float | None, typer.Option(help="Cores at once, such as 0.5.")] = None,
-    wall: Annotated[float | None, typer.Option(help="Seconds until it is stopped.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Hand standard input to the payload.")] = False,
+    command: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.", metavar="COMMAND")],
+    tier: Annotated[
+        str | None, typer.Option(help="Exactly this tier; local runs only if named.", metavar="TIER")
+    ] = None,
+    tier_min: Annotated[
+        str, typer.Option("--min-tier", help="This tier or a stronger one.", metavar="TIER")
+    ] = "bubblewrap",
+    trust: Annotated[
+        str | None,
+        typer.Option(help="Whose code it is: stranger (default) or own (default with --tier local).", metavar="WHOSE"),
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(help="Put this file into the workspace.", metavar="PATH[:NAME]")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Copy this folder's contents into the workspace.", metavar="FOLDER")
+    ] = None,
+    collect: Annotated[
+        list[str] | None, typer.Option(help="Bring this file or folder back; needs --out.", metavar="PATH")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to put what is brought back.", metavar="FOLDER")] = None,
+    mount: Annotated[
+        list[str] | None, typer.Option(help="Show a path of this machine inside.", metavar="SOURCE:TARGET[:rw]")
+    ] = None,
+    env: Annotated[list[str] | None, typer.Option(help="Set a variable inside.", metavar="NAME=VALUE")] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Let it reach this host, through the proxy.", metavar="HOST[:PORT]")
+    ] = None,
+    memory: Annotated[str | None, typer.Option(help="Memory of all processes, such as 512M.", metavar="SIZE")] = None,
+    disk: Annotated[str | None, typer.Option(help="Size of the workspace, such as 100M.", metavar="SIZE")] = None,
+    output_: Annotated[
+        str | None, typer.Option("--output", help="How much output is kept, such as 1M.", metavar="SIZE")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="Processes and threads at once.", metavar="COUNT")] = None,
+    cpu: Annotated[int | None, typer.Option(help="CPU time of all processes.", metavar="SECONDS")] = None,
+    cores: Annotated[float | None, typer.Option(help="Cores at any moment, such as 0.5.", metavar="CORES")] = None,
+    wall: Annotated[float | None, typer.Option(help="Time until it is stopped.", metavar="SECONDS")] = None,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Hand in standard input, which is read to its end first.")
+    ] = False,
     as_json: AsJson = False,
-    home: Home = None,
+    home: HomeOption = None,
 ) -> None:
-    """Run a program in a sandbox. Its exit code becomes ours, unless --json is given.
-
-    Example: choir sandbox run --memory 512M --file script.py -- python3 script.py
-    """
-    with _reported(as_json):
+    """Run a program in a sandbox; its output comes live and its exit code becomes ours (--json: all at the end)."""
+    with _service(home, as_json) as sandboxes:
         asked = Tier.parse(tier) if tier else None
-        default_trust = Trust.OWN if asked is Tier.LOCAL else Trust.STRANGER
         spec = Spec(
             argv=tuple(command),
-            stdin=sys.stdin.buffer.read() if stdin else b"",
+            stdin=_input(sandboxes.policy.stdin_bytes_max) if stdin else b"",
             environment=dict(_pair(item, "=", "--env") for item in env or []),
             tier=asked,
             tier_min=min(asked, Tier.BUBBLEWRAP) if asked else Tier.parse(tier_min),
-            trust=Trust(trust) if trust else default_trust,
+            trust=_trust(trust, asked),
             limits=Limits(
                 memory_bytes=_size(memory, "--memory"),
                 processes=processes,
                 cpu_s=cpu,
-                cores_milli=round(cores * 1000) if cores else None,
+                cores_milli=_thousandths(cores),
                 disk_bytes=_size(disk, "--disk"),
                 wall_s=wall,
-                output_bytes=_size(output, "--output"),
+                output_bytes=_size(output_, "--output"),
             ),
             files=tuple(_file(item) for item in file or []),
             folder=folder,
@@ -105,77 +131,65 @@ def run(
             mounts=tuple(_mount(item) for item in mount or []),
             egress=Egress(tuple(_rule(item) for item in allow)) if allow else None,
         )
-    with _service(home, as_json) as sandboxes:
-        result = sandboxes.run(spec)
+        result, nobody_reads = (sandboxes.run(spec), False) if as_json else _run_live(sandboxes, spec)
     if as_json:
-        _print_json(_result(result))
+        output.print_json(_result(result))
         return
-    _write(sys.stdout, result.stdout)
-    _write(sys.stderr, result.stderr)
-    _print_remarks(result)
-    raise typer.Exit(result.exit_code)
+    for remark in _remarks(result, unread_input=not stdin and _has_input(), nobody_reads=nobody_reads):
+        output.say(f"choir: {plain(remark)}")
+    raise typer.Exit(_NOBODY_READS if nobody_reads else result.exit_code)
 
 
-@app.command()
+@app.command(epilog="Example: choir sandbox bench --runs 200")
 def bench(
-    runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often each is started.")] = 100,
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often each is started.", metavar="COUNT")] = 100,
     as_json: AsJson = False,
-    home: Home = None,
+    home: HomeOption = None,
 ) -> None:
-    """Measure start to finish of `true` per tier, against fork and exec and against bare bubblewrap.
-
-    Example: choir sandbox bench --runs 200 --json
-    """
+    """Measure how long `true` takes in each tier, against fork and exec and against bare bubblewrap."""
     from choir.sandbox.bench import measure
 
     with _service(home, as_json) as sandboxes:
         found = measure(sandboxes, runs)
     if as_json:
-        _print_json(found)
+        output.print_json(found)
         return
     for item in found["starts"]:
-        typer.echo(
+        output.print_line(
             f"{item['name']:<16} p50 {item['p50_ms']:>8.2f} ms   p99 {item['p99_ms']:>8.2f} ms   ({item['runs']} runs)"
         )
-    typer.echo(f"bubblewrap against bare bubblewrap: {found['ratio_to_bare_bubblewrap']}")
+    output.print_line(f"bubblewrap against bare bubblewrap: {found['ratio_to_bare_bubblewrap']}")
     for item in found["throughput"]:
-        typer.echo(f"{item['at_once']} at once: {item['per_s']} runs per second")
+        output.print_line(f"{item['at_once']} at once: {item['per_s']} runs per second")
 
 
-@app.command("ls")
-def ls(as_json: AsJson = False, home: Home = None) -> None:
-    """List the runs of this home that are going on or were left behind by a killed node.
-
-    Example: choir sandbox ls
-    """
+@app.command("ls", epilog="Example: choir sandbox ls")
+def ls(as_json: AsJson = False, home: HomeOption = None) -> None:
+    """List the runs of this home that are going on, or were left behind by a killed node."""
     with _service(home, as_json, clean=False) as sandboxes:
         found = sandboxes.ls()
     if as_json:
-        _print_json([{"run": item.run, "alive": item.alive, **item.facts} for item in found])
+        output.print_json([{"run": item.run, "alive": item.alive, **item.facts} for item in found])
         return
     if not found:
-        typer.echo("No runs.")
+        output.print_line("No runs.")
     for item in found:
         state = "running" if item.alive else "left behind"
-        typer.echo(
-            f"{item.run}  {state:<11}  {item.facts.get('tier', '')}  {_plain(str(item.facts.get('program', '')))}"
-        )
+        facts = f"{item.facts.get('tier', '')}  {item.facts.get('program', '')}"
+        output.print_line(f"{item.run}  {state:<11}  {plain(facts)}")
 
 
-@app.command()
-def clean(as_json: AsJson = False, home: Home = None) -> None:
-    """Remove what killed nodes left: processes, groups, folders. Live runs are not touched.
-
-    Example: choir sandbox clean
-    """
+@app.command(epilog="Example: choir sandbox clean")
+def clean(as_json: AsJson = False, home: HomeOption = None) -> None:
+    """Remove what killed nodes left behind: processes, groups and folders; live runs are not touched."""
     with _service(home, as_json) as sandboxes:
         removed, kept = sandboxes.cleaned.runs, sandboxes.cleaned.kept
     if as_json:
-        _print_json({"removed": list(removed), "kept": list(kept)})
+        output.print_json({"removed": list(removed), "kept": list(kept)})
     else:
-        typer.echo(f"removed {len(removed)} runs")
+        output.print_line(f"Removed what {len(removed)} runs had left behind.")
         for why in kept:
-            typer.echo(f"kept {why}")
+            output.print_line(f"Kept {why}.")
     if kept:
         raise typer.Exit(1)
 
@@ -202,18 +216,17 @@ def _reported(as_json: bool) -> Iterator[None]:
         output.show_error(error)
         raise typer.Exit(2 if type(error) is Invalid else 1) from None
     except OSError as error:
-        output.show_error(Unavailable(what=_plain(str(error.filename or "The sandbox")), why=_plain(str(error))))
+        output.show_error(Unavailable(what=plain(str(error.filename or "The sandbox")), why=plain(str(error))))
         raise typer.Exit(1) from None
 
 
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2))
-
-
-def _capabilities(item: Capabilities) -> dict[str, Any]:
+def _capabilities(item: Capabilities, policy: SandboxPolicy) -> dict[str, Any]:
+    refusal = stranger_refusal(item, policy) if item.works else item.why
     return {
         "tier": item.tier.label,
         "works": item.works,
+        "for_strangers": not refusal and item.works,
+        "why_not_for_strangers": refusal,
         "engine": item.engine,
         "why": item.why,
         "applied": dict(item.applied),
@@ -222,15 +235,20 @@ def _capabilities(item: Capabilities) -> dict[str, Any]:
     }
 
 
-def _print_capabilities(item: Capabilities) -> None:
-    typer.echo(f"{item.tier.label:<11} {'works' if item.works else 'does not work':<14} {item.engine}")
+def _print_capabilities(item: Capabilities, policy: SandboxPolicy) -> None:
+    refusal = stranger_refusal(item, policy) if item.works else ""
+    state = "does not work" if not item.works else "works, for your own code only" if refusal else "works"
+    output.print_line(f"{item.tier.label:<11} {state}{f' ({item.engine})' if item.engine else ''}")
+    if refusal:
+        named = " --tier local" if item.tier is Tier.LOCAL else " --trust own"
+        output.print_line(f"            {refusal} Your own runs with{named}.")
     if item.why:
-        typer.echo(f"            {item.why}")
+        output.print_line(f"            {item.why}")
     if item.works:
         for limit, how in item.applied.items():
-            typer.echo(f"            {limit:<10} {how}")
+            output.print_line(f"            {limit:<10} {how}")
         if item.missing:
-            typer.echo(f"            not limited: {', '.join(item.missing)}")
+            output.print_line(f"            not limited: {', '.join(item.missing)}")
 
 
 def _result(result: Result) -> dict[str, Any]:
@@ -240,31 +258,73 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def _print_remarks(result: Result) -> None:
-    """What a reader would otherwise wonder about."""
-    remarks = []
-    if result.ended.value != "exited":
-        remarks.append(f"stopped: {result.ended.value} limit after {result.usage.wall_s:.1f} s")
+def _run_live(sandboxes: Sandboxes, spec: Spec) -> tuple[Result, bool]:
+    """Run and print at the same time; the second answer is whether nobody reads any more."""
+    live = LiveOutput(sys.stdout, sys.stderr)
+    try:
+        result = sandboxes.run(spec, live.take, live.failed)
+    finally:
+        live.close()
+    if live.error is not None and not isinstance(live.error, BrokenPipeError):
+        raise Unavailable(what="The output", why=live.error.strerror or str(live.error))
+    return result, live.error is not None
+
+
+def _remarks(result: Result, *, unread_input: bool = False, nobody_reads: bool = False) -> Iterator[str]:
+    """What a reader would otherwise wonder about, and what to do about it."""
+    if nobody_reads:
+        return
+    if stopped := _stopped(result):
+        yield f"stopped after {result.usage.wall_s:.1f} s: {stopped}"
     if result.out_of_memory:
-        remarks.append(f"a process was killed for memory (limit {result.limits.memory_bytes} bytes)")
-    if result.stdout_truncated or result.stderr_truncated:
-        remarks.append("the output was cut")
-    remarks += [f"not brought back: {why}" for why in result.files_refused]
-    for remark in remarks:
-        typer.echo(f"choir: {_plain(remark)}", err=True)
+        yield f"a process was killed: the memory limit of {result.limits.memory_bytes} bytes was reached (--memory)"
+    elif result.ended is Ended.EXITED and result.exit_code in (_NOT_FOUND, _NOT_RUN):
+        yield _not_started(result)
+    if result.ended is not Ended.OUTPUT and (result.stdout_truncated or result.stderr_truncated):
+        yield f"the output was cut after {result.limits.output_bytes} bytes (--output)"
+    if unread_input:
+        yield "standard input was not handed in; add --stdin to do so"
+    yield from (f"not brought back: {why}" for why in result.files_refused)
 
 
-def _write(stream: Any, data: bytes) -> None:
-    """Bytes as they are into a file or pipe; into a terminal without what could steer it."""
-    if stream.isatty():
-        stream.write(_plain(data.decode(errors="replace")))
-    else:
-        stream.buffer.write(data)
-    stream.flush()
+def _stopped(result: Result) -> str:
+    limits = result.limits
+    return {
+        Ended.EXITED: "",
+        Ended.CANCELLED: "it was cancelled",
+        Ended.TIMEOUT: f"the time limit of {limits.wall_s:g} seconds was reached (--wall)",
+        Ended.CPU: f"the limit of {limits.cpu_s} seconds of CPU time was reached (--cpu)",
+        Ended.OUTPUT: f"it wrote more than {limits.flood_bytes} bytes; {limits.output_bytes} are kept (--output)",
+    }[result.ended]
 
 
-def _plain(text: str) -> str:
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+def _not_started(result: Result) -> str:
+    seen = "the system's programs and what --file, --folder and --mount bring"
+    if result.exit_code == _NOT_FOUND:
+        return f"exit code 127 means that a program was not found; inside there are {seen}"
+    return "exit code 126 means that a program was found but could not be run; it may lack the permission"
+
+
+def _input(most: int) -> bytes:
+    """Standard input, up to one byte too many, which is then refused."""
+    if sys.stdin.isatty():
+        output.say("choir: reading standard input to its end (Ctrl-D), then the program is started")
+    return sys.stdin.buffer.read(most + 1)
+
+
+def _has_input() -> bool:
+    """Whether something waits in a pipe or file on standard input."""
+    try:
+        fd = sys.stdin.fileno()
+        facts = os.fstat(fd)
+        if stat.S_ISREG(facts.st_mode):
+            return facts.st_size > os.lseek(fd, 0, os.SEEK_CUR)
+        if not stat.S_ISFIFO(facts.st_mode) or not select.select([fd], [], [], 0)[0]:
+            return False
+        waiting = struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))
+    except (OSError, ValueError, AttributeError):  # there is none
+        return False
+    return bool(waiting[0])
 
 
 # --- reading the options ----------------------------------------------------------------------------
@@ -286,6 +346,22 @@ def _pair(text: str, separator: str, what: str) -> tuple[str, str]:
     if not found or not left:
         raise Invalid(what=f"{what} {text[:60]}", why=f"it needs a {separator}")
     return left, right
+
+
+def _trust(text: str | None, tier: Tier | None) -> Trust:
+    if text is None:
+        return Trust.OWN if tier is Tier.LOCAL else Trust.STRANGER
+    if text not in list(Trust):
+        raise Invalid(what=f"--trust {text[:40]}", why="it must be own or stranger")
+    return Trust(text)
+
+
+def _thousandths(cores: float | None) -> int | None:
+    if cores is None:
+        return None
+    if not 0 < cores <= _CORES_MAX:
+        raise Invalid(what=f"--cores {cores}", why="write it like 0.5 or 2")
+    return max(1, round(cores * 1000))
 
 
 def _file(text: str) -> InFile:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from choir.foundation.policy.bazaar import BazaarPolicy
 from choir.foundation.policy.delegations import DelegationsPolicy
 from choir.foundation.policy.identity import PeoplePolicy
 from choir.foundation.policy.ledger import LedgerPolicy
@@ -26,6 +27,7 @@ from choir.foundation.policy.values import (
 from choir.foundation.policy.verification import VerificationPolicy
 
 __all__ = [
+    "BazaarPolicy",
     "DelegationsPolicy",
     "LedgerPolicy",
     "NodePolicy",
@@ -53,4 +55,5 @@ class Policy:
     sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)
     people: PeoplePolicy = field(default_factory=PeoplePolicy)
     delegations: DelegationsPolicy = field(default_factory=DelegationsPolicy)
+    bazaar: BazaarPolicy = field(default_factory=BazaarPolicy)
     verification: VerificationPolicy = field(default_factory=VerificationPolicy)

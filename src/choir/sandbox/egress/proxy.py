@@ -1,8 +1,9 @@
 """The proxy of one run: HTTP and CONNECT over a Unix socket, by the rules and within the limits.
 
 Guarantees: every request that reaches the socket is recorded, allowed or not; a host is resolved once and
-the connection goes to that very address; a payload can hold only so many connections, bytes and seconds; a
-credential that comes back in an answer ends the answer.
+the connection goes to that very address; a payload can hold only so many connections, bytes and seconds, and open
+only so many before nobody listens any more; a credential that comes back in an answer ends the answer before any
+part of it has gone on.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import re
 import socket
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -24,6 +26,8 @@ from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, Egres
 _PIECE = 65_536
 _REFUSALS_RECORDED_MAX = 1_000
 _HELLO_S_MAX = 10
+_SECRET_BYTES_MIN = 8  # shorter ones are found by chance
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}\Z")
 
 
 class _Cut(Exception):
@@ -37,6 +41,36 @@ class _Way:
     record: EgressRecord
     began: float
     rule: EgressRule | None = None
+    answered: bool = False  # whether the payload has the head of an answer
+    complete: bool = False  # whether it has all of it; what goes wrong then is only the parting
+
+
+class _Guard:
+    """Lets an answer through piece by piece, but holds back what may be the beginning of the credential."""
+
+    def __init__(self, rule: EgressRule | None) -> None:
+        credential = rule.credential if rule else None
+        secret = credential.value.split(" ")[-1].encode() if credential else b""
+        self._secret = secret if len(secret) >= _SECRET_BYTES_MIN else b""
+        self._held = b""
+
+    def pass_on(self, piece: bytes) -> bytes:
+        """What may go on now."""
+        text = self._held + piece
+        if not self._secret:
+            return text
+        if self._secret in text:
+            raise _Cut("the answer held the credential")
+        begun = next(n for n in range(len(self._secret) - 1, -1, -1) if text.endswith(self._secret[:n]))
+        self._held = text[len(text) - begun :]
+        return text[: len(text) - begun]
+
+    def rest(self) -> bytes:
+        """What is left at the end. Most of a credential is as good as all of it."""
+        if len(self._held) >= max(_SECRET_BYTES_MIN, len(self._secret) // 2):
+            raise _Cut("the answer held a part of the credential")
+        held, self._held = self._held, b""
+        return held
 
 
 class Proxy:
@@ -50,14 +84,21 @@ class Proxy:
         self.unrecorded = 0
         self._secret = base64.b64encode(f"job:{token}".encode())
         self._requests = 0
+        self._connections = 0
         self._open = 0
         self._requests_max = _least(egress.requests_max, policy.egress_requests_max)
         self._up_max = _least(egress.request_bytes_max, policy.egress_request_bytes_max)
         self._down_max = _least(egress.response_bytes_max, policy.egress_response_bytes_max)
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether there were so many connections that no more is worth a look: each costs the host time."""
+        return self._connections > self._requests_max + _REFUSALS_RECORDED_MAX
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one request."""
         self._open += 1
+        self._connections += 1
         way = _Way(EgressRecord(self.now_us(), "", "", 0, "", "failed"), time.monotonic())
         try:
             async with asyncio.timeout(None) as watch:
@@ -67,6 +108,10 @@ class Proxy:
             await self._answer(writer, way, 403, "refused", str(refusal))
         except _Cut as cut:
             self._note(way, "cut", str(cut))
+        except asyncio.CancelledError:
+            if way.record.method:  # something may have been sent, and belongs in the record
+                self._note(way, "cut", "the run was over")
+            raise
         except TimeoutError:  # before OSError, which it is a kind of
             self._note(way, "cut", "silent for too long")
         except (EgressFailed, OSError, EOFError, ValueError) as error:
@@ -96,7 +141,8 @@ class Proxy:
         if head.length > self._up_max:
             raise EgressRefused(why="the request is too large")
         address = await self._resolve(to, rule)
-        way.record = replace(way.record, address=address, credential=rule.credential is not None)
+        added = rule.credential is not None and head.method != "CONNECT"  # nothing can be added inside a tunnel
+        way.record = replace(way.record, address=address, credential=added)
         if head.method == "CONNECT":
             await self._tunnel(reader, writer, way, to, watch)
         else:
@@ -152,14 +198,10 @@ class Proxy:
                 break
             left -= len(piece)
             await self._pass_up(piece, writer, way, watch)
-        while head.length < 0:  # chunks are taken apart, so that nothing can follow the last one
-            size = int((await reader.readline()).split(b";")[0].strip() or b"0", 16)
-            data = await reader.readexactly(size + 2) if 0 < size <= self._up_max else b""
-            if size > self._up_max or (size and not data.endswith(b"\r\n")):
-                raise _Cut("the request is too large or its chunks cannot be read")
-            await self._pass_up(b"%x\r\n%s" % (size, data if size else b"\r\n"), writer, way, watch)
-            if size == 0:
-                break
+        if head.length < 0:
+            async for piece in _chunks(reader):
+                await self._pass_up(_chunk(piece), writer, way, watch)
+            await self._pass_up(_LAST_CHUNK, writer, way, watch)
 
     async def _pass_up(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
         self._touch(watch)
@@ -175,22 +217,37 @@ class Proxy:
         head = await self._read_head(reader)
         while head.startswith((b"HTTP/1.1 100", b"HTTP/1.0 100")):
             head = await self._read_head(reader)
-        status, kept, length = _answer_head(head)
-        way.record = replace(way.record, status=status)
-        self._guard(b"", head, way)
-        writer.write(kept)
-        tail = b""
-        left = 0 if way.record.method == "HEAD" or status in (204, 304) else length
-        while left != 0:
-            piece = await reader.read(_PIECE if left < 0 else min(_PIECE, left))
-            if not piece:
-                break
-            left -= len(piece) if left > 0 else 0
-            tail = self._guard(tail, piece, way)
-            await self._pass_down(piece, writer, way, watch)
+        answer = _answer_head(head)
+        way.record = replace(way.record, status=answer.status)
+        _Guard(way.rule).pass_on(head)
+        way.answered = True
+        writer.write(answer.kept)
+        if way.record.method != "HEAD" and answer.status not in (204, 304):
+            await self._relay_body(reader, writer, way, watch, answer)
         await writer.drain()
+        way.complete = True
         writer.close()
         await writer.wait_closed()
+
+    async def _relay_body(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        way: _Way,
+        watch: asyncio.Timeout,
+        answer: _Answer,
+    ) -> None:
+        """Chunks are taken apart and made anew, so that none can lie between two halves of a credential."""
+        guard = _Guard(way.rule)
+        framed = _chunk if answer.chunked else bytes
+        async for piece in _chunks(reader) if answer.chunked else _plain(reader, answer.length):
+            self._touch(watch)
+            if fine := guard.pass_on(piece):
+                await self._pass_down(framed(fine), writer, way, watch)
+        if rest := guard.rest():
+            await self._pass_down(framed(rest), writer, way, watch)
+        if answer.chunked:
+            await self._pass_down(_LAST_CHUNK, writer, way, watch)
 
     async def _pass_down(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
         self._touch(watch)
@@ -199,17 +256,6 @@ class Proxy:
             raise _Cut("the answer is too large")
         writer.write(piece)
         await writer.drain()
-
-    def _guard(self, before: bytes, piece: bytes, way: _Way) -> bytes:
-        """End an answer that holds the credential; returns what the next piece must be read together with."""
-        credential = way.rule.credential if way.rule else None
-        if credential is None:
-            return b""
-        secret = credential.value.split(" ")[-1].encode()
-        text = before + piece
-        if len(secret) >= 8 and secret in text:
-            raise _Cut("the answer held the credential")
-        return text[-len(secret) :]
 
     # --- tunnels ---
 
@@ -286,6 +332,8 @@ class Proxy:
 
     async def _answer(self, writer: asyncio.StreamWriter, way: _Way, status: int, outcome: str, why: str) -> None:
         self._note(way, outcome, why)
+        if way.answered:
+            return  # a second head would be read as part of the first answer's body
         body = f"choir: {why}\n".encode()
         reason = {403: "Forbidden", 407: "Proxy Authentication Required", 502: "Bad Gateway"}[status]
         extra = 'Proxy-Authenticate: Basic realm="choir"\r\n' if status == 407 else ""
@@ -303,7 +351,8 @@ class Proxy:
         if len(self.records) >= self._requests_max + _REFUSALS_RECORDED_MAX:
             self.unrecorded += 1
             return
-        self.records.append(replace(way.record, outcome=outcome, why=why[:200], ms=ms))
+        outcome, why = ("done", "") if way.complete else (outcome, why[:200])
+        self.records.append(replace(way.record, outcome=outcome, why=why, ms=ms))
 
     def _touch(self, watch: asyncio.Timeout) -> None:
         watch.reschedule(asyncio.get_running_loop().time() + self.policy.egress_idle_s_max)
@@ -328,21 +377,65 @@ async def _read_hello(reader: asyncio.StreamReader) -> bytes:
     return head + await reader.readexactly(min(size, 16_384))
 
 
-def _answer_head(head: bytes) -> tuple[int, bytes, int]:
-    """Status, the head as it is handed on, and the length of the body (-1: until the end)."""
+_LAST_CHUNK = b"0\r\n\r\n"
+
+
+def _chunk(piece: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(piece), piece)
+
+
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """The content of a chunked body in bounded pieces; what follows the last chunk is not read."""
+    while True:
+        size = (await reader.readline()).partition(b";")[0].strip()
+        if not _CHUNK_SIZE.match(size):
+            raise _Cut("the chunks of the body cannot be read")
+        left = int(size, 16)
+        if left == 0:
+            return
+        while left:
+            piece = await reader.read(min(_PIECE, left))
+            if not piece:
+                raise _Cut("the body ended in the middle of a chunk")
+            left -= len(piece)
+            yield piece
+        if await reader.readexactly(2) != b"\r\n":
+            raise _Cut("the chunks of the body cannot be read")
+
+
+async def _plain(reader: asyncio.StreamReader, length: int) -> AsyncIterator[bytes]:
+    """The content of a body of known length, or until the end (-1)."""
+    left = length
+    while left != 0 and (piece := await reader.read(_PIECE if left < 0 else min(_PIECE, left))):
+        left -= len(piece) if left > 0 else 0
+        yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The head of an answer."""
+
+    status: int
+    kept: bytes  # as it is handed on
+    length: int  # of the body; -1: until the end
+    chunked: bool
+
+
+def _answer_head(head: bytes) -> _Answer:
+    """Taken apart. An answer that says its length in two ways is handed on with one."""
     lines = head.split(b"\r\n")
     words = lines[0].split(b" ", 2)
     if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
         raise EgressFailed(why="the answer cannot be read")
-    kept = [b"HTTP/1.1 " + b" ".join(words[1:])]
-    length = -1
-    chunked = False
-    for line in lines[1:]:
-        name, _, value = line.partition(b":")
-        word = name.lower().strip()
-        if word == b"content-length" and value.strip().isdigit():
-            length = int(value.strip())
-        chunked = chunked or word == b"transfer-encoding"
-        if word not in (b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate", b"upgrade"):
-            kept.append(line)
-    return int(words[1]), b"\r\n".join([*kept, b"Connection: close", b"", b""]), -1 if chunked else length
+    headers = [(line.partition(b":")[0].lower().strip(), line.partition(b":")[2].strip(), line) for line in lines[1:]]
+    codings = [value.lower() for name, value, _ in headers if name == b"transfer-encoding"]
+    if codings and codings != [b"chunked"]:
+        raise EgressFailed(why="the answer is packed in a way that was not asked for")
+    lengths = {value for name, value, _ in headers if name == b"content-length" and value.isdigit()}
+    if len(lengths) > 1:
+        raise EgressFailed(why="the answer says its length in two ways")
+    dropped = {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate", b"upgrade", b"trailer"}
+    dropped |= {b"content-length"} if codings else set()
+    kept = [b"HTTP/1.1 " + b" ".join(words[1:]), *(line for name, _, line in headers if name not in dropped)]
+    length = -1 if codings or not lengths else int(lengths.pop())
+    return _Answer(int(words[1]), b"\r\n".join([*kept, b"Connection: close", b"", b""]), length, bool(codings))

@@ -11,6 +11,7 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from choir.sandbox.egress.model import Egress, EgressRefused, EgressRule
 
@@ -19,6 +20,8 @@ _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _HOP_BY_HOP = {b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"}
 _HOP_BY_HOP |= {b"te", b"trailer", b"transfer-encoding", b"upgrade", b"content-length"}
 _TRANSLATION = ipaddress.ip_network("64:ff9b::/96")  # NAT64: an IPv4 address in the last four bytes
+_GLOBAL_V6 = ipaddress.ip_network("2000::/3")  # all that is given out; the rest hides IPv4 or is somebody's own
+_SPECIAL = (ipaddress.ip_network("192.0.0.0/24"), ipaddress.ip_network("192.88.99.0/24"))  # RFC 6890, RFC 7526
 TLS_HANDSHAKE, _TLS_CLIENT_HELLO, _TLS_SERVER_NAME = 22, 1, 0
 
 
@@ -128,12 +131,17 @@ def allow(egress: Egress, head: Head, to: Destination) -> EgressRule:
     if head.method not in rule.methods:
         raise EgressRefused(why=f"the rule for {to.host} does not allow {head.method[:20]}")
     path = to.path.partition("?")[0]
-    decoded = re.sub("%2e", ".", path, flags=re.IGNORECASE)
-    if "/../" in f"{decoded}/" or "/./" in f"{decoded}/" or "\\" in path:
+    if not _is_plain(path):
         raise EgressRefused(why="the path is not in plain form")
     if not any(path.startswith(prefix) for prefix in rule.paths):
         raise EgressRefused(why=f"the rule for {to.host} does not allow this path")
     return rule
+
+
+def _is_plain(path: str) -> bool:
+    """Whether no server can read the path as another one: dots as folders, also encoded or with parameters."""
+    parts = re.split(r"[/\\]", unquote(path))
+    return "\\" not in path and not any(part.partition(";")[0] in (".", "..") for part in parts)
 
 
 def is_public(text: str) -> bool:
@@ -147,7 +155,8 @@ def is_public(text: str) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return address.is_global and not address.is_multicast
+        return address in _GLOBAL_V6 and address.is_global
+    return address.is_global and not address.is_multicast and not any(address in special for special in _SPECIAL)
 
 
 def choose_address(addresses: list[str], rule: EgressRule) -> str:
@@ -164,19 +173,24 @@ def outgoing(head: Head, to: Destination, rule: EgressRule) -> bytes:
     named = {word.strip().lower() for word in (head.header(b"connection") or b"").split(b",")}
     dropped = _HOP_BY_HOP | named | {b"host"}
     if rule.credential:
-        dropped |= {rule.credential.header.lower().encode(), b"accept-encoding"}
+        dropped |= {_same(rule.credential.header.encode()), b"accept-encoding"}
     default = 443 if rule.upstream_tls else 80
     port = upstream_port(to, rule)
     shown = f"[{to.host}]" if ":" in to.host else to.host
     lines = [f"{head.method} {to.path} HTTP/1.1".encode()]
     lines.append(f"Host: {shown if port == default else f'{shown}:{port}'}".encode())
-    lines += [name + b": " + value for name, value in head.headers if name.lower() not in dropped]
+    lines += [name + b": " + value for name, value in head.headers if not {name.lower(), _same(name)} & dropped]
     if head.length:
         lines.append(b"Transfer-Encoding: chunked" if head.length < 0 else b"Content-Length: %d" % head.length)
     if rule.credential:
         lines.append(f"{rule.credential.header}: {rule.credential.value}".encode())
         lines.append(b"Accept-Encoding: identity")  # so that a credential sent back would be seen
     return b"\r\n".join([*lines, b"Connection: close", b"", b""])
+
+
+def _same(name: bytes) -> bytes:
+    """The name of a header as servers of the CGI kind read it, to whom _ and - are one."""
+    return name.lower().replace(b"_", b"-")
 
 
 def upstream_port(to: Destination, rule: EgressRule) -> int:

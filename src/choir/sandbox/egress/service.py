@@ -34,8 +34,10 @@ class Endpoint:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def records(self) -> tuple[EgressRecord, ...]:
-        return tuple(self._proxy.records)
+    def finish(self) -> tuple[EgressRecord, ...]:
+        """Stop serving and tell every request, in the order they came, those that were cut by this among them."""
+        self.close()
+        return tuple(sorted(self._proxy.records, key=lambda record: record.at_us))
 
     def close(self) -> None:
         """Stop serving; connections that are open are cut."""
@@ -50,8 +52,12 @@ class Endpoint:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        if self._proxy.is_spent and self._server is not None:
+            self._server.close()
         try:
             await self._proxy.serve(reader, writer)
+        except asyncio.CancelledError:
+            return  # by `_close`, and on the record; asyncio would log it as an error
         finally:
             self._tasks.discard(task)
 

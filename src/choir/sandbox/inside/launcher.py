@@ -1,9 +1,10 @@
 """Starts a payload of the local tier: limits, Landlock, seccomp, and no child left behind.
 
-Called as: python3 -c SOURCE '{"folders": …}' program argument…
-Guarantees: what cannot be applied stops the start; after the payload's end every descendant is killed, also
-those that made themselves a session of their own, because this process adopts orphans (PR_SET_CHILD_SUBREAPER).
-The payload cannot signal this process where Landlock has scopes (ABI 6).
+Called as: python3 -c SOURCE DESCRIPTOR program argument… with the facts as JSON in the descriptor, because a command
+line can be read by everyone on the machine.
+Guarantees: what cannot be applied stops the start; after the payload's end every descendant is killed. As the first
+process of a namespace it only has to end, and the kernel kills the rest at once; otherwise it adopts orphans
+(PR_SET_CHILD_SUBREAPER) and kills those too. The payload cannot signal it where Landlock has scopes (ABI 6).
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def filter_calls(program: bytes) -> None:
 
 def become(facts: dict[str, object], argv: list[str]) -> None:
     """In the child: give everything up, then become the payload."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
+    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+        file.write("1000")  # when memory runs out, the payload goes before the launcher
     for name, number in facts["rlimits"].items():  # type: ignore[attr-defined]
         resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (number, number))
     must(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
@@ -88,6 +92,8 @@ def children() -> list[int]:
 
 def kill_rest() -> None:
     """Orphans become our children, so killing children until there are none leaves nobody."""
+    if os.getpid() == 1:
+        return
     while left := children():
         for pid in left:
             try:
@@ -103,13 +109,14 @@ def give_up(*_: object) -> None:
 
 
 def main() -> None:
-    facts, argv = json.loads(sys.argv[1]), sys.argv[2:]
+    with open(int(sys.argv[1]), "rb") as told:  # noqa: PTH123
+        facts, argv = json.loads(told.read()), sys.argv[2:]
+    signal.signal(signal.SIGTERM, give_up)  # before there is anyone who could be left behind
     must(libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0), "death signal")
     must(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "subreaper")
     first = os.fork()
     if first == 0:
         become(facts, argv)
-    signal.signal(signal.SIGTERM, give_up)
     for fd in (0, 1, 2):
         os.close(fd)
     while True:

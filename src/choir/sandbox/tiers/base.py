@@ -49,6 +49,7 @@ class Machine:
     programs: Mapping[str, str] = field(default_factory=dict)
     hard_limits: Mapping[str, int] = field(default_factory=dict)  # rlimit -> ceiling of this process; absent: none
     landlock_abi: int = 0
+    own_namespaces: bool = False  # whether an ordinary user can start something with processes of its own
     gvisor_platform: str = "ptrace"
     cgroup_mounts: str = "unknown"  # "v2", "hybrid" or "v1"
     usr_links: tuple[str, ...] = ()  # /bin and its like, where they are links into /usr
@@ -140,6 +141,10 @@ class Driver(Protocol):
         """What enforces each limit here, with an image by name or without. What is absent is not enforced."""
         ...
 
+    def own_ipc(self, machine: Machine) -> bool:
+        """Whether System V memory and message queues are the run's own, and gone with it."""
+        ...
+
     def members(self, processes: int) -> int:
         """How many processes and threads the group must have room for, the tier's own among them."""
         ...
@@ -178,6 +183,7 @@ def look(cgroups: Hierarchy) -> Machine:
         programs=programs,
         hard_limits=_hard_limits(),
         landlock_abi=abi(),
+        own_namespaces=_has_own_namespaces(programs),
         gvisor_platform=_gvisor_platform(programs.get("runsc")),
         cgroup_mounts=_cgroup_mounts(),
         usr_links=tuple(name for name in _USR_NAMES if Path("/", name).is_symlink()),
@@ -238,6 +244,18 @@ def marked(command: list[str]) -> list[str]:
     return ["/bin/sh", "-c", 'echo && "$@"; exit $?', "sh", *command]
 
 
+def own_namespaces(programs: Mapping[str, str], *more: str) -> list[str]:
+    """A way to start a command with processes and IPC of its own, which are gone with it and with its starter."""
+    deadly = [programs["setpriv"], "--pdeathsig", "KILL", "--"]
+    private = [programs["unshare"], *more, "--mount", "--propagation", "private"]
+    return [*deadly, *private, "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+def in_own_namespaces(programs: Mapping[str, str], command: list[str]) -> list[str]:
+    """The command of an ordinary user, who needs a user namespace to have any other."""
+    return [*own_namespaces(programs, "--user", "--map-current-user"), "--", *command]
+
+
 def host_applied(machine: Machine) -> dict[str, str]:
     """What the host itself enforces, whatever the tier."""
     found = {LimitName.WALL.value: "host clock", LimitName.OUTPUT.value: "host"}
@@ -274,6 +292,13 @@ def nul_separated(options: Iterable[str]) -> bytes:
 def _gvisor_platform(program: str | None) -> str:
     """Newer versions have systrap, which needs no KVM and is faster than ptrace."""
     return "systrap" if program and "systrap" in _say(program, "flags") else "ptrace"
+
+
+def _has_own_namespaces(programs: Mapping[str, str]) -> bool:
+    """Found out by trying: kernels, distributions and containers all have switches of their own for it."""
+    if os.geteuid() == 0 or not {"setpriv", "unshare", "sh"} <= set(programs):
+        return False
+    return _say(*in_own_namespaces(programs, [programs["sh"], "-c", "echo works"])).strip() == "works"
 
 
 def _hard_limits() -> dict[str, int]:

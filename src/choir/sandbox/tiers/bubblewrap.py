@@ -53,6 +53,9 @@ class Bubblewrap:
         found[LimitName.NETWORK.value] = "network namespace and seccomp"
         return found
 
+    def own_ipc(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
+
     def members(self, processes: int) -> int:
         return processes + 3  # bubblewrap outside, bubblewrap as first process inside, and a spare for its set-up
 

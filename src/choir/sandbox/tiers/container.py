@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal
 from dataclasses import replace
 
@@ -67,6 +68,9 @@ class Container:
         found[LimitName.NETWORK.value] = "network namespace and seccomp"
         return found
 
+    def own_ipc(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
+
     def members(self, processes: int) -> int:
         return processes + 6  # unshare, crun and its helpers, the shell that announces the payload
 
@@ -110,7 +114,7 @@ def podman(plan: Plan, machine: Machine) -> Built:
     options += ["--volume", f"{STAGED_WORK}:{WORKSPACE}:rw,nosuid,nodev", *_image(plan)]
     lines = [work(plan), ("make", "-", "state")]
     command = staged(machine, lines, options, wait=plan.wait, own_processes=True)
-    return Built(joined(plan, machine, command), files=_seccomp_file(plan))
+    return Built(joined(plan, machine, command), files=_files(plan))
 
 
 def docker(plan: Plan, machine: Machine) -> Built:
@@ -127,7 +131,7 @@ def docker(plan: Plan, machine: Machine) -> Built:
     options += ["--init", "--tmpfs", f"{WORKSPACE}:rw,nosuid,nodev,mode=0777,size={limits.disk_bytes}"]
     limited = replace(plan.spec, argv=("timeout", "-s", "KILL", str(math.ceil(limits.wall_s)), *plan.spec.argv))
     command = [*options, *_image(replace(plan, spec=limited))]
-    return Built(command, files=_seccomp_file(plan), after=(machine.programs["docker"], "rm", "--force", plan.run))
+    return Built(command, files=_files(plan), after=(machine.programs["docker"], "rm", "--force", plan.run))
 
 
 def _docker_applied() -> dict[str, str]:
@@ -151,8 +155,7 @@ def _hardened(plan: Plan, machine: Machine) -> list[str]:
     options += [f"--shm-size={size}", f"--workdir={WORKSPACE}"]
     for word in rlimits(plan, machine):
         options += ["--ulimit", word.removeprefix("--")]
-    for name, value in environment(plan).items():
-        options += ["--env", f"{name}={value}"]
+    options += ["--env-file", str(plan.scratch / "environment")]  # everyone on the machine can read a command line
     for mount in plan.mounts:
         options += ["--volume", f"{mount.source}:{mount.target}:{'rw' if mount.writable else 'ro'}"]
     if plan.egress:
@@ -165,8 +168,13 @@ def _image(plan: Plan) -> list[str]:
     return ["--", plan.spec.image, *with_forwarder(plan)]
 
 
-def _seccomp_file(plan: Plan) -> dict[str, bytes]:
-    return {"seccomp.json": json.dumps(oci.seccomp_rules(plan.memory_is_counted)).encode()}
+def _files(plan: Plan) -> dict[str, bytes]:
+    values = environment(plan)
+    if any("\n" in value for value in values.values()):
+        raise StartFailed(why="podman and docker take no environment with line breaks")
+    lines = "".join(f"{name}={value}\n" for name, value in values.items())
+    rules = json.dumps(oci.seccomp_rules(plan.memory_is_counted))
+    return {"seccomp.json": rules.encode(), "environment": os.fsencode(lines)}
 
 
 def _engine(machine: Machine, image: str | None) -> str:

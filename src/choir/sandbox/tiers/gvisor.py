@@ -41,6 +41,9 @@ class Gvisor:
         found[LimitName.NETWORK.value] = "gVisor has no network but its loopback"
         return found
 
+    def own_ipc(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
+
     def members(self, processes: int) -> int:
         return 4 * processes + 256  # gVisor's kernel is threads of the host, and some for each process inside
 

@@ -2,9 +2,10 @@
 
 Guarantees: the payload writes only below its workspace and reads only the system's programs and libraries
 (Landlock); it gains no privilege, meets the same system call filter as in the other tiers, and leaves no
-process behind. It shares the host's network and sees the host's processes. Started by root it runs as a user
-id of its own in a workspace of fixed size; started by a user it runs as that user, without a disk limit. There
-is no namespace to mount things elsewhere in: what a spec mounts is seen at its own place on the host.
+process behind. It shares the host's network. Started by root it runs as a user id of its own in a workspace of
+fixed size; started by a user it runs as that user, without a disk limit. It has process and IPC namespaces of its
+own wherever they can be had, so that all of it is gone with its first process; an ordinary user without them sees
+the host's processes, and is told. What a spec mounts is seen at its own place on the host.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from pathlib import Path
 
 from choir.sandbox.inside import source
 from choir.sandbox.model import LimitName, Tier
-from choir.sandbox.tiers.base import ETC_FROM_HOST, Built, Machine, Plan, environment, host_applied, joined, rlimits
+from choir.sandbox.tiers.base import (
+    ETC_FROM_HOST,
+    Built,
+    Machine,
+    Plan,
+    environment,
+    host_applied,
+    in_own_namespaces,
+    joined,
+    rlimits,
+    waiting,
+)
 from choir.sandbox.tiers.stage import STAGED_WORK, staged, work
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", *ETC_FROM_HOST)
@@ -46,15 +58,22 @@ class Local:
         if machine.is_root:
             found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
             found[LimitName.DISK.value] = "tmpfs of fixed size"
+        elif machine.own_namespaces:
+            found.setdefault(LimitName.PROCESSES.value, "rlimit, counted within the user namespace")
         return found
 
+    def own_ipc(self, machine: Machine) -> bool:
+        return machine.is_root or machine.own_namespaces
+
     def members(self, processes: int) -> int:
-        return processes + 1  # the launcher
+        return processes + 2  # the launcher, and the process that holds its namespaces
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         notes = ["It shares the host's network."]
         if not machine.is_root:
             notes.append("It runs as the same user as the node, and its workspace has no size limit.")
+            if not machine.own_namespaces:
+                notes.append("It sees the host's processes, and what forks without end may leave some behind.")
         if machine.landlock_abi < 6:
             notes.append("This kernel's Landlock has no scopes: it can signal other processes of its user.")
         return tuple(notes)
@@ -71,15 +90,16 @@ class Local:
             "seccomp": plan.seccomp_program.hex(),
         }
         python = [machine.programs["python3"], "-I", "-S", "-c", source("launcher")]
-        command = [*python, json.dumps(facts), *plan.spec.argv]
+        command = [*python, str(plan.args_fd), *plan.spec.argv]
         if plan.uid is None:
-            if plan.wait:
-                command = [machine.programs["sh"], "-c", 'echo && read -r _ && exec "$@"', "sh", *command]
-            return Built(joined(plan, machine, command), files={"work/": b""})
-        user = str(plan.uid)
-        command = [machine.programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
-        command = staged(machine, [work(plan)], command, wait=plan.wait)
-        return Built(joined(plan, machine, command), files={"work/": b""})
+            command = waiting(machine.programs["sh"], command) if plan.wait else command
+            command = in_own_namespaces(machine.programs, command) if machine.own_namespaces else command
+        else:
+            user = str(plan.uid)
+            command = [machine.programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
+            command = staged(machine, [work(plan)], command, wait=plan.wait, own_processes=True)
+        told = json.dumps(facts).encode()  # by descriptor: everyone on the machine can read a command line
+        return Built(joined(plan, machine, command), told, files={"work/": b""}, inherit=(plan.args_fd,))
 
     def folder(self, plan: Plan) -> Path:
         return STAGED_WORK if plan.uid is not None else plan.scratch / "work"

@@ -14,7 +14,7 @@ from choir.sandbox.model import WORKSPACE
 from choir.sandbox.seccomp import TERMINAL_PUSHES
 from choir.sandbox.seccomp_table import DENIED, UNCOUNTED
 from choir.sandbox.tiers.base import ETC_FROM_HOST, Machine, MountPoint, Plan, environment, etc_files, rlimits
-from choir.sandbox.tiers.stage import STAGE, STAGED_ROOT, STAGED_WORK, lend, work
+from choir.sandbox.tiers.stage import STAGE, STAGED_ETC, STAGED_ROOT, STAGED_WORK, lend, work
 
 _NAMESPACES = ("pid", "network", "ipc", "uts", "mount", "cgroup")
 _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/sys/firmware")
@@ -66,6 +66,8 @@ def files(plan: Plan, document: bytes) -> dict[str, bytes]:
 def stage_lines(plan: Plan, machine: Machine) -> list[tuple[str, str, str]]:
     """What has to be on the stage before the runtime starts."""
     lines = [work(plan), ("make", "-", "root"), ("make", "-", "state")]
+    if plan.spec.root is None:  # a copy, because a payload sees where on the host a mount comes from
+        lines.append(("copy", str(plan.scratch / "etc"), "etc"))
     links = plan.root_links if plan.spec.root else tuple((name, f"usr/{name}") for name in machine.usr_links)
     lines += [("link", target, f"root/{name}") for name, target in links]
     return lines + [lend(mount) for mount in _all_lent(plan)]
@@ -83,14 +85,18 @@ def seccomp_rules(memory_is_counted: bool) -> dict[str, Any]:
     for bit in (0x20000, *(1 << place for place in range(25, 31))):  # every CLONE_NEW…
         arguments = [{"index": 0, "value": bit, "valueTwo": bit, "op": "SCMP_CMP_MASKED_EQ"}]
         rules.append({"names": ["clone"], **eperm, "args": arguments})
-    pushes = [[{"index": 1, "value": request, "op": "SCMP_CMP_EQ"}] for request in TERMINAL_PUSHES]
+    pushes = [[_low_half_is(1, request)] for request in TERMINAL_PUSHES]
     rules += [{"names": ["ioctl"], **eperm, "args": arguments} for arguments in pushes]
     above = [{"index": 0, "value": 10, "op": "SCMP_CMP_GT"}]
     rules.append({"names": ["socket", "socketpair"], **no_family, "args": above})
     for family in _SOCKETS_REFUSED:
-        exactly = [{"index": 0, "value": family, "op": "SCMP_CMP_EQ"}]
-        rules.append({"names": ["socket", "socketpair"], **no_family, "args": exactly})
+        rules.append({"names": ["socket", "socketpair"], **no_family, "args": [_low_half_is(0, family)]})
     return {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": rules}
+
+
+def _low_half_is(index: int, value: int) -> dict[str, Any]:
+    """The kernel reads 32 bits of these arguments; compared in full, a bit set above them would pass."""
+    return {"index": index, "value": 0xFFFFFFFF, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
 
 
 def _system(plan: Plan) -> list[dict[str, Any]]:
@@ -109,7 +115,7 @@ def _root(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
         return []  # its folders are among what is lent
     paths = ["/usr", *(f"/{name}" for name in machine.usr_folders)]
     found = [_mount(path, "bind", path, "rbind", "ro", "nosuid", "nodev") for path in paths]
-    found.append(_mount("/etc", "bind", str(plan.scratch / "etc"), "bind", "ro", "nosuid", "nodev"))
+    found.append(_mount("/etc", "bind", str(STAGED_ETC), "bind", "ro", "nosuid", "nodev"))
     return found + [_mount(path, "bind", path, "rbind", "ro", "nosuid", "nodev") for path in ETC_FROM_HOST]
 
 

@@ -1,0 +1,198 @@
+"""The provider's side and the verifier's: taking work, handing it in, and what a verdict does.
+
+Guarantees: only the provider that was asked can start, hand in or give back; what comes after an attempt has
+ended is refused; a verdict counts once; nobody is paid without a passing one, and nobody who has one goes unpaid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar import job_store as store
+from choir.bazaar import rules
+from choir.bazaar.jobs import owners_of
+from choir.bazaar.lives import VERIFY, Due, Lives
+from choir.bazaar.model import (
+    AT_WORK,
+    Attempt,
+    AttemptOver,
+    AttemptState,
+    Check,
+    Job,
+    UnknownAttempt,
+    Verdict,
+    Visibility,
+    attempt_id,
+    job_id,
+)
+from choir.bazaar.settling import SOURCE
+from choir.foundation.canonical import ObjectHash
+from choir.identity.model import Principal, Scope
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+from choir.storage.tasks import schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a provider hands in; the bytes are stored as objects already."""
+
+    artifact: ObjectHash
+    claimed: ObjectHash
+    result: dict[str, Any]
+    trajectory: ObjectHash | None
+
+
+class Attempts:
+    """Use cases of providers and of the verifier; all inside the caller's transaction."""
+
+    def __init__(self, lives: Lives, objects: Objects) -> None:
+        self._lives = lives
+        self._objects = objects
+
+    def waiting(self, tx: Tx, provider: UUID) -> list[Attempt]:
+        """What a provider is expected to work on."""
+        return [attempt for attempt in store.live_attempts_of(tx, provider) if attempt.state in AT_WORK]
+
+    def start(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
+        """The provider has begun; saying so twice changes nothing."""
+        job, attempt = self._own(tx, who, id_)
+        if attempt.state is AttemptState.RUNNING:
+            return attempt
+        self._must_be_at_work(job, attempt)
+        attempt = replace(attempt, state=AttemptState.RUNNING)
+        store.save_attempt(tx, attempt)
+        self._lives.note(tx, job, "started", who.source, attempt=attempt_id(attempt.id))
+        self._lives.go_on(tx, job, who.source)
+        return attempt
+
+    def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str) -> None:
+        """The provider cannot do it; the job goes to somebody else."""
+        job, attempt = self._own(tx, who, id_)
+        self._must_be_at_work(job, attempt)
+        self._lives.end_attempt(tx, job, attempt, AttemptState.WITHDRAWN, "bazaar.withdrawn")
+        self._lives.note(tx, job, "withdrawn", who.source, attempt=attempt_id(attempt.id), said=reason[:200])
+        self._lives.go_on(tx, job, who.source)
+
+    def hand_in(self, tx: Tx, who: Principal, id_: UUID, handed: Handed) -> Attempt:
+        """Deliver; from here on the artifact is in escrow. The same delivery again changes nothing."""
+        job, attempt = self._own(tx, who, id_)
+        result = self._objects.put_atom(tx, handed.result, attempt.owner).hash
+        given = (handed.artifact, handed.claimed, result, handed.trajectory)
+        if given == (attempt.artifact, attempt.claimed, attempt.result, attempt.trajectory):
+            return attempt
+        self._must_be_at_work(job, attempt)
+        for name in sorted({handed.artifact, result, *([handed.trajectory] if handed.trajectory else [])}):
+            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        artifact, claimed, _, trajectory = given
+        attempt = replace(
+            attempt,
+            state=AttemptState.DELIVERED,
+            delivered_us=self._lives.clock.now_us(),
+            artifact=artifact,
+            claimed=claimed,
+            result=result,
+            trajectory=trajectory,
+        )
+        store.save_attempt(tx, attempt)
+        self._lives.note(tx, job, "handed_in", who.source, attempt=attempt_id(attempt.id), artifact=artifact)
+        self._lives.go_on(tx, job, who.source)
+        schedule(tx, VERIFY, str(attempt.id), self._lives.clock.now_us())
+        return attempt
+
+    # The verifier
+
+    def begin_verifying(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt] | None:
+        """What to verify, or nothing if that is done already. Beginning again after a crash is fine."""
+        job, attempt = self._locked(tx, id_)
+        if attempt.state is AttemptState.DELIVERED:
+            attempt = replace(attempt, state=AttemptState.VERIFYING)
+            store.save_attempt(tx, attempt)
+            self._lives.go_on(tx, job)
+        return (job, attempt) if attempt.state is AttemptState.VERIFYING else None
+
+    def conclude(self, tx: Tx, id_: UUID, verdict: Verdict) -> Attempt:
+        """Keep the verdict, pay what it is worth, and let the job go on. A second verdict changes nothing."""
+        job, attempt = self._locked(tx, id_)
+        if attempt.state is not AttemptState.VERIFYING:
+            return attempt
+        lives = self._lives
+        now_us = lives.clock.now_us()
+        held = lives.settling.held(tx, job)
+        settled = rules.settle(job, attempt, verdict, held, lives.policy)
+        attempt = replace(attempt, verdict=self._keep(tx, job, attempt, verdict))
+        paid = settled.shares.total if settled.shares is not None else 0
+        attempt = lives.end_attempt(tx, job, attempt, settled.state, settled.reason, paid=paid)
+        receipt = lives.settling.receipt(tx, job, attempt, verdict, paid, now_us)
+        if settled.state is AttemptState.PASSED:
+            job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
+        lives.note(
+            tx,
+            job,
+            "paid" if settled.state is AttemptState.PASSED else settled.state.value,
+            SOURCE,
+            attempt=attempt_id(attempt.id),
+            paid=str(paid),
+            reason=settled.reason,
+            receipt=receipt,
+        )
+        due = Due(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
+        lives.go_on(tx, job, due=due)
+        return attempt
+
+    def _keep(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> ObjectHash:
+        atoms = [*verdict.evidence, verdict_atom(job, attempt, verdict)]
+        stored = self._objects.put_atoms(tx, atoms, None)
+        for name in sorted({item.hash for item in stored}):
+            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        return stored[-1].hash
+
+    def _own(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt]:
+        who.must(Scope.SELL)
+        found = store.attempt(tx, id_)
+        if found is None or found.owner not in owners_of(who):
+            raise UnknownAttempt(attempt=attempt_id(id_))
+        return self._locked(tx, id_)
+
+    def _locked(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt]:
+        found = store.attempt(tx, id_)
+        if found is None:
+            raise UnknownAttempt(attempt=attempt_id(id_))
+        job = self._lives.lock(tx, found.job)
+        attempt = store.attempt(tx, id_)
+        assert attempt is not None
+        return job, attempt
+
+    def _must_be_at_work(self, job: Job, attempt: Attempt) -> None:
+        """Attempts end by themselves when their time is over, also where nobody has looked yet."""
+        if attempt.state not in AT_WORK or self._lives.clock.now_us() >= attempt.deadline_us:
+            state = attempt.state.value if attempt.state not in AT_WORK else "too late"
+            raise AttemptOver(attempt=attempt_id(attempt.id), state=state, job=job_id(job.id))
+
+
+def verdict_atom(job: Job, attempt: Attempt, verdict: Verdict) -> dict[str, Any]:
+    """A verdict as an object, with each check and the hash of its evidence."""
+    return {
+        "format": "verdict/1",
+        "job": job_id(job.id),
+        "attempt": attempt_id(attempt.id),
+        "request": job.request,
+        "artifact": attempt.artifact,
+        "passed": verdict.passed,
+        "units_milli": verdict.units_milli,
+        "sandbox": verdict.tier,
+        "checks": [_check_json(check) for check in verdict.checks],
+    }
+
+
+def _check_json(check: Check) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": check.name, "passed": check.passed}
+    for name in ("reason", "details", "evidence"):
+        value = getattr(check, name)
+        if value:
+            shown[name] = value
+    if check.visibility is Visibility.HIDDEN:
+        shown["hidden"] = True
+    return shown

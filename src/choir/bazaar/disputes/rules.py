@@ -1,0 +1,78 @@
+"""What can be disputed, who wins, and what that is worth: pure.
+
+Guarantees: what running the checks again can decide is decided by that alone; whoever does not answer in time
+loses what only an answer could have saved; an opener who is wrong loses the deposit, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from choir.bazaar.disputes.model import (
+    DECIDABLE,
+    BadStatement,
+    Dispute,
+    NotDisputable,
+    Ruling,
+    Side,
+    Trigger,
+    Winner,
+)
+from choir.bazaar.model import Attempt, AttemptState, Job, Verdict
+from choir.foundation.clock import MICROSECONDS
+from choir.foundation.policy import BazaarPolicy
+
+
+def check_open(job: Job, attempt: Attempt, side: Side, trigger: Trigger, now_us: int, policy: BazaarPolicy) -> None:
+    """Raise unless this side may dispute this attempt now."""
+    if job.closed_us is None or attempt.ended_us is None or attempt.verdict is None:
+        raise NotDisputable(why="it has no verdict yet, or the job is not over")
+    if side is Side.BUYER and attempt.paid == 0:
+        raise NotDisputable(why="nothing was paid for it")
+    if side is Side.PROVIDER and attempt.state is not AttemptState.FAILED:
+        raise NotDisputable(why="it did not fail")
+    window_s = policy.security_dispute_s if trigger is Trigger.SECURITY else policy.dispute_s
+    if now_us >= attempt.ended_us + window_s * MICROSECONDS:
+        raise NotDisputable(why=f"its time is over: {window_s // 3600} hours after the verdict")
+
+
+def check_statement(text: str, policy: BazaarPolicy) -> None:
+    if not 0 < len(text) <= policy.statement_chars_max or "\0" in text:
+        raise BadStatement(limit=policy.statement_chars_max)
+
+
+def by_machine(dispute: Dispute, before_passed: bool, again: Verdict) -> Winner | None:
+    """Who wins by what the checks say when they are run again; None where they cannot say."""
+    if dispute.trigger not in DECIDABLE:
+        return None
+    if again.passed and not before_passed:
+        return Winner.PROVIDER
+    if not again.passed and before_passed:
+        return Winner.BUYER
+    # The second look says what the first said: whoever doubted it was wrong.
+    return Winner.PROVIDER if dispute.side is Side.BUYER else Winner.BUYER
+
+
+def by_silence(dispute: Dispute) -> Winner:
+    """Who wins when the other side has not answered in time."""
+    return Winner.BUYER if dispute.side is Side.BUYER else Winner.PROVIDER
+
+
+def by_rulings(rulings: Sequence[Ruling], needed: int) -> Winner | None:
+    """Who wins when so many operators agree."""
+    for winner in Winner:
+        if sum(ruling.winner is winner for ruling in rulings) >= needed:
+            return winner
+    return None
+
+
+def opener_lost(dispute: Dispute, winner: Winner) -> bool:
+    return winner is not Winner.SPLIT and winner.value != dispute.side.value
+
+
+def worth(dispute: Dispute, winner: Winner, paid: int, price: int) -> int:
+    """What the loser owes the winner, the deposit aside."""
+    if opener_lost(dispute, winner):
+        return 0
+    whole = paid if dispute.side is Side.BUYER else price - paid
+    return whole // 2 if winner is Winner.SPLIT else whole

@@ -1,0 +1,273 @@
+"""Opening, answering and resolving disputes.
+
+Guarantees: a dispute exists exactly when its deposit is held; it is resolved once; what its resolution moves is
+one set of entries in the same transaction, and what could not be taken from the loser is recorded as owed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+from choir.bazaar import job_store, pricing, settling
+from choir.bazaar.disputes import rules, store
+from choir.bazaar.disputes.model import (
+    Dispute,
+    DisputeOver,
+    DisputeState,
+    NotDisputable,
+    OperatorsOnly,
+    Ruling,
+    Side,
+    Trigger,
+    UnknownDispute,
+    Winner,
+    dispute_id,
+)
+from choir.bazaar.jobs import Jobs, owners_of
+from choir.bazaar.lives import Lives
+from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict, job_id
+from choir.bazaar.pricing import Terms
+from choir.foundation.clock import MICROSECONDS
+from choir.identity.model import Principal, Role
+from choir.ledger import holds, reading
+from choir.ledger.model import Draft, Leg, hold_account
+from choir.ledger.service import Ledger
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+from choir.storage.tasks import schedule
+
+REVERIFY = "bazaar.reverify"
+
+_REFUND = "bazaar.refund"
+
+
+class Disputes:
+    """Use cases of disputes; all inside the caller's transaction."""
+
+    def __init__(self, lives: Lives, jobs: Jobs, ledger: Ledger, objects: Objects, *, rulings_needed: int) -> None:
+        self._lives = lives
+        self._jobs = jobs
+        self._ledger = ledger
+        self._objects = objects
+        self._rulings_needed = rulings_needed
+
+    def open(self, tx: Tx, who: Principal, job: UUID, attempt: UUID, trigger: Trigger, statement: str) -> Dispute:
+        """Doubt what was decided on an attempt; opening it again gives the same dispute."""
+        found, tried, side = self._about(tx, who, job, attempt)
+        known = store.of_attempt(tx, tried.id, side)
+        if known is not None:
+            return known
+        lives = self._lives
+        now_us = lives.clock.now_us()
+        rules.check_statement(statement, lives.policy)
+        rules.check_open(found, tried, side, trigger, now_us, lives.policy)
+        opener = found.buyer if side is Side.BUYER else tried.owner
+        dispute = Dispute(
+            id=lives.new_id(),
+            job=found.id,
+            attempt=tried.id,
+            side=side,
+            opener=opener,
+            trigger=trigger,
+            statement=statement,
+            state=DisputeState.OPEN,
+            deposit=pricing.deposit(self._price(tx, tried), lives.policy),
+            hold=holds.placed_id(who.source, _deposit_key(tried, side)),
+            opened_us=now_us,
+            respond_by_us=now_us + lives.policy.response_s * MICROSECONDS,
+        )
+        store.insert(tx, dispute)
+        job_store.save_job(tx, replace(found, state=JobState.DISPUTED))
+        lives.note(tx, found, "disputed", who.source, dispute=dispute_id(dispute.id), trigger=trigger.value)
+        schedule(tx, REVERIFY, str(dispute.id), now_us)
+        self._hold_deposit(tx, who, dispute, tried)
+        return dispute
+
+    def respond(self, tx: Tx, who: Principal, id_: UUID, response: str) -> Dispute:
+        """The other side's answer; the first one stands."""
+        dispute, job, attempt = self._locked(tx, id_)
+        answering = attempt.owner if dispute.side is Side.BUYER else job.buyer
+        if answering not in owners_of(who):
+            raise UnknownDispute(dispute=dispute_id(id_))
+        rules.check_statement(response, self._lives.policy)
+        self._must_be_undecided(dispute)
+        if dispute.response is not None:
+            return dispute
+        state = DisputeState.RESPONDED if dispute.state is DisputeState.OPEN else dispute.state
+        dispute = replace(dispute, response=response, state=state)
+        store.save(tx, dispute)
+        self._lives.note(tx, job, "dispute_answered", who.source, dispute=dispute_id(id_))
+        return dispute
+
+    def reverified(self, tx: Tx, id_: UUID, again: Verdict) -> Dispute:
+        """What the checks said when they were run again in a neutral sandbox."""
+        dispute, job, attempt = self._locked(tx, id_)
+        if dispute.state not in (DisputeState.OPEN, DisputeState.RESPONDED):
+            return dispute
+        winner = rules.by_machine(dispute, self._passed(tx, attempt), again)
+        if winner is not None:
+            return self._resolve(tx, dispute, job, attempt, winner, "The checks were run again.", settling.SOURCE)
+        dispute = replace(dispute, state=DisputeState.UNDER_REVIEW)
+        store.save(tx, dispute)
+        self._lives.note(tx, job, "under_review", settling.SOURCE, dispute=dispute_id(id_))
+        return dispute
+
+    def unanswered(self, tx: Tx, limit: int) -> list[UUID]:
+        """Disputes whose other side has let its time pass."""
+        return store.unanswered(tx, self._lives.clock.now_us(), limit)
+
+    def default(self, tx: Tx, id_: UUID) -> Dispute:
+        """Nobody answered in time: the opener is right."""
+        dispute, job, attempt = self._locked(tx, id_)
+        late = self._lives.clock.now_us() >= dispute.respond_by_us
+        if dispute.state is not DisputeState.UNDER_REVIEW or dispute.response is not None or not late:
+            return dispute
+        why = "The other side did not answer in time."
+        return self._resolve(tx, dispute, job, attempt, rules.by_silence(dispute), why, settling.SOURCE)
+
+    def rule(self, tx: Tx, who: Principal, id_: UUID, winner: Winner, reasoning: str) -> Dispute:
+        """An operator's ruling; it decides once as many agree as the node needs."""
+        if who.role is not Role.OPERATOR:
+            raise OperatorsOnly
+        rules.check_statement(reasoning, self._lives.policy)
+        dispute, job, attempt = self._locked(tx, id_)
+        self._must_be_undecided(dispute)
+        if dispute.state is not DisputeState.UNDER_REVIEW:
+            raise NotDisputable(why="the checks are still being run again")
+        store.add_ruling(tx, id_, Ruling(who.source, winner, reasoning), self._lives.clock.now_us())
+        rulings = store.rulings(tx, id_)
+        self._lives.note(tx, job, "ruled", who.source, dispute=dispute_id(id_), winner=winner.value)
+        decided = rules.by_rulings(rulings, self._rulings_needed)
+        if decided is None:
+            return dispute
+        return self._resolve(tx, dispute, job, attempt, decided, reasoning, who.source)
+
+    def get(self, tx: Tx, who: Principal, id_: UUID) -> Dispute:
+        """A dispute, for its two sides and for operators."""
+        found = store.get(tx, id_)
+        try:
+            if found is not None:
+                self._jobs.get(tx, who, found.job)
+                return found
+        except UnknownJob:
+            pass
+        raise UnknownDispute(dispute=dispute_id(id_))
+
+    def of_job(self, tx: Tx, who: Principal, job: UUID) -> list[Dispute]:
+        """All disputes about a job."""
+        return store.of_job(tx, self._jobs.get(tx, who, job).id)
+
+    # How it ends
+
+    def _resolve(
+        self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, winner: Winner, reasoning: str, actor: str
+    ) -> Dispute:
+        now_us = self._lives.clock.now_us()
+        due = rules.worth(dispute, winner, attempt.paid, self._price(tx, attempt))
+        resolved = replace(
+            dispute, state=DisputeState.RESOLVED, winner=winner, reasoning=reasoning, refund=due, resolved_us=now_us
+        )
+        job_store.save_job(tx, replace(job, state=JobState.RESOLVED))
+        self._lives.market.overturn(tx, attempt.provider, job.id, passed=winner is Winner.PROVIDER, at_us=now_us)
+        self._lives.note(
+            tx, job, "resolved", actor, dispute=dispute_id(dispute.id), winner=winner.value, refund=str(due)
+        )
+        self._end_deposit(tx, dispute, job, lost=rules.opener_lost(dispute, winner))
+        owed = self._move(tx, resolved, job, attempt, due)
+        resolved = replace(resolved, owed=owed)
+        store.save(tx, resolved)
+        return resolved
+
+    def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> int:
+        """Take from the loser what is there; says how much was not."""
+        if due == 0:
+            return 0
+        shares = pricing.shares(due, self._lives.policy)
+        buyer, provider = settling.available(job.buyer), settling.available(attempt.owner)
+        if dispute.side is Side.BUYER:
+            parts = [(provider, buyer, shares.provider), (settling.PLATFORM, buyer, shares.platform)]
+        else:
+            parts = [(buyer, provider, shares.provider), (buyer, settling.PLATFORM, shares.platform)]
+        self._ledger.lock(tx)  # so that what is read here can still be taken
+        legs: list[Leg] = []
+        left: dict[str, int] = {}
+        taken = 0
+        for payer, payee, wanted in parts:
+            there = left.get(payer, reading.balance(tx, payer).balance)
+            amount = min(wanted, max(0, there))
+            left[payer] = there - amount
+            taken += amount
+            if amount:
+                legs.append(Leg(payer, payee, amount))
+        if legs:
+            id_ = dispute_id(dispute.id)
+            reason = f"a dispute was decided for the {dispute.winner}"
+            self._ledger.post(
+                tx, Draft(_REFUND, reason, settling.SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
+            )
+        return due - taken
+
+    def _hold_deposit(self, tx: Tx, who: Principal, dispute: Dispute, attempt: Attempt) -> None:
+        expires_us = dispute.respond_by_us + self._lives.policy.ruling_s * MICROSECONDS
+        draft = holds.place(
+            settling.available(dispute.opener),
+            dispute.deposit,
+            expires_us=expires_us,
+            reason="the deposit of a dispute",
+            source=who.source,
+            key=_deposit_key(attempt, dispute.side),
+            refs=(dispute_id(dispute.id),),
+        )
+        self._lives.settling.spend(tx, who, draft)
+
+    def _end_deposit(self, tx: Tx, dispute: Dispute, job: Job, *, lost: bool) -> None:
+        id_ = dispute_id(dispute.id)
+        key, refs = f"deposit:{id_}", (id_, job_id(job.id))
+        if lost:
+            leg = Leg(hold_account(dispute.hold, settling.SAT), settling.PLATFORM, dispute.deposit)
+            why = "a dispute was lost"
+            draft = holds.capture(dispute.hold, (leg,), reason=why, source=settling.SOURCE, key=key, refs=refs)
+        else:
+            why = "a dispute was not lost"
+            draft = holds.release(dispute.hold, reason=why, source=settling.SOURCE, key=key, refs=refs)
+        self._lives.settling.settle_or_lapse(tx, draft)
+
+    # Looking things up
+
+    def _about(self, tx: Tx, who: Principal, job: UUID, attempt: UUID) -> tuple[Job, Attempt, Side]:
+        found = self._lives.lock(tx, self._jobs.get(tx, who, job).id)
+        tried = job_store.attempt(tx, attempt)
+        mine = owners_of(who)
+        if tried is None or tried.job != found.id or not mine & {found.buyer, tried.owner}:
+            raise UnknownJob(job=job_id(job))
+        return found, tried, Side.BUYER if found.buyer in mine else Side.PROVIDER
+
+    def _locked(self, tx: Tx, id_: UUID) -> tuple[Dispute, Job, Attempt]:
+        found = store.get(tx, id_)
+        if found is None:
+            raise UnknownDispute(dispute=dispute_id(id_))
+        job = self._lives.lock(tx, found.job)
+        dispute, attempt = store.get(tx, id_, lock=True), job_store.attempt(tx, found.attempt)
+        assert dispute is not None
+        assert attempt is not None
+        return dispute, job, attempt
+
+    @staticmethod
+    def _must_be_undecided(dispute: Dispute) -> None:
+        if dispute.state is DisputeState.RESOLVED:
+            raise DisputeOver(dispute=dispute_id(dispute.id), state=dispute.state.value)
+
+    def _passed(self, tx: Tx, attempt: Attempt) -> bool:
+        assert attempt.verdict is not None
+        return bool(self._objects.get_atom(tx, attempt.verdict)["passed"])
+
+    def _price(self, tx: Tx, attempt: Attempt) -> int:
+        """What the attempt would have cost, by the units that were measured."""
+        assert attempt.verdict is not None
+        units = int(self._objects.get_atom(tx, attempt.verdict)["units_milli"])
+        return pricing.price(Terms(attempt.base, attempt.per_unit, attempt.cap), units, attempt.ceiling)
+
+
+def _deposit_key(attempt: Attempt, side: Side) -> str:
+    return f"dispute:{attempt.id}:{side}"

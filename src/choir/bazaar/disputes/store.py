@@ -1,0 +1,87 @@
+"""Disputes and rulings in PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar.disputes.model import Dispute, DisputeState, Ruling, Side, Trigger, Winner
+from choir.storage.database import Tx
+
+_COLUMNS = (
+    "id, job, attempt, side, opener, trigger, statement, state, deposit, hold, opened_us, respond_by_us, response,"
+    " verdict, winner, reasoning, refund, owed, resolved_us"
+)
+
+
+def insert(tx: Tx, dispute: Dispute) -> bool:
+    """Keep a new dispute; False if that side has disputed the attempt before."""
+    return bool(
+        tx.run(
+            f"insert into disputes ({_COLUMNS}) values"  # noqa: S608 - names of columns
+            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+            " on conflict (attempt, side) do nothing",
+            dispute.id, dispute.job, dispute.attempt, dispute.side, dispute.opener, dispute.trigger,
+            dispute.statement, dispute.state, dispute.deposit, dispute.hold, dispute.opened_us,
+            dispute.respond_by_us, dispute.response, dispute.verdict, dispute.winner, dispute.reasoning,
+            dispute.refund, dispute.owed, dispute.resolved_us,
+        )
+    )  # fmt: skip
+
+
+def get(tx: Tx, id_: UUID, *, lock: bool = False) -> Dispute | None:
+    row = tx.row(f"select {_COLUMNS} from disputes where id = %s" + (" for update" if lock else ""), id_)  # noqa: S608
+    return _dispute(row) if row else None
+
+
+def of_attempt(tx: Tx, attempt: UUID, side: Side) -> Dispute | None:
+    row = tx.row(f"select {_COLUMNS} from disputes where attempt = %s and side = %s", attempt, side)  # noqa: S608
+    return _dispute(row) if row else None
+
+
+def of_job(tx: Tx, job: UUID) -> list[Dispute]:
+    """All disputes about a job, oldest first."""
+    rows = tx.rows(f"select {_COLUMNS} from disputes where job = %s order by id", job)  # noqa: S608
+    return [_dispute(row) for row in rows]
+
+
+def save(tx: Tx, dispute: Dispute) -> None:
+    tx.run(
+        "update disputes set state = %s, response = %s, verdict = %s, winner = %s, reasoning = %s, refund = %s,"
+        " owed = %s, resolved_us = %s where id = %s",
+        dispute.state, dispute.response, dispute.verdict, dispute.winner, dispute.reasoning, dispute.refund,
+        dispute.owed, dispute.resolved_us, dispute.id,
+    )  # fmt: skip
+
+
+def unanswered(tx: Tx, now_us: int, limit: int) -> list[UUID]:
+    """Disputes under review whose other side has not answered in time."""
+    rows = tx.rows(
+        "select id from disputes where state = 'under_review' and response is null and respond_by_us <= %s"
+        " order by respond_by_us limit %s",
+        now_us, limit,
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def add_ruling(tx: Tx, dispute: UUID, ruling: Ruling, at_us: int) -> bool:
+    """Keep an operator's ruling; False if that operator has ruled already."""
+    return bool(
+        tx.run(
+            "insert into dispute_rulings (dispute, operator, winner, reasoning, at_us) values (%s, %s, %s, %s, %s)"
+            " on conflict do nothing",
+            dispute, ruling.operator, ruling.winner, ruling.reasoning, at_us,
+        )
+    )  # fmt: skip
+
+
+def rulings(tx: Tx, dispute: UUID) -> list[Ruling]:
+    rows = tx.rows("select operator, winner, reasoning from dispute_rulings where dispute = %s order by at_us", dispute)
+    return [Ruling(operator, Winner(winner), reasoning) for operator, winner, reasoning in rows]
+
+
+def _dispute(row: Any) -> Dispute:
+    values = list(row)
+    values[3], values[5], values[7] = Side(values[3]), Trigger(values[5]), DisputeState(values[7])
+    values[14] = None if values[14] is None else Winner(values[14])
+    return Dispute(*values)

@@ -1,0 +1,175 @@
+"""Jobs, attempts and their events in PostgreSQL. A job's row is locked before anything of it changes."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from choir.bazaar.model import (
+    LIVE_ATTEMPT,
+    Attempt,
+    AttemptState,
+    Job,
+    JobEvent,
+    JobState,
+    JobType,
+)
+from choir.storage.database import Tx
+
+_JOB = (
+    "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
+    " time_limit_s, attempts_max, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us"
+)
+_ATTEMPT = (
+    "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
+    " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason"
+)
+_LIVE = [state.value for state in LIVE_ATTEMPT]
+
+
+def insert_job(tx: Tx, job: Job) -> bool:
+    """Keep a new job; False if its buyer has one by that key."""
+    return bool(
+        tx.run(
+            f"insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
+            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+            " on conflict (buyer, key) do nothing",
+            job.id, job.buyer, job.actor, job.delegation, job.key, job.type, job.state, job.request, Jsonb(job.inputs),
+            job.hidden, job.budget, job.hold, Jsonb(job.strategy), Jsonb(job.criteria), job.time_limit_s,
+            job.attempts_max, job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,
+            job.receipt, job.closed_us,
+        )
+    )  # fmt: skip
+
+
+def job(tx: Tx, id_: UUID, *, lock: bool = False) -> Job | None:
+    row = tx.row(f"select {_JOB} from jobs where id = %s" + (" for update" if lock else ""), id_)  # noqa: S608
+    return _job(row) if row else None
+
+
+def job_by_key(tx: Tx, buyer: str, key: str) -> Job | None:
+    row = tx.row(f"select {_JOB} from jobs where buyer = %s and key = %s", buyer, key)  # noqa: S608
+    return _job(row) if row else None
+
+
+def jobs_of(tx: Tx, buyer: str, *, before: UUID | None, limit: int) -> list[Job]:
+    """A buyer's jobs, newest first."""
+    rows = tx.rows(
+        f"select {_JOB} from jobs where buyer = %s and (%s::uuid is null or id < %s) order by id desc limit %s",  # noqa: S608
+        buyer, before, before, limit,
+    )  # fmt: skip
+    return [_job(row) for row in rows]
+
+
+def live_jobs(tx: Tx, buyer: str) -> int:
+    return int(tx.value("select count(*) from jobs where buyer = %s and closed_us is null", buyer))
+
+
+def save_job(tx: Tx, job: Job) -> None:
+    """Write what can change about a job."""
+    tx.run(
+        "update jobs set state = %s, offer_us = %s, cancelled_us = %s, winner = %s, price = %s, receipt = %s,"
+        " closed_us = %s where id = %s",
+        job.state, job.offer_us, job.cancelled_us, job.winner, job.price, job.receipt, job.closed_us, job.id,
+    )  # fmt: skip
+
+
+def insert_attempt(tx: Tx, attempt: Attempt) -> None:
+    tx.run(
+        f"insert into job_attempts ({_ATTEMPT}) values"  # noqa: S608 - names of columns
+        " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        attempt.id, attempt.job, attempt.n, attempt.provider, attempt.owner, attempt.state, attempt.base,
+        attempt.per_unit, attempt.cap, attempt.ceiling, attempt.assigned_us, attempt.deadline_us,
+        attempt.delivered_us, attempt.ended_us, attempt.artifact, attempt.claimed, attempt.result,
+        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason,
+    )  # fmt: skip
+
+
+def save_attempt(tx: Tx, attempt: Attempt) -> None:
+    """Write what can change about an attempt."""
+    tx.run(
+        "update job_attempts set state = %s, delivered_us = %s, ended_us = %s, artifact = %s, claimed = %s,"
+        " result = %s, trajectory = %s, verdict = %s, paid = %s, reason = %s where id = %s",
+        attempt.state, attempt.delivered_us, attempt.ended_us, attempt.artifact, attempt.claimed, attempt.result,
+        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.id,
+    )  # fmt: skip
+
+
+def attempt(tx: Tx, id_: UUID) -> Attempt | None:
+    row = tx.row(f"select {_ATTEMPT} from job_attempts where id = %s", id_)  # noqa: S608
+    return _attempt(row) if row else None
+
+
+def attempts(tx: Tx, job_: UUID) -> list[Attempt]:
+    """All tries at a job, in order."""
+    rows = tx.rows(f"select {_ATTEMPT} from job_attempts where job = %s order by n", job_)  # noqa: S608
+    return [_attempt(row) for row in rows]
+
+
+def live_attempts_of(tx: Tx, provider: UUID) -> list[Attempt]:
+    """What a provider is expected to work on, or has handed in, oldest first."""
+    rows = tx.rows(
+        f"select {_ATTEMPT} from job_attempts where provider = %s and ended_us is null and state = any(%s) order by id",  # noqa: S608
+        provider, _LIVE,
+    )  # fmt: skip
+    return [_attempt(row) for row in rows]
+
+
+def to_offer(tx: Tx, now_us: int, limit: int) -> list[UUID]:
+    """Open jobs whose turn it is."""
+    rows = tx.rows(
+        "select id from jobs where state = 'open' and offer_us <= %s order by offer_us limit %s", now_us, limit
+    )
+    return [row[0] for row in rows]
+
+
+def to_look_at(tx: Tx, now_us: int, verify_us: int, limit: int) -> list[UUID]:
+    """Jobs of which some time is over: their own, an attempt's, or that of a verification."""
+    rows = tx.rows(
+        "(select id from jobs where closed_us is null and expires_us <= %s order by expires_us limit %s)"
+        " union (select job from job_attempts where state in ('assigned', 'running') and deadline_us <= %s"
+        "  order by deadline_us limit %s)"
+        " union (select job from job_attempts where state in ('delivered', 'verifying') and delivered_us <= %s"
+        "  order by delivered_us limit %s)",
+        now_us, limit, now_us, limit, now_us - verify_us, limit,
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def at_work(tx: Tx, limit: int) -> list[tuple[UUID, UUID]]:
+    """Providers that are at work, each with a job."""
+    rows = tx.rows(
+        "select provider, job from job_attempts where state in ('assigned', 'running') order by deadline_us limit %s",
+        limit,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def add_event(tx: Tx, job_: UUID, at_us: int, what: str, actor: str, data: dict[str, Any]) -> int:
+    """Note a step; the job's row is locked, so that numbers have no gaps."""
+    n = int(tx.value("select coalesce(max(n), 0) + 1 from job_events where job = %s", job_))
+    tx.run(
+        "insert into job_events (job, n, at_us, what, actor, data) values (%s, %s, %s, %s, %s, %s)",
+        job_, n, at_us, what, actor, Jsonb(data),
+    )  # fmt: skip
+    return n
+
+
+def events(tx: Tx, job_: UUID) -> list[JobEvent]:
+    """Every step of a job, oldest first."""
+    rows = tx.rows("select n, at_us, what, actor, data from job_events where job = %s order by n", job_)
+    return [JobEvent(*row) for row in rows]
+
+
+def _job(row: Any) -> Job:
+    values = list(row)
+    values[5], values[6] = JobType(values[5]), JobState(values[6])
+    return Job(*values)
+
+
+def _attempt(row: Any) -> Attempt:
+    values = list(row)
+    values[5] = AttemptState(values[5])
+    return Attempt(*values)

@@ -1,0 +1,284 @@
+"""The buyer's side: ordering work, cancelling it, and seeing what became of it.
+
+Guarantees: an order exists exactly when its budget is held; the same key and order give the same job; what a
+provider handed in before a cancellation is still checked, and paid its part if it passes the visible checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar import job_store as store
+from choir.bazaar import rules, settling
+from choir.bazaar.lives import Lives
+from choir.bazaar.market import Wanted
+from choir.bazaar.model import (
+    Attempt,
+    AttemptState,
+    Job,
+    JobEvent,
+    JobOver,
+    JobState,
+    JobType,
+    KeyOfAnotherJob,
+    NotReleased,
+    TooManyJobs,
+    UnknownJob,
+    attempt_id,
+    job_id,
+)
+from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import MICROSECONDS
+from choir.identity.model import Principal, Role, Scope, agent_owner, person_owner
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a buyer asks for. The request is checked by its contract before it comes here."""
+
+    type: JobType
+    request: dict[str, Any]
+    budget: int
+    time_limit_s: int
+    inputs: Mapping[str, ObjectHash] = field(default_factory=dict)
+    hidden: ObjectHash | None = None
+    strategy: dict[str, Any] = field(default_factory=dict)
+    criteria: dict[str, Any] = field(default_factory=dict)
+    attempts_max: int | None = None
+
+
+class Jobs:
+    """Use cases of buyers, and the assignment of their jobs; all inside the caller's transaction."""
+
+    def __init__(self, lives: Lives, objects: Objects) -> None:
+        self._lives = lives
+        self._objects = objects
+
+    def open(self, tx: Tx, who: Principal, order: Order, key: str) -> Job:
+        """Order work: its budget is held from now on. The same key and order give the same job.
+
+        It is offered to providers by `assign`, in a transaction of its own: slots come before the ledger's head.
+        """
+        who.must(Scope.BUY)
+        policy = self._lives.policy
+        rules.check_budget(order.budget, policy)
+        buyer = buyer_of(who)
+        known = store.job_by_key(tx, buyer, key)
+        request = self._objects.put_atom(tx, order.request, buyer).hash
+        if known is not None:
+            return _same(known, order, request)
+        job = self._new_job(who, buyer, order, request, key)
+        if not store.insert_job(tx, job):  # somebody sent the same order at the same time, and has committed
+            known = store.job_by_key(tx, buyer, key)
+            assert known is not None
+            return _same(known, order, request)
+        if store.live_jobs(tx, buyer) > policy.open_jobs_per_buyer_max:
+            raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
+        for name in sorted({request, *order.inputs.values()}):
+            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        self._lives.note(tx, job, "opened", who.source, type=job.type.value, budget=str(job.budget))
+        self._lives.settling.hold(
+            tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
+        )
+        return job
+
+    def _new_job(self, who: Principal, buyer: str, order: Order, request: ObjectHash, key: str) -> Job:
+        policy = self._lives.policy
+        now_us = self._lives.clock.now_us()
+        attempts = min(order.attempts_max or policy.attempts_max, policy.attempts_max)
+        time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
+        return Job(
+            id=self._lives.new_id(),
+            buyer=buyer,
+            actor=who.source,
+            delegation=who.delegation,
+            key=key,
+            type=order.type,
+            state=JobState.OPEN,
+            request=request,
+            inputs=dict(order.inputs),
+            hidden=order.hidden,
+            budget=order.budget,
+            hold=settling.hold_of(who.source, key),
+            strategy=order.strategy,
+            criteria=order.criteria,
+            time_limit_s=time_limit_s,
+            attempts_max=attempts,
+            created_us=now_us,
+            expires_us=rules.job_expires_us(now_us, time_limit_s, attempts, policy),
+            offer_us=now_us,
+        )
+
+    def cancel(self, tx: Tx, who: Principal, id_: UUID) -> Job:
+        """Call the work off. Whoever is at work gets nothing; what was handed in is still checked."""
+        who.must(Scope.BUY)
+        job = self._lives.lock(tx, self.get(tx, who, id_).id)
+        if job.cancelled_us is not None:
+            return job
+        if not job.is_live:
+            raise JobOver(job=job_id(job.id), state=job.state.value)
+        job = replace(job, cancelled_us=self._lives.clock.now_us())
+        self._lives.note(tx, job, "cancel_asked", who.source)
+        return self._lives.go_on(tx, job, who.source)
+
+    def assign(self, tx: Tx, id_: UUID) -> Job:
+        """Offer an open job to providers; if nobody fits now, it is tried again soon."""
+        job = self._lives.lock(tx, id_)
+        return self._assign(tx, job) if job.state is JobState.OPEN else job
+
+    def _assign(self, tx: Tx, job: Job) -> Job:
+        lives = self._lives
+        now_us = lives.clock.now_us()
+        attempts = store.attempts(tx, job.id)
+        racing = min(lives.market.racing(job.strategy), lives.policy.race_max)
+        ceiling = rules.ceiling(lives.settling.held(tx, job), racing, len(rules.handed_in(attempts)), lives.policy)
+        wanted = Wanted(
+            job=job.id,
+            type=job.type,
+            buyer=job.buyer,
+            ceiling=ceiling,
+            strategy=job.strategy,
+            criteria=job.criteria,
+            tried=tuple(attempt.provider for attempt in attempts),
+            at_work=len(rules.at_work(attempts)),
+        )
+        chosen = lives.market.choose(tx, wanted, now_us)[:racing]
+        for n, choice in enumerate(chosen, len(attempts) + 1):
+            attempt = Attempt(
+                id=lives.new_id(),
+                job=job.id,
+                n=n,
+                provider=choice.provider,
+                owner=choice.owner,
+                state=AttemptState.ASSIGNED,
+                base=choice.terms.base,
+                per_unit=choice.terms.per_unit,
+                cap=choice.terms.cap,
+                ceiling=ceiling,
+                assigned_us=now_us,
+                deadline_us=now_us + job.time_limit_s * MICROSECONDS,
+            )
+            store.insert_attempt(tx, attempt)
+            why = choice.explanation
+            lives.note(tx, job, "offered", settling.SOURCE, attempt=attempt_id(attempt.id), why=why)
+        return lives.go_on(tx, job)
+
+    def to_offer(self, tx: Tx, limit: int) -> list[UUID]:
+        """Open jobs whose turn it is."""
+        return store.to_offer(tx, self._lives.clock.now_us(), limit)
+
+    def to_look_at(self, tx: Tx, limit: int) -> list[UUID]:
+        """Jobs of which some time is over, or whose provider no longer answers."""
+        now_us = self._lives.clock.now_us()
+        policy = self._lives.policy
+        verify_us = policy.verify_s_max * policy.verify_tries_max * MICROSECONDS
+        working = store.at_work(tx, limit)
+        gone = self._lives.market.gone(tx, {provider for provider, _ in working}, now_us)
+        late = store.to_look_at(tx, now_us, verify_us, limit)
+        return sorted({*late, *(job for provider, job in working if provider in gone)})
+
+    def look(self, tx: Tx, id_: UUID) -> Job:
+        """See whether a time is over or a provider has vanished, and go on accordingly."""
+        job = self._lives.lock(tx, id_)
+        if job.closed_us is not None:
+            return job
+        now_us = self._lives.clock.now_us()
+        working = rules.at_work(store.attempts(tx, id_))
+        gone = self._lives.market.gone(tx, [attempt.provider for attempt in working], now_us)
+        for attempt in working:
+            if now_us >= attempt.deadline_us:
+                state, reason = AttemptState.TIMED_OUT, "bazaar.timed_out"
+            elif attempt.provider in gone:
+                state, reason = AttemptState.GONE, "bazaar.provider_gone"
+            else:
+                continue
+            self._lives.end_attempt(tx, job, attempt, state, reason)
+            self._lives.note(tx, job, state.value, settling.SOURCE, attempt=attempt_id(attempt.id))
+        self._end_unverifiable(tx, job, now_us)
+        return self._lives.go_on(tx, job)
+
+    def _end_unverifiable(self, tx: Tx, job: Job, now_us: int) -> None:
+        """What the node itself could not verify in time counts for nobody and against nobody."""
+        policy = self._lives.policy
+        verify_us = policy.verify_s_max * policy.verify_tries_max * MICROSECONDS
+        for attempt in rules.handed_in(store.attempts(tx, job.id)):
+            if attempt.delivered_us is not None and now_us >= attempt.delivered_us + verify_us:
+                self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, "bazaar.not_verified_in_time")
+                self._lives.note(tx, job, "not_verified", settling.SOURCE, attempt=attempt_id(attempt.id))
+
+    # Seeing
+
+    def get(self, tx: Tx, who: Principal, id_: UUID) -> Job:
+        """A job, for its buyer, for providers who were asked, and for operators."""
+        found = store.job(tx, id_)
+        if found is None or not self._may_see(tx, who, found):
+            raise UnknownJob(job=job_id(id_))
+        return found
+
+    def of_buyer(self, tx: Tx, who: Principal, *, before: UUID | None = None, limit: int | None = None) -> list[Job]:
+        """One's own orders, newest first."""
+        who.must(Scope.READ)
+        most = self._lives.policy.page_rows_max
+        return store.jobs_of(tx, buyer_of(who), before=before, limit=min(limit or most, most))
+
+    def attempts(self, tx: Tx, who: Principal, id_: UUID) -> list[Attempt]:
+        """The tries at a job; a provider sees its own only."""
+        job = self.get(tx, who, id_)
+        found = store.attempts(tx, job.id)
+        if who.role is Role.OPERATOR or job.buyer in owners_of(who):
+            return found
+        return [attempt for attempt in found if attempt.owner in owners_of(who)]
+
+    def events(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
+        """Every step of a job's life."""
+        return store.events(tx, self.get(tx, who, id_).id)
+
+    def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        """What the buyer has paid for; before that it is in escrow, and what lost never leaves it."""
+        job = self.get(tx, who, id_)
+        winner = store.attempt(tx, job.winner) if job.winner is not None else None
+        if winner is None or job.buyer not in owners_of(who) or winner.artifact is None:
+            raise NotReleased(job=job_id(id_))
+        return winner.artifact
+
+    def _may_see(self, tx: Tx, who: Principal, job: Job) -> bool:
+        if who.role is Role.OPERATOR:
+            return True
+        if Scope.READ not in who.scopes:
+            return False
+        mine = owners_of(who)
+        return job.buyer in mine or any(attempt.owner in mine for attempt in store.attempts(tx, job.id))
+
+
+def buyer_of(who: Principal) -> str:
+    """Who pays: the person behind the credential, or an agent that stands alone."""
+    if who.person is not None:
+        return person_owner(who.person)
+    assert who.agent is not None, "an operator buys nothing"
+    return agent_owner(who.agent)
+
+
+def owners_of(who: Principal) -> set[str]:
+    """The owners in whose name a credential may look."""
+    owners = set()
+    if who.person is not None:
+        owners.add(person_owner(who.person))
+    if who.agent is not None:
+        owners.add(agent_owner(who.agent))
+    return owners
+
+
+def _same(known: Job, order: Order, request: ObjectHash) -> Job:
+    if (known.type, known.request, known.budget, known.inputs) != (
+        order.type,
+        request,
+        order.budget,
+        dict(order.inputs),
+    ):
+        raise KeyOfAnotherJob(key=known.key)
+    return known

@@ -1,0 +1,134 @@
+"""What every step of a job's life has in common: lock, change, note, announce, and settle the rest.
+
+Guarantees: a step happens with the job's row locked and is noted with its time and actor; when a job is over,
+its hold is empty in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar import job_store as store
+from choir.bazaar import rules
+from choir.bazaar.market import Market, Outcome
+from choir.bazaar.model import Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
+from choir.bazaar.pricing import Shares
+from choir.bazaar.settling import SOURCE, Settling
+from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import Clock, Entropy
+from choir.foundation.ids import uuid7
+from choir.foundation.policy import BazaarPolicy
+from choir.storage.database import Tx
+from choir.storage.outbox import Outbox
+
+VERIFY = "bazaar.verify"
+_GOOD = frozenset({AttemptState.PASSED, AttemptState.LOST})
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What an attempt is paid for its verdict."""
+
+    attempt: Attempt
+    shares: Shares
+    receipt: ObjectHash
+
+
+class Lives:
+    """Shared by the services of buyers, providers and the verifier."""
+
+    def __init__(
+        self,
+        market: Market,
+        settling: Settling,
+        outbox: Outbox,
+        clock: Clock,
+        entropy: Entropy,
+        policy: BazaarPolicy,
+    ) -> None:
+        self.market = market
+        self.settling = settling
+        self.outbox = outbox
+        self.clock = clock
+        self.entropy = entropy
+        self.policy = policy
+
+    def new_id(self) -> UUID:
+        random = self.entropy.bytes(8)
+        return uuid7(self.clock.now_us(), int.from_bytes(random[6:]), random[:6])
+
+    @staticmethod
+    def lock(tx: Tx, id_: UUID) -> Job:
+        found = store.job(tx, id_, lock=True)
+        if found is None:
+            raise UnknownJob(job=job_id(id_))
+        return found
+
+    def note(self, tx: Tx, job: Job, what: str, actor: str, **data: Any) -> None:
+        """Keep a step in the job's history and tell those who listen."""
+        store.add_event(tx, job.id, self.clock.now_us(), what, actor, data)
+        self.outbox.announce(tx, f"bazaar.job.{what}", subject=job_id(job.id), actor=actor, data=data)
+
+    def end_attempt(
+        self, tx: Tx, job: Job, attempt: Attempt, state: AttemptState, reason: str, *, paid: int = 0
+    ) -> Attempt:
+        """An attempt is over: its slot is free, and the provider's record says how it went."""
+        now_us = self.clock.now_us()
+        ended = replace(attempt, state=state, reason=reason, ended_us=now_us, paid=paid)
+        store.save_attempt(tx, ended)
+        self.market.let_go(tx, attempt.provider)
+        if state is not AttemptState.CANCELLED:
+            self.market.record(
+                tx,
+                Outcome(
+                    job=job.id,
+                    type=job.type,
+                    provider=attempt.provider,
+                    buyer=job.buyer,
+                    passed=state in _GOOD,
+                    paid=paid,
+                    took_us=now_us - attempt.assigned_us,
+                    at_us=now_us,
+                    reason=reason,
+                ),
+            )
+        return ended
+
+    def go_on(self, tx: Tx, job: Job, actor: str = SOURCE, due: Due | None = None) -> Job:
+        """Bring the job to where its attempts are. Money moves last, because the ledger's head is the last lock.
+
+        If the job is over, whoever is still at work is called off and the hold is emptied.
+        """
+        attempts = store.attempts(tx, job.id)
+        held = self.settling.held(tx, job) - (due.shares.total if due is not None else 0)
+        now_us = self.clock.now_us()
+        if job.winner is not None or job.cancelled_us is not None or now_us >= job.expires_us:
+            attempts = self._call_off(tx, job, attempts, actor)
+        state = rules.next_state(job, attempts, held, now_us, self.policy)
+        over = rules.is_over(state, attempts)
+        before, job = job, replace(job, state=state, closed_us=now_us if over else None)
+        if state is JobState.OPEN:
+            job = replace(job, offer_us=rules.offer_us(job, attempts, now_us, self.policy))
+        store.save_job(tx, job)
+        if state is not before.state and state is not JobState.PAID:  # that it is paid is noted with the verdict
+            self.note(tx, job, state.value, actor)
+        if due is not None:
+            self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
+        if over:
+            self.settling.give_back(tx, job)
+        return job
+
+    def _call_off(self, tx: Tx, job: Job, attempts: Sequence[Attempt], actor: str) -> list[Attempt]:
+        """Nobody need work on it any longer; what was handed in is still checked."""
+        after: list[Attempt] = []
+        for attempt in attempts:
+            if attempt in rules.at_work(attempts):
+                reason = "bazaar.another_was_first" if job.winner is not None else "bazaar.called_off"
+                after.append(self.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason))
+                self.note(tx, job, "called_off", actor, attempt=attempt_id(attempt.id), reason=reason)
+            else:
+                after.append(attempt)
+        return after

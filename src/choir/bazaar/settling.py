@@ -1,0 +1,166 @@
+"""Moving a job's money: the hold, what is captured from it, what goes back, and the receipt of it.
+
+Guarantees: everything happens inside the caller's transaction, with the job's row locked; each payment has a key
+made of the job and the attempt, so it happens once; the receipt is signed by the node and named on the entry.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar.model import Attempt, AttemptState, Job, Verdict, attempt_id, job_id
+from choir.bazaar.pricing import Shares
+from choir.foundation.canonical import ObjectHash, hash_digest
+from choir.foundation.clock import format_time
+from choir.foundation.money import Asset
+from choir.identity.model import Principal, delegation_id
+from choir.identity.spending import Spending
+from choir.ledger import holds, reading
+from choir.ledger.accounts import Accounts
+from choir.ledger.keys import NodeKeys
+from choir.ledger.model import Draft, HoldClosed, HoldExpired, Leg, hold_account
+from choir.objects.model import Scheme
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+
+SAT = Asset.SAT
+SOURCE = "system:bazaar"
+PLATFORM = "system:platform/fees/SAT"
+_WHY = {
+    AttemptState.PASSED: "work that passed verification",
+    AttemptState.LOST: "work that passed the visible checks after another was first or the buyer had cancelled",
+    AttemptState.FAILED: "work that failed only checks that were hidden from it",
+}
+
+
+class Settling:
+    """The money side of jobs."""
+
+    def __init__(
+        self, spending: Spending, accounts: Accounts, objects: Objects, keys: NodeKeys, policy_hash: ObjectHash
+    ) -> None:
+        self._spending = spending
+        self._accounts = accounts
+        self._objects = objects
+        self._keys = keys
+        self._policy_hash = policy_hash
+
+    def hold(self, tx: Tx, who: Principal, job: Job, expires_us: int, captures: int) -> None:
+        """Set the budget aside; whoever cannot pay has ordered nothing."""
+        draft = holds.place(
+            available(job.buyer),
+            job.budget,
+            expires_us=expires_us,
+            captures=captures,
+            reason="the budget of a job",
+            source=who.source,
+            key=hold_key(job.key),
+            refs=(job_id(job.id),),
+            policy=self._policy_hash,
+        )
+        self._spending.spend_and_post(tx, who, [draft])
+
+    def held(self, tx: Tx, job: Job) -> int:
+        """What is still set aside."""
+        return reading.balance(tx, hold_account(job.hold, SAT)).balance
+
+    def pay(self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool) -> None:
+        """Pay an attempt's shares out of the hold; a final payment gives the rest back."""
+        from_ = hold_account(job.hold, SAT)
+        parts = ((available(attempt.owner), shares.provider), (PLATFORM, shares.platform))
+        assert shares.skill == shares.referrer == 0, "nobody has these shares yet"
+        legs = tuple(Leg(from_, to, amount) for to, amount in parts if amount)
+        if not legs:
+            return
+        self._accounts.open(tx, [to for to, amount in parts if amount], reason="paid work", source=SOURCE)
+        draft = holds.capture(
+            job.hold,
+            legs,
+            final=final,
+            reason=_WHY[attempt.state],
+            source=SOURCE,
+            key=f"pay:{attempt_id(attempt.id)}",
+            refs=(job_id(job.id), attempt_id(attempt.id)),
+            receipt=receipt,
+            policy=self._policy_hash,
+        )
+        self._spending.settle(tx, draft)
+
+    def give_back(self, tx: Tx, job: Job) -> None:
+        """Release what is left of the hold to the buyer, if anything is."""
+        if self.held(tx, job):
+            draft = holds.release(
+                job.hold,
+                reason=f"the job is {job.state}",
+                source=SOURCE,
+                key=f"release:{job_id(job.id)}",
+                refs=(job_id(job.id),),
+            )
+            self._spending.settle(tx, draft)
+
+    def spend(self, tx: Tx, who: Principal, draft: Draft) -> None:
+        """Post what somebody sets aside, within what their credential allows."""
+        self._spending.spend_and_post(tx, who, [draft])
+
+    def settle_or_lapse(self, tx: Tx, draft: Draft) -> None:
+        """End a hold, unless its time was over and everything has gone back already."""
+        with suppress(HoldClosed, HoldExpired), tx.savepoint():
+            self._spending.settle(tx, draft)
+
+    def receipt(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict, spent: int, at_us: int) -> ObjectHash:
+        """The node's signed word on what was done, checked and paid."""
+        atom = receipt_atom(job, attempt, verdict, spent, at_us, self._policy_hash)
+        stored = self._objects.put_atom(tx, atom, None)
+        self._objects.refer(tx, f"bazaar:{job_id(job.id)}", stored.hash)
+        signer = self._keys.signer(tx)
+        signature = signer.sign(hash_digest(stored.hash))
+        self._objects.add_signature(tx, stored.hash, Scheme.ED25519, signer.public, signature)
+        return stored.hash
+
+
+def receipt_atom(
+    job: Job, attempt: Attempt, verdict: Verdict, spent: int, at_us: int, policy: ObjectHash
+) -> dict[str, Any]:
+    """`receipt/1` as the conventions have it; it names no entry, the entry names it."""
+    objects = {
+        "request": job.request,
+        "artifact": attempt.artifact,
+        "result": attempt.result,
+        "trajectory": attempt.trajectory,
+        "verdict": attempt.verdict,
+    }
+    return {
+        "format": "receipt/1",
+        "payer": job.buyer,
+        "actor": job.actor,
+        "delegation": None if job.delegation is None else delegation_id(job.delegation),
+        "action": f"bazaar.{job.type}",
+        "job": job_id(job.id),
+        "attempt": attempt_id(attempt.id),
+        "payee": attempt.owner,
+        "budget": {"amount": str(job.budget), "asset": "SAT"},
+        "spent": {"amount": str(spent), "asset": "SAT"},
+        "objects": {name: value for name, value in objects.items() if value is not None},
+        "verifiers": [{"name": "choir.bazaar", "version": "1"}],
+        "sandbox": verdict.tier,
+        "outcome": attempt.state.value,
+        "policy": policy,
+        "at": format_time(at_us),
+    }
+
+
+def available(owner: str) -> str:
+    """Where an owner's spendable satoshi are."""
+    return f"{owner}/available/SAT"
+
+
+def hold_key(job_key: str) -> str:
+    """The key of the entry that holds a job's budget."""
+    return f"job:{job_key}"
+
+
+def hold_of(source: str, job_key: str) -> UUID:
+    """The hold that an order by this source and key has, or will have."""
+    return holds.placed_id(source, hold_key(job_key))

@@ -1,0 +1,200 @@
+"""Disputes: what can be doubted, who wins, and what that moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from choir.bazaar.disputes.model import (
+    BadStatement,
+    Dispute,
+    DisputeOver,
+    DisputeState,
+    NotDisputable,
+    OperatorsOnly,
+    Trigger,
+    UnknownDispute,
+    Winner,
+)
+from choir.bazaar.disputes.service import Disputes
+from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict
+from choir.identity.model import Principal, Role
+from choir.ledger import holds
+from choir.ledger.model import Draft, InsufficientFunds, Leg
+from tests.bazaar.hall import WORLD, Hall, verdict
+
+OPERATOR = Principal(Role.OPERATOR, "operator", credential="operator")
+OTHER_OPERATOR = replace(OPERATOR, source="operator:second")
+
+
+def give(hall: Hall, who: Principal, satoshi: int) -> None:
+    with hall.tx() as tx:
+        leg = Leg(WORLD, f"{who.source}/available/SAT", satoshi * 1000)
+        hall.agency.ledger.post(tx, Draft("deposit", "a test", "test", f"give {who.source}", (leg,)))
+
+
+class Case:
+    """A job that went through verification, and both of its sides."""
+
+    def __init__(self, hall: Hall, found: Verdict) -> None:
+        self.hall = hall
+        self.buyer = hall.person(20_000)
+        self.provider_id = hall.provider()
+        self.provider = hall.market.all[self.provider_id].who
+        self.job: Job = hall.order(self.buyer, attempts=1)
+        [attempt] = hall.assign(self.job)
+        hall.hand_in(attempt)
+        self.attempt: Attempt = hall.judge(attempt, found)
+
+    def open(self, who: Principal, trigger: Trigger = Trigger.TESTS_FAIL, text: str = "I doubt it") -> Dispute:
+        with self.hall.tx() as tx:
+            return self.hall.disputes.open(tx, who, self.job.id, self.attempt.id, trigger, text)
+
+    def again(self, dispute: Dispute, found: Verdict) -> Dispute:
+        with self.hall.tx() as tx:
+            return self.hall.disputes.reverified(tx, dispute.id, found)
+
+    def rule(self, dispute: Dispute, winner: Winner, who: Principal = OPERATOR) -> Dispute:
+        with self.hall.tx() as tx:
+            return self.hall.disputes.rule(tx, who, dispute.id, winner, "both were heard")
+
+
+@pytest.fixture
+def paid(hall: Hall) -> Case:
+    return Case(hall, verdict())
+
+
+@pytest.fixture
+def failed(hall: Hall) -> Case:
+    return Case(hall, verdict(visible=False))
+
+
+def test_a_verdict_that_does_not_hold_is_paid_back(paid: Case, hall: Hall) -> None:
+    dispute = paid.open(paid.buyer)
+    assert hall.has(paid.buyer) == 20_000_000 - 3_100_000 - dispute.deposit
+    assert paid.again(dispute, verdict(visible=False)).winner is Winner.BUYER
+    assert (hall.has(paid.buyer), hall.has(paid.provider), hall.fees()) == (20_000_000, 0, 0)
+    assert hall.job(paid.job).state is JobState.RESOLVED
+    assert hall.market.all[paid.provider_id].overturned == [(paid.job.id, False)]
+    hall.check()
+
+
+def test_a_verdict_that_holds_costs_the_doubter_the_deposit(paid: Case, hall: Hall) -> None:
+    dispute = paid.open(paid.buyer)
+    done = paid.again(dispute, verdict())
+    assert (done.winner, done.refund, done.state) == (Winner.PROVIDER, 0, DisputeState.RESOLVED)
+    assert hall.has(paid.provider) == 2_790_000
+    assert hall.fees() == 310_000 + dispute.deposit
+    assert paid.again(dispute, verdict(visible=False)) == done  # a second look comes too late
+    hall.check()
+
+
+def test_a_provider_who_was_refused_wrongly_is_paid(failed: Case, hall: Hall) -> None:
+    with pytest.raises(InsufficientFunds):  # a provider needs a deposit of its own
+        failed.open(failed.provider)
+    give(hall, failed.provider, 4_000)
+    dispute = failed.open(failed.provider)
+    assert failed.again(dispute, verdict()).winner is Winner.PROVIDER
+    assert hall.has(failed.provider) == 4_000_000 + 2_790_000
+    assert hall.has(failed.buyer) == 20_000_000 - 3_100_000
+    hall.check()
+
+
+def test_what_the_loser_no_longer_has_is_owed(paid: Case, hall: Hall) -> None:
+    with hall.tx() as tx:  # the provider has put most of it elsewhere
+        hall.agency.ledger.post(
+            tx,
+            holds.place(
+                f"{paid.provider.source}/available/SAT",
+                2_000_000,
+                expires_us=hall.clock.now_us() + 10**9,
+                reason="gone",
+                source="test",
+                key="gone",
+            ),
+        )
+    done = paid.again(paid.open(paid.buyer), verdict(visible=False))
+    assert (done.refund, done.owed) == (3_100_000, 2_000_000)
+    assert hall.has(paid.provider) == 0
+    hall.check()
+
+
+def test_what_a_machine_cannot_decide_waits_for_a_ruling(paid: Case, hall: Hall) -> None:
+    dispute = paid.open(paid.buyer, Trigger.IRRELEVANT)
+    with pytest.raises(NotDisputable):
+        paid.rule(dispute, Winner.BUYER)  # before the checks were run again
+    assert paid.again(dispute, verdict()).state is DisputeState.UNDER_REVIEW
+    with hall.tx() as tx, pytest.raises(OperatorsOnly):
+        hall.disputes.rule(tx, paid.buyer, dispute.id, Winner.BUYER, "me")
+    with hall.tx() as tx:
+        assert hall.disputes.respond(tx, paid.provider, dispute.id, "it does what was asked").response
+    done = paid.rule(dispute, Winner.SPLIT)
+    assert (done.refund, done.owed) == (1_550_000, 0)
+    assert hall.has(paid.buyer) == 20_000_000 - 1_550_000
+    with pytest.raises(DisputeOver):
+        paid.rule(dispute, Winner.BUYER)
+    hall.check()
+
+
+def test_on_a_production_node_two_operators_must_agree(paid: Case, hall: Hall) -> None:
+    hall.disputes = Disputes(hall.lives, hall.jobs, hall.agency.ledger, hall.objects, rulings_needed=2)
+    dispute = paid.open(paid.buyer, Trigger.IRRELEVANT)
+    paid.again(dispute, verdict())
+    for _ in range(2):  # one operator counts once
+        assert paid.rule(dispute, Winner.BUYER).state is DisputeState.UNDER_REVIEW
+    assert paid.rule(dispute, Winner.BUYER, OTHER_OPERATOR).winner is Winner.BUYER
+    hall.check()
+
+
+def test_silence_loses(paid: Case, hall: Hall) -> None:
+    dispute = paid.open(paid.buyer, Trigger.SECURITY)
+    paid.again(dispute, verdict())
+    with hall.tx() as tx:
+        assert hall.disputes.default(tx, dispute.id).state is DisputeState.UNDER_REVIEW  # not yet
+    hall.wait(hall.policy.response_s)
+    with hall.tx() as tx:
+        assert hall.disputes.unanswered(tx, 10) == [dispute.id]
+    with hall.tx() as tx:
+        assert hall.disputes.default(tx, dispute.id).winner is Winner.BUYER
+    assert hall.has(paid.buyer) == 20_000_000
+    hall.check()
+
+
+def test_what_cannot_be_disputed(hall: Hall, paid: Case) -> None:
+    with pytest.raises(NotDisputable):
+        paid.open(paid.provider)  # it was paid
+    with pytest.raises(UnknownJob):
+        paid.open(hall.person(5_000))
+    with pytest.raises(BadStatement):
+        paid.open(paid.buyer, text="")
+    running = hall.order(paid.buyer)
+    [attempt] = hall.assign(running)
+    with hall.tx() as tx, pytest.raises(NotDisputable):
+        hall.disputes.open(tx, paid.buyer, running.id, attempt.id, Trigger.TIMEOUT, "slow")
+    hall.wait(hall.policy.dispute_s)
+    with pytest.raises(NotDisputable):
+        paid.open(paid.buyer)
+    assert paid.open(paid.buyer, Trigger.SECURITY)  # has a week
+
+
+def test_a_dispute_is_opened_once_and_seen_by_its_sides_only(hall: Hall, paid: Case) -> None:
+    first = paid.open(paid.buyer)
+    assert paid.open(paid.buyer, text="again") == first
+    with hall.tx() as tx:
+        assert hall.disputes.get(tx, paid.provider, first.id) == first
+        assert hall.disputes.of_job(tx, OPERATOR, paid.job.id) == [first]
+    with hall.tx() as tx, pytest.raises(UnknownDispute):
+        hall.disputes.get(tx, hall.person(), first.id)
+    with hall.tx() as tx, pytest.raises(UnknownDispute):
+        hall.disputes.respond(tx, paid.buyer, first.id, "to myself")
+
+
+def test_the_fee_for_a_hidden_check_comes_back_if_the_check_was_right(hall: Hall) -> None:
+    case = Case(hall, verdict(hidden=False))
+    assert case.attempt.paid == 620_000
+    dispute = case.open(case.buyer, Trigger.IRRELEVANT)
+    case.again(dispute, verdict(hidden=False))
+    assert case.rule(dispute, Winner.BUYER).refund == 620_000
+    assert hall.has(case.buyer) == 20_000_000
+    hall.check()

@@ -1,0 +1,251 @@
+"""Random lives of jobs, with crashes in the middle, doubles and races: money is conserved and goes where it should."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+from uuid import UUID
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from choir.bazaar import job_store
+from choir.bazaar.attempts import Handed
+from choir.bazaar.jobs import Order
+from choir.bazaar.model import AT_WORK, HANDED_IN, Attempt, AttemptState, JobType
+from choir.bazaar.pricing import Terms
+from choir.foundation.canonical import bytes_hash
+from choir.foundation.errors import Refusal
+from choir.identity.model import Principal
+from choir.storage.database import Database, Tx
+from tests.bazaar.hall import Hall, verdict
+
+EXAMPLES = int(os.environ.get("CHOIR_HISTORIES", "25"))
+places = st.integers(0, 5)
+
+
+class Killed(Exception):
+    """The process dies before it commits."""
+
+
+class Histories(RuleBasedStateMachine):
+    """Steps of buyers, providers, the verifier and the scheduler, in any order."""
+
+    hall: ClassVar[Hall]
+
+    @initialize(satoshi=st.integers(10, 60_000), base=st.sampled_from([0, 1, 9_999, 3_000_000]))
+    def people_come(self, satoshi: int, base: int) -> None:
+        hall = self.hall
+        hall.market.all.clear()
+        self.buyer: Principal = hall.person(satoshi)
+        self.satoshi = satoshi
+        self.providers: list[UUID] = [hall.provider(Terms(base, 7, 5_000_000), slots=2) for _ in range(4)]
+        self.jobs: list[UUID] = []
+        self.passed: set[UUID] = set()  # attempts with a passing verdict while nobody had won or cancelled
+        self.fees = hall.fees()
+
+    # How a step is made
+
+    def step(self, work: Callable[[Tx], object], how: str) -> None:
+        """Do the work once, twice, at the same time as itself, or die just before the commit and do it again."""
+        if how == "killed":
+            before = copy.deepcopy(self.hall.market.all)
+            try:
+                with self.hall.tx() as tx:
+                    work(tx)
+                    raise Killed  # noqa: TRY301 - this is where it dies
+            except (Killed, Refusal):
+                self.hall.market.all = before
+        if how == "together":
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda _: self.once(work), range(2)))
+            return
+        self.once(work)
+        if how == "twice":
+            self.once(work)
+
+    def once(self, work: Callable[[Tx], object]) -> None:
+        try:
+            self.hall.agency.database.run(work)
+        except Refusal:
+            return
+
+    ways = st.sampled_from(["once", "once", "twice", "killed", "together"])
+
+    def attempt(self, place: int, wanted: Collection[AttemptState]) -> Attempt | None:
+        """Mostly one in a state where the step has an effect, now and then any."""
+        with self.hall.tx() as tx:
+            every = [attempt for job in self.jobs for attempt in job_store.attempts(tx, job)]
+        found = [attempt for attempt in every if attempt.state in wanted or place == 5]
+        return found[-1 - place % len(found)] if found else None
+
+    # What can happen
+
+    @rule(budget=st.integers(10, 9_000), race=st.integers(1, 3), attempts=st.integers(1, 3), how=ways)
+    def order(self, budget: int, race: int, attempts: int, how: str) -> None:
+        order = Order(
+            JobType.PATCH_GEN, {"n": len(self.jobs)}, budget * 1000, 60, strategy={"race": race}, attempts_max=attempts
+        )
+        key = f"order {len(self.jobs)} {budget} {race} {attempts}"
+        made: list[UUID] = []
+        self.step(lambda tx: made.append(self.hall.jobs.open(tx, self.buyer, order, key).id), how)
+        with self.hall.tx() as tx:
+            job = job_store.job_by_key(tx, self.buyer.source, key)
+        if job is not None and job.id not in self.jobs:
+            assert made[-1] == job.id
+            self.jobs.append(job.id)
+
+    @precondition(lambda self: self.jobs)
+    @rule(budget=st.integers(6_000, 9_000), verdicts=st.lists(st.booleans(), min_size=2, max_size=2), how=ways)
+    def a_whole_life(self, budget: int, verdicts: list[bool], how: str) -> None:
+        """From the order to the verdict, so that the later states are reached often."""
+        self.order(budget, 2, 2, "once")
+        self.offer(0, "once")
+        for place in (0, 1):
+            self.hand_in(place, b"a", "once")
+        for passes in verdicts:
+            self.judge(0, True, passes, 1000, how)
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, how=ways)
+    def offer(self, place: int, how: str) -> None:
+        job = self.jobs[-1 - place % len(self.jobs)]
+        if how == "together":
+            how = "twice"  # the market of these tests is not made for two at once
+        self.step(lambda tx: self.hall.jobs.assign(tx, job), how)
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, how=ways)
+    def start(self, place: int, how: str) -> None:
+        attempt = self.attempt(place, AT_WORK)
+        if attempt is not None:
+            who = self.hall.market.all[attempt.provider].who
+            self.step(lambda tx: self.hall.attempts.start(tx, who, attempt.id), how)
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, text=st.sampled_from([b"a", b"b"]), how=ways)
+    def hand_in(self, place: int, text: bytes, how: str) -> None:
+        attempt = self.attempt(place, AT_WORK)
+        if attempt is None:
+            return
+        who = self.hall.market.all[attempt.provider].who
+        with self.hall.tx() as tx:
+            self.hall.objects.put_blob(tx, [text], who.source)
+        handed = Handed(bytes_hash(text), bytes_hash(text), {}, None)
+        self.step(lambda tx: self.hall.attempts.hand_in(tx, who, attempt.id, handed), how)
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, visible=st.booleans(), hidden=st.booleans(), units=st.integers(0, 10**6), how=ways)
+    def judge(self, place: int, visible: bool, hidden: bool, units: int, how: str) -> None:
+        attempt = self.attempt(place, HANDED_IN)
+        if attempt is None:
+            return
+        self.once(lambda tx: self.hall.attempts.begin_verifying(tx, attempt.id))
+        with self.hall.tx() as tx:
+            job = job_store.job(tx, attempt.job)
+            now = job_store.attempt(tx, attempt.id)
+        assert job is not None
+        assert now is not None
+        found = verdict(visible=visible, hidden=hidden, units_milli=units)
+        if now.state is AttemptState.VERIFYING and found.passed and job.winner is None and job.cancelled_us is None:
+            self.passed.add(attempt.id)
+        self.step(lambda tx: self.hall.attempts.conclude(tx, attempt.id, found), how)
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, how=ways)
+    def cancel(self, place: int, how: str) -> None:
+        job = self.jobs[-1 - place % len(self.jobs)]
+        self.step(lambda tx: self.hall.jobs.cancel(tx, self.buyer, job), how)
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, how=ways)
+    def give_back(self, place: int, how: str) -> None:
+        attempt = self.attempt(place, AT_WORK)
+        if attempt is not None:
+            who = self.hall.market.all[attempt.provider].who
+            self.step(lambda tx: self.hall.attempts.give_back(tx, who, attempt.id, "no"), how)
+
+    @rule(seconds=st.sampled_from([0, 1, 1, 2, 30, 61, 5_000, 20_000]))
+    def time_passes(self, seconds: int) -> None:
+        self.hall.wait(seconds)
+        self.hall.look()
+
+    @rule(place=st.integers(0, 3))
+    def a_provider_vanishes_or_returns(self, place: int) -> None:
+        stall = self.hall.market.all[self.providers[place]]
+        stall.alive = not stall.alive
+
+    # What must hold
+
+    @invariant()
+    def money_is_where_it_should_be(self) -> None:
+        hall = self.hall
+        if not hasattr(self, "jobs"):
+            return
+        paid = held = 0
+        with hall.tx() as tx:
+            jobs = [job_store.job(tx, job) for job in self.jobs]
+            attempts = {job: job_store.attempts(tx, job) for job in self.jobs}
+        for job in jobs:
+            assert job is not None
+            held_now = hall.held(job)
+            tries = attempts[job.id]
+            assert sum(attempt.paid for attempt in tries) <= job.budget
+            assert [a.id for a in tries if a.state is AttemptState.PASSED] == ([job.winner] if job.winner else [])
+            if job.closed_us is not None:
+                assert held_now == 0
+            else:
+                assert held_now == job.budget - sum(attempt.paid for attempt in tries)
+            paid += sum(attempt.paid for attempt in tries)
+            held += held_now
+        earned = sum(hall.has(provider) for provider in self.providers) + hall.fees() - self.fees
+        assert earned == paid
+        assert hall.has(self.buyer) + held + paid == self.satoshi * 1000
+
+    @invariant()
+    def who_passed_was_paid(self) -> None:
+        if getattr(self, "passed", None):
+            with self.hall.tx() as tx:
+                found = [job_store.attempt(tx, id_) for id_ in self.passed]
+            assert all(attempt is not None and attempt.state is AttemptState.PASSED for attempt in found)
+
+    def teardown(self) -> None:
+        """When all times are over, every job is closed and holds nothing."""
+        if not hasattr(self, "jobs"):
+            return
+        self.hall.wait(10**6)
+        self.hall.look()
+        with self.hall.tx() as tx:
+            jobs = [job_store.job(tx, job) for job in self.jobs]
+        for job in jobs:
+            assert job is not None
+            assert job.closed_us is not None, job
+            assert self.hall.held(job) == 0
+        assert all(stall.taken == 0 for stall in self.hall.market.all.values())
+
+
+def test_money_is_conserved_in_every_history(database: Database) -> None:
+    Histories.hall = hall = Hall(database)
+    run_state_machine_as_test(
+        Histories,
+        settings=settings(
+            max_examples=EXAMPLES, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+    with hall.tx() as tx:
+        reached = {state for (state,) in tx.rows("select distinct state from job_attempts")}
+        fees = tx.value("select count(*) from job_attempts where state = 'failed' and paid > 0")
+    assert {"passed", "lost", "failed", "cancelled", "timed_out", "withdrawn"} <= reached
+    assert fees > 0
+    hall.check()

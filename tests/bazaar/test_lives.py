@@ -1,0 +1,315 @@
+"""The life of a job, step by step, and what each step does to the money."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from choir.bazaar.attempts import Handed
+from choir.bazaar.model import (
+    AttemptOver,
+    AttemptState,
+    BadBudget,
+    JobOver,
+    JobState,
+    KeyOfAnotherJob,
+    NotReleased,
+    UnknownAttempt,
+    UnknownJob,
+)
+from choir.foundation.canonical import bytes_hash, hash_digest
+from choir.foundation.signing import verify_ed25519
+from choir.identity.model import Principal, Role, Scope, ScopeMissing
+from choir.ledger.model import InsufficientFunds
+from tests.bazaar.hall import Hall, verdict
+
+
+def test_verified_work_is_paid_and_the_rest_goes_back(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    job = hall.order(buyer, 10_000)
+    assert (hall.has(buyer), hall.held(job)) == (10_000_000, 10_000_000)
+    [attempt] = hall.assign(job)
+    hall.hand_in(attempt)
+    judged = hall.judge(attempt, verdict(units_milli=2_000))
+    assert judged.state is AttemptState.PASSED
+    assert (hall.has(provider), hall.fees()) == (2_880_000, 320_000)
+    assert (hall.has(buyer), hall.held(job)) == (20_000_000 - 3_200_000, 0)
+    done = hall.job(job)
+    assert (done.state, done.price, done.winner) == (JobState.PAID, 3_200_000, attempt.id)
+    with hall.tx() as tx:
+        assert [event.what for event in hall.jobs.events(tx, buyer, job.id)] == [
+            "opened", "offered", "assigned", "started", "running", "handed_in", "delivered", "verifying", "paid",
+        ]  # fmt: skip
+    hall.check()
+
+
+def test_the_receipt_is_signed_and_named_on_the_entry(hall: Hall) -> None:
+    buyer = hall.person(20_000)
+    hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    hall.hand_in(attempt)
+    hall.judge(attempt, verdict())
+    receipt = hall.job(job).receipt
+    assert receipt is not None
+    with hall.tx() as tx:
+        atom = hall.objects.get_atom(tx, receipt)
+        [signature] = hall.objects.signatures(tx, receipt)
+        entries = tx.rows("select content from entries where content like %s", f'%"receipt":"{receipt}"%')
+    assert (atom["payer"], atom["outcome"], atom["spent"]) == (
+        buyer.source,
+        "passed",
+        {"amount": "3100000", "asset": "SAT"},
+    )
+    assert set(atom["objects"]) == {"request", "artifact", "result", "verdict"}
+    verify_ed25519(signature.public, hash_digest(receipt), signature.signature)
+    assert len(entries) == 1
+
+
+def test_the_artifact_is_in_escrow_until_it_is_paid_for(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    stranger = hall.person()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    hall.hand_in(attempt, b"the work")
+    with hall.tx() as tx, pytest.raises(NotReleased):
+        hall.jobs.artifact(tx, buyer, job.id)
+    hall.judge(attempt, verdict())
+    with hall.tx() as tx:
+        assert hall.jobs.artifact(tx, buyer, job.id) == bytes_hash(b"the work")
+    with hall.tx() as tx, pytest.raises(UnknownJob):
+        hall.jobs.artifact(tx, stranger, job.id)
+    with hall.tx() as tx, pytest.raises(NotReleased):
+        hall.jobs.artifact(tx, hall.market.all[provider].who, job.id)
+
+
+def test_failed_work_is_not_paid_and_the_next_provider_is_asked(hall: Hall) -> None:
+    buyer, first, second = hall.person(20_000), hall.provider(), hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    assert attempt.provider == first
+    hall.hand_in(attempt)
+    hall.judge(attempt, verdict(visible=False))
+    assert (hall.has(first), hall.held(job)) == (0, 10_000_000)
+    assert hall.job(job).state is JobState.OPEN
+    hall.look()
+    assert hall.live(job) == []  # not before the pause is over
+    hall.wait(1)
+    hall.look()
+    [attempt] = hall.live(job)
+    assert attempt.provider == second
+    hall.hand_in(attempt)
+    hall.judge(attempt, verdict())
+    assert hall.has(second) == 2_790_000
+    assert [outcome.passed for outcome in hall.market.all[first].record] == [False]
+    hall.check()
+
+
+def test_after_the_last_attempt_everything_goes_back(hall: Hall) -> None:
+    buyer = hall.person(20_000)
+    for _ in range(4):
+        hall.provider()
+    job = hall.order(buyer, attempts=3)
+    for _ in range(3):
+        hall.wait(2)
+        hall.look()
+        [attempt] = hall.live(job)
+        hall.hand_in(attempt)
+        hall.judge(attempt, verdict(visible=False))
+    assert hall.job(job).state is JobState.CLOSED
+    assert (hall.has(buyer), hall.held(job), hall.fees()) == (20_000_000, 0, 0)
+    hall.check()
+
+
+def test_a_buyer_whose_hidden_check_fails_sees_nothing_and_pays_the_fee(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    job = hall.order(buyer, attempts=1)
+    [attempt] = hall.assign(job)
+    hall.hand_in(attempt)
+    judged = hall.judge(attempt, verdict(hidden=False))
+    assert (judged.state, judged.paid) == (AttemptState.FAILED, 620_000)  # a fifth of 3100 SAT
+    assert (hall.has(provider), hall.fees(), hall.has(buyer)) == (558_000, 62_000, 20_000_000 - 620_000)
+    with hall.tx() as tx, pytest.raises(NotReleased):
+        hall.jobs.artifact(tx, buyer, job.id)
+    hall.check()
+
+
+def test_in_a_race_the_first_is_paid_and_whoever_passed_gets_a_tenth(hall: Hall) -> None:
+    buyer = hall.person(20_000)
+    first, second, third, fourth = (hall.provider() for _ in range(4))
+    job = hall.order(buyer, 20_000, race=4)
+    attempts = {attempt.provider: attempt for attempt in hall.assign(job)}
+    for provider in (first, second, third):
+        hall.hand_in(attempts[provider], str(provider).encode())
+    hall.judge(attempts[second], verdict())
+    job = hall.job(job)
+    assert (job.state, job.winner, job.closed_us) == (JobState.PAID, attempts[second].id, None)
+    with hall.tx() as tx, pytest.raises(AttemptOver):  # told that somebody else was first
+        hall.attempts.start(tx, hall.market.all[fourth].who, attempts[fourth].id)
+    hall.judge(attempts[first], verdict())
+    hall.judge(attempts[third], verdict(visible=False))
+    assert [hall.has(provider) for provider in (second, first, third, fourth)] == [2_790_000, 279_000, 0, 0]
+    assert (hall.held(job), hall.fees(), hall.has(buyer)) == (0, 341_000, 20_000_000 - 3_410_000)
+    assert hall.job(job).closed_us is not None
+    hall.check()
+
+
+def test_cancelling_pays_a_tenth_to_who_has_handed_in_good_work(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    hall.hand_in(attempt)
+    with hall.tx() as tx:
+        assert hall.jobs.cancel(tx, buyer, job.id).state is JobState.DELIVERED
+    with hall.tx() as tx:
+        hall.jobs.cancel(tx, buyer, job.id)  # again
+    hall.judge(attempt, verdict())
+    assert (hall.has(provider), hall.fees(), hall.held(job)) == (279_000, 31_000, 0)
+    assert hall.job(job).state is JobState.CANCELLED
+    with hall.tx() as tx, pytest.raises(NotReleased):
+        hall.jobs.artifact(tx, buyer, job.id)
+    hall.check()
+
+
+def test_cancelling_before_anything_is_handed_in_costs_nothing(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    with hall.tx() as tx:
+        assert hall.jobs.cancel(tx, buyer, job.id).state is JobState.CANCELLED
+    assert (hall.has(buyer), hall.market.all[provider].taken) == (20_000_000, 0)
+    with pytest.raises(AttemptOver):
+        hall.hand_in(attempt)
+    done = hall.order(buyer)
+    [attempt] = hall.assign(done)
+    hall.hand_in(attempt)
+    hall.judge(attempt, verdict())
+    with hall.tx() as tx, pytest.raises(JobOver):
+        hall.jobs.cancel(tx, buyer, done.id)
+    hall.check()
+
+
+def test_a_provider_that_is_too_slow_or_vanishes_is_replaced_and_its_late_result_refused(hall: Hall) -> None:
+    buyer = hall.person(20_000)
+    slow, gone, good = (hall.provider() for _ in range(3))
+    job = hall.order(buyer, seconds=60)
+    [late] = hall.assign(job)
+    assert late.provider == slow
+    hall.wait(61)
+    with pytest.raises(AttemptOver):  # even before anybody has looked
+        hall.hand_in(late)
+    hall.look()
+    hall.wait(2)
+    hall.look()
+    [vanished] = hall.live(job)
+    assert vanished.provider == gone
+    hall.market.all[gone].alive = False
+    hall.look()
+    with pytest.raises(AttemptOver):
+        hall.hand_in(vanished)
+    hall.wait(2)
+    hall.look()
+    [attempt] = hall.live(job)
+    assert attempt.provider == good
+    hall.hand_in(attempt)
+    hall.judge(attempt, verdict())
+    assert hall.job(job).state is JobState.PAID
+    assert [len(hall.market.all[id_].record) for id_ in (slow, gone, good)] == [1, 1, 1]
+    hall.check()
+
+
+def test_a_job_that_nobody_takes_expires_and_the_budget_goes_back(hall: Hall) -> None:
+    buyer = hall.person(20_000)
+    job = hall.order(buyer)
+    for _ in range(10):
+        hall.look()
+        hall.wait(30)
+    assert hall.job(job).state is JobState.OPEN
+    hall.wait(hall.policy.open_s + 4 * 1000)
+    hall.look()
+    assert hall.job(job).state is JobState.EXPIRED
+    assert hall.has(buyer) == 20_000_000
+    hall.check()
+
+
+def test_work_that_the_node_cannot_verify_counts_against_nobody(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    job = hall.order(buyer, attempts=1)
+    [attempt] = hall.assign(job)
+    hall.hand_in(attempt)
+    hall.wait(hall.policy.verify_s_max * hall.policy.verify_tries_max + 1)
+    hall.look()
+    assert hall.market.all[provider].record == []
+    assert hall.judge(attempt, verdict()).state is AttemptState.CANCELLED  # a verdict that comes now is too late
+    hall.wait(hall.policy.open_s + 1000)
+    hall.look()
+    assert hall.has(buyer) == 20_000_000
+    hall.check()
+
+
+def test_the_same_order_twice_is_one_job(hall: Hall) -> None:
+    buyer = hall.person(20_000)
+    with ThreadPoolExecutor(8) as pool:
+        jobs = list(pool.map(lambda _: hall.order(buyer, key="one"), range(16)))
+    assert len({job.id for job in jobs}) == 1
+    assert hall.has(buyer) == 10_000_000
+    with pytest.raises(KeyOfAnotherJob):
+        hall.order(buyer, 9_000, key="one")
+    hall.check()
+
+
+def test_what_cannot_be_paid_is_not_ordered(hall: Hall) -> None:
+    buyer = hall.person(5_000)
+    with pytest.raises(InsufficientFunds):
+        hall.order(buyer)
+    for satoshi in (0, 9, -5, 10**12):
+        with pytest.raises(BadBudget):
+            hall.order(buyer, satoshi)
+    nobody = Principal(Role.AGENT, "agent:x", person=buyer.person, scopes=frozenset({Scope.READ}))
+    with pytest.raises(ScopeMissing):
+        hall.order(nobody)
+    with hall.tx() as tx:
+        assert tx.value("select count(*) from jobs") == 0
+
+
+def test_only_who_was_asked_can_hand_in_and_only_once(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    other = hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    handed = Handed(bytes_hash(b"x"), bytes_hash(b"x"), {}, None)
+    for who in (hall.market.all[other].who, buyer):
+        with hall.tx() as tx, pytest.raises(UnknownAttempt):
+            hall.attempts.hand_in(tx, who, attempt.id, handed)
+    first = hall.hand_in(attempt, b"mine")
+    who = hall.market.all[provider].who
+    with hall.tx() as tx:
+        name = bytes_hash(b"mine")
+        assert hall.attempts.hand_in(tx, who, attempt.id, Handed(name, name, {"status": "success"}, None)) == first
+    with hall.tx() as tx, pytest.raises(AttemptOver):
+        hall.attempts.hand_in(tx, who, attempt.id, handed)
+
+
+def test_two_verdicts_at_once_pay_once(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    hall.hand_in(attempt)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: hall.judge(attempt, verdict()), range(8)))
+    assert hall.has(provider) == 2_790_000
+    hall.check()
+
+
+def test_a_provider_may_give_a_job_back(hall: Hall) -> None:
+    buyer, first, second = hall.person(20_000), hall.provider(), hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    with hall.tx() as tx:
+        hall.attempts.give_back(tx, hall.market.all[first].who, attempt.id, "no disk")
+    hall.wait(1)
+    hall.look()
+    [attempt] = hall.live(job)
+    assert attempt.provider == second
+    hall.check()
