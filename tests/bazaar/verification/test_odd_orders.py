@@ -17,6 +17,7 @@ from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.making import FIX, HIDDEN, SALT
 from tests.bazaar.verification.scene import Repository
+from tests.sandbox.conftest import POLICY
 
 PYTEST = "python3 -m pytest -q"
 
@@ -290,3 +291,13 @@ def test_attributes_of_the_tree_change_no_byte(sandboxes: Sandboxes, tmp_path: P
     made = Repository.make(tmp_path / "made", {".gitattributes": "*.txt text eol=crlf ident\n", "a.txt": "$Id$\nx\n"})
     with Bases(tmp_path / "bases", 1).use(sandboxes, made.bundle, made.commit, bool) as base:
         assert (base.tree / "a.txt").read_bytes() == b"$Id$\nx\n"
+
+
+def test_a_tree_is_taken_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Where the sandbox takes out fewer files than the tree has, the order cannot be verified."""
+    made = Repository.make(tmp_path / "made", {f"file{number}.txt": "x" for number in range(30)})
+    few = replace(POLICY, files_max=20)
+    with Sandboxes(tmp_path / "state", few) as small, pytest.raises(NoBase, match="more files"):
+        bases = Bases(tmp_path / "bases", 1)
+        with bases.use(small, made.bundle, made.commit, bool):
+            pass
