@@ -56,7 +56,7 @@ _REACHING_MODULES = {
     "shelve",
     "codeop",
 }
-_REACHING_CALLS = {"eval", "exec", "compile", "__import__", "globals", "vars"}
+_REACHING_CALLS = {"eval", "exec", "compile", "__import__"}
 _ROOTS = {"sys", "os", "builtins", "gc", "inspect", "types", "importlib"}  # where looking names up hides what is used
 _BUILD_FILES = {"setup.py", "noxfile.py", "tasks.py", "fabfile.py"}
 
@@ -113,7 +113,8 @@ def _signs_of(node: ast.AST) -> set[str]:
 
 def _signs_of_call(name: str, arguments: list[ast.expr]) -> set[str]:
     computed = name == "getattr" and len(arguments) > 1 and not isinstance(arguments[1], ast.Constant)
-    if name in _REACHING_CALLS or (computed and _root(arguments[0]) in _ROOTS):
+    looks_up = (computed or name == "vars") and bool(arguments) and _root(arguments[0]) in _ROOTS
+    if name in _REACHING_CALLS or looks_up:
         return {"call"}
     return set()
 
