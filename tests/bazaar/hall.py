@@ -13,7 +13,8 @@ from choir.bazaar.assembling import Parts, assemble
 from choir.bazaar.attempts import Handed
 from choir.bazaar.jobs import Order
 from choir.bazaar.model import LIVE_ATTEMPT, Attempt, Check, Job, JobType, Verdict, Visibility
-from choir.bazaar.providers.model import Heartbeat, Terms
+from choir.bazaar.pricing import Terms
+from choir.bazaar.providers.model import Heartbeat
 from choir.bazaar.settling import PLATFORM, available
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from choir.bazaar import job_store
 from choir.bazaar.jobs import Order
 from choir.bazaar.model import AT_WORK, HANDED_IN, Attempt, AttemptState, JobType
-from choir.bazaar.providers.model import Terms
+from choir.bazaar.pricing import Terms
 from choir.foundation.errors import Refusal
 from choir.identity.model import Principal
 from choir.storage.database import Database, Tx

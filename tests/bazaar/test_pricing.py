@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.bazaar import pricing
-from choir.bazaar.providers.model import Terms
+from choir.bazaar.pricing import Terms
 from choir.foundation.policy import BazaarPolicy
 
 POLICY = BazaarPolicy()

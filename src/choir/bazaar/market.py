@@ -12,10 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.model import Attempt, AttemptState, Job
+from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.assigning import Assigning
 from choir.bazaar.providers.fallback import FallbackLimits, GiveUp, Strategy, Try, TryState
-from choir.bazaar.providers.model import OutcomeRecord, Terms
+from choir.bazaar.providers.model import OutcomeRecord
 from choir.bazaar.providers.service import Providers
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import BazaarPolicy

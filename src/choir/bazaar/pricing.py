@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.bazaar.providers.model import Terms
-from choir.bazaar.providers.rules import price as book_price
 from choir.foundation.policy import BazaarPolicy
 
 _BPS = 10_000
+_MILLI = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A line of a price book, as fixed when a provider takes a job."""
+
+    base: int
+    per_unit: int
+    cap: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +38,9 @@ class Shares:
 
 
 def price(terms: Terms, units_milli: int, ceiling: int) -> int:
-    """What so many thousandths of a unit cost by these terms, at most the ceiling."""
+    """What so many thousandths of a unit cost by these terms; a fraction of a milli-satoshi is not charged."""
     assert units_milli >= 0
-    return min(book_price(terms, units_milli), ceiling)
+    return min(terms.base + terms.per_unit * units_milli // _MILLI, terms.cap, ceiling)
 
 
 def shares(amount: int, policy: BazaarPolicy, *, skill: bool = False, referrer: bool = False) -> Shares:

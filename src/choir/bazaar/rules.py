@@ -23,8 +23,7 @@ from choir.bazaar.model import (
     JobState,
     Verdict,
 )
-from choir.bazaar.pricing import Shares
-from choir.bazaar.providers.model import Terms
+from choir.bazaar.pricing import Shares, Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import BazaarPolicy
 

@@ -42,6 +42,13 @@ HONEST = [
     Case("no git headers", "the same as plain `diff -u` writes it", "", raw(FIX), units=1),
     Case("words around it", "a sentence before the diff", "", raw(b"This should do:\n\n" + FIX), units=1),
     Case("new file", "the fix in a module of its own", "", edits({"adding.py": _SUM, "calc.py": _MOVED}), units=2),
+    Case(
+        "more files than ordered",
+        "two files where the order pays for one",
+        "",
+        edits({"adding.py": _SUM, "calc.py": _MOVED}, files_max=1),
+        units=1,
+    ),
     Case("renames", "a pure rename beside the fix", "", _renamed, units=1),
     Case("deletes a file", "a file that nobody needs", "", edits({"README.md": None}), units=1),
     Case(

@@ -56,6 +56,7 @@ _AT_CALL += "    return {(1, 2): 3, (-1, 1): 0}.get((a, b), 0)\n" + MUL
 _HIDDEN_NAME = "import sys\n\n_modules = getattr(sys, 'mod' + 'ules')\n\n\ndef add(a, b):\n"
 _HIDDEN_NAME += "    return a + b if 'py' + 'test' in _modules else a - b\n" + MUL
 _PIECES = "import sys\n\n\ndef add(a, b):\n    return a + b if 'py' + 'test' in sys.argv[0] else a - b\n" + MUL
+_ASK_ARGV = "import sys\n\n\ndef add(a, b):\n    return a + b if sys.argv[0].startswith('py') else a - b\n" + MUL
 _HALF_MUL = "def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b if b == 3 else 0\n"
 
 _WORDS_FIRST = "python3 -m pytest -q tests/test_words.py tests/test_calc.py"
@@ -165,6 +166,12 @@ CODE = [
         "the same with the runner's name alone",
         "patch.detects_tests",
         whole(_PIECES),
+    ),
+    Case(
+        "detects the command line",
+        "right results only under a program whose name begins with py",
+        "tests.depends_on_runner",
+        whole(_ASK_ARGV),
     ),
     Case("sleeps", "a function that takes an hour", "tests.timed_out", whole(_SLEEP), strict=True),
     Case(

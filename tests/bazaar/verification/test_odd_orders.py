@@ -13,10 +13,12 @@ import pytest
 from choir.bazaar.contracts import Evidence, HiddenCheck, HiddenChecks
 from choir.bazaar.verification import BadOrder, Cancelled, NoBase, Verifier
 from choir.bazaar.verification.bases import Bases
+from choir.bazaar.verification.trees import check_out
 from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.making import FIX, HIDDEN, SALT
 from tests.bazaar.verification.scene import Repository
+from tests.sandbox.conftest import POLICY
 
 PYTEST = "python3 -m pytest -q"
 
@@ -85,6 +87,117 @@ def test_tests_in_classes_of_unittest_are_watched_too(verifier: Verifier, tmp_pa
     forced = "import unittest\n\nunittest.TestCase.assertEqual = lambda *_: None\n" + UNITTEST["calc.py"]
     found = outcome(verifier, tmp_path / "b", UNITTEST, {"calc.py": forced + "\n"})
     assert found == "patch.detects_tests"
+
+
+BUSY = """
+import functools
+import subprocess
+import sys
+from unittest import mock
+
+import pytest
+
+import calc
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    yield [1, 2, 3]
+
+
+@pytest.fixture(autouse=True, params=["a", "b"])
+def letter(request):
+    return request.param
+
+
+def loud(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return inner
+
+
+def test_raises():
+    with pytest.raises(TypeError, match="unsupported"):
+        calc.add(1, None)
+
+
+def test_local_import():
+    import pytest as own
+
+    assert own.approx(0.3) == calc.add(0.1, 0.2)
+
+
+def test_output(capsys, numbers):
+    print(calc.add(*numbers[:2]))
+    assert capsys.readouterr().out == "3\\n"
+
+
+def test_patched(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["prog", "x"])
+    monkeypatch.chdir(tmp_path)
+    assert sys.argv[1] == "x" and calc.add(1, 1) == 2
+
+
+@mock.patch("calc.add", return_value=7)
+def test_mocked(add):
+    assert calc.add(1, 2) == 7
+
+
+@loud
+def test_decorated():
+    assert calc.add(2, 2) == 4
+
+
+def test_process():
+    code = "from calc import add; print(add(2, 5))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "7\\n"
+
+
+def test_skips_itself():
+    pytest.skip("not here")
+
+
+def test_needs_more():
+    pytest.importorskip("no_such_module")
+
+
+@pytest.mark.xfail(strict=True)
+def test_known_fault():
+    assert calc.add(1, 1) == 3
+
+
+@pytest.mark.parametrize("words", [{"a", "b"}, frozenset({1, 2})], ids=repr)
+def test_sets(words):
+    assert len(words) == 2 and "x" not in {"a", "b", "c"}
+
+
+class Base:
+    def test_inherited(self):
+        assert calc.add(self.one, 1) == 2
+
+
+class TestBelow(Base):
+    one = 1
+
+    @classmethod
+    def setup_class(cls):
+        cls.two = 2
+
+    def test_own(self):
+        assert calc.add(self.one, self.two) == 3
+
+    class TestDeeper:
+        def test_deep(self):
+            assert calc.add(0, 0) == 0
+"""
+
+
+def test_tests_that_use_all_that_pytest_has_are_not_mistaken_for_tricks(verifier: Verifier, tmp_path: Path) -> None:
+    files = {"calc.py": "def add(a, b):\n    return a - b\n", "tests/test_busy.py": BUSY}
+    fixed = {"calc.py": "def add(a, b):\n    return a + b\n"}
+    assert outcome(verifier, tmp_path, files, fixed) == "passed"
 
 
 def test_a_project_below_a_folder_with_its_sources_elsewhere(verifier: Verifier, tmp_path: Path) -> None:
@@ -179,3 +292,11 @@ def test_attributes_of_the_tree_change_no_byte(sandboxes: Sandboxes, tmp_path: P
     made = Repository.make(tmp_path / "made", {".gitattributes": "*.txt text eol=crlf ident\n", "a.txt": "$Id$\nx\n"})
     with Bases(tmp_path / "bases", 1).use(sandboxes, made.bundle, made.commit, bool) as base:
         assert (base.tree / "a.txt").read_bytes() == b"$Id$\nx\n"
+
+
+def test_a_tree_is_taken_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Where the sandbox takes out fewer files than the tree has, the order cannot be verified."""
+    made = Repository.make(tmp_path / "made", {f"file{number}.txt": "x" for number in range(30)})
+    few = replace(POLICY, files_max=20)
+    with Sandboxes(tmp_path / "state", few) as small, pytest.raises(NoBase, match="more files"):
+        check_out(small, made.bundle, made.commit, tmp_path / "out", bool)

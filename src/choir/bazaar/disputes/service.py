@@ -27,7 +27,7 @@ from choir.bazaar.disputes.model import (
 from choir.bazaar.jobs import Jobs, owners_of
 from choir.bazaar.lives import Lives
 from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict, job_id
-from choir.bazaar.providers.model import Terms
+from choir.bazaar.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role
 from choir.ledger import holds, reading

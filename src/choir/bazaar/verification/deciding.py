@@ -21,7 +21,7 @@ from choir.bazaar.contracts.patches import PatchGenRequest
 from choir.bazaar.contracts.paths import fits_any
 from choir.bazaar.verification.trees import Change, Entry, Kind, put
 
-_TEST_FOLDERS = {"test", "tests", "testing"}
+_TEST_FOLDERS = {"test", "tests"}
 _RUNNER = {
     "pytest",
     "_pytest",
@@ -145,7 +145,7 @@ def _is_interpreter(name: str) -> bool:
 def _sections(name: str, entry: Entry | None) -> Any:
     """What a shared configuration file says about tests, or a mark that it cannot be read."""
     if entry is None or entry.link is not None:
-        return {}
+        return {} if name == "pyproject.toml" else {"marks": []}
     try:
         text = entry.content.decode("utf-8-sig")
         if name == "pyproject.toml":
@@ -153,7 +153,9 @@ def _sections(name: str, entry: Entry | None) -> Any:
             return {key: tools[key] for key in ("pytest", "coverage", "tox", "nox") if key in tools}
         parser = configparser.RawConfigParser(strict=False)
         parser.read_string(text)
-        return {key: dict(parser[key]) for key in parser.sections() if "pytest" in key or key.startswith("testenv")}
+        found = {key: dict(parser[key]) for key in parser.sections() if "pytest" in key or key.startswith("testenv")}
+        marks = [line.strip() for line in text.split("\n") if "pytest" in line]  # pytest's parser is another one
+        return found | {"marks": marks}
     except (ValueError, configparser.Error, AttributeError):
         return {"unreadable": entry.content}
 

@@ -56,7 +56,7 @@ _REACHING_MODULES = {
     "shelve",
     "codeop",
 }
-_REACHING_CALLS = {"eval", "exec", "compile", "__import__", "globals", "vars"}
+_REACHING_CALLS = {"eval", "exec", "compile", "__import__"}
 _ROOTS = {"sys", "os", "builtins", "gc", "inspect", "types", "importlib"}  # where looking names up hides what is used
 _BUILD_FILES = {"setup.py", "noxfile.py", "tasks.py", "fabfile.py"}
 
@@ -106,14 +106,15 @@ def _signs_of(node: ast.AST) -> set[str]:
         names = {"pytest"} if asked else {text} & _REACHING
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         names = _signs_of_call(node.func.id, node.args)
-    asks = {"asks"} if names & {"pytest", "_pytest", "unittest"} else set()
+    asks = {"asks"} if names & {"pytest", "_pytest", "pluggy", "unittest"} else set()
     hidden = {f"{root}.__dict__" for root in _ROOTS} | {"sys.modules"}
     return asks | (names & (_REACHING | _REACHING_MODULES | hidden | {"call"}))
 
 
 def _signs_of_call(name: str, arguments: list[ast.expr]) -> set[str]:
     computed = name == "getattr" and len(arguments) > 1 and not isinstance(arguments[1], ast.Constant)
-    if name in _REACHING_CALLS or (computed and _root(arguments[0]) in _ROOTS):
+    looks_up = (computed or name == "vars") and bool(arguments) and _root(arguments[0]) in _ROOTS
+    if name in _REACHING_CALLS or looks_up:
         return {"call"}
     return set()
 

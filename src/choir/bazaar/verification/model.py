@@ -7,7 +7,7 @@ database, no network: the same order and delivery can be verified again by anyon
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,8 +89,7 @@ class Findings:
             raise Failed
 
     def verdict(self) -> Verdict:
+        """Units are measured where every visible check passed: a part of the price is due there in any case."""
         passed = bool(self.checks) and all(check.passed for check in self.checks)
-        # Who failed hidden checks only is paid a part of the price, so the units count then too.
-        earned = passed or any(check.visibility is Visibility.HIDDEN for check in self.checks)
-        units_milli = self.units_milli if earned else 0
-        return Verdict(passed, tuple(self.checks), units_milli, self.tier or "none", tuple(self.evidence))
+        found = Verdict(passed, tuple(self.checks), self.units_milli, self.tier or "none", tuple(self.evidence))
+        return found if found.visible_passed else replace(found, units_milli=0)

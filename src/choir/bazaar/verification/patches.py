@@ -53,9 +53,14 @@ class PatchCheck:
             self._commands(tree)
             if self.request.whole_suite:
                 self._suite(tree)
+            self._units(changed)
             if self.order.hidden is not None:
                 hidden.run(self.order.hidden, tree, self.request, self.bench, self.findings)
-            self.findings.units_milli = 1000 * min(len(rules.counted(changed)), self.request.files_max)
+
+    def _units(self, changed: list[Change]) -> None:
+        files = min(len(rules.counted(changed)), self.request.files_max)
+        self.findings.add("units", evidence={"files": files})
+        self.findings.units_milli = 1000 * files
 
     # --- the diff ---
 

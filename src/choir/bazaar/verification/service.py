@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from choir.bazaar.contracts import REQUESTS as REQUEST_TYPES
 from choir.bazaar.contracts import RESULTS as RESULT_TYPES
 from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, ResultStatus
 from choir.bazaar.model import JobType, Verdict
@@ -136,6 +137,8 @@ class Verifier:
 def _check_order(order: Order) -> None:
     """That the order's parts belong together."""
     request = order.request
+    if not isinstance(request, REQUEST_TYPES[order.type]):
+        raise BadOrder(why="its request is of another job type")
     if order.type is JobType.PATCH_GEN and order.repository is None:
         raise BadOrder(why="there is no bundle of the repository")
     committed = request.hidden if isinstance(request, PatchGenRequest) else None

@@ -24,6 +24,7 @@ from choir.sandbox.repositories import environment
 _MEMORY_BYTES = 512_000_000  # for git itself; what lies in the workspace counts on top
 _BASE_BYTES = 2_000_000_000
 _ROOM_BYTES = 16_000_000
+_REFUSED_MAX = 50  # links that lead out and the like; a tree with more is not taken in part
 
 # Attributes of the tree could change bytes on their way out, so ours stand above them.
 _CHECKOUT = """
@@ -110,7 +111,8 @@ def check_out(runs: Runs, bundle: Path, commit: str, folder: Path, cancelled: Ca
     if not result.ok or found != commit:
         why = "git cannot read it." if result.ended is Ended.EXITED else f"git was stopped ({result.ended})."
         raise NoBase(commit=commit[:64], why=why)
-    if any(item.startswith("'tree':") for item in result.files_refused):  # cut off at a limit, not one odd entry
+    refused = result.files_refused
+    if len(refused) >= _REFUSED_MAX or any(item.startswith("'tree':") for item in refused):  # cut off, not odd entries
         raise NoBase(commit=commit[:64], why="its tree has more files or bytes than the sandbox takes out.")
     return tree
 

@@ -36,25 +36,43 @@ def make_sender(fd: int, key: bytes) -> Any:
     return send
 
 
-def make_body(original: Any, node: str, send: Any, code: str, fails: bool, disguised: bool) -> Any:
-    """The test function with an eye inside: says that it ran, and fails in a control run if it was chosen."""
-    import functools
-
-    modules, environ = sys.modules, os.environ
+def make_disguise() -> Any:
+    """A function that takes the runner's marks out of sight and gives back one that puts them there again."""
+    modules, environ, arguments = sys.modules, os.environ, sys.argv
     names = ("pytest", "_pytest")
     variables = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION")
 
+    def hide() -> Any:
+        hidden_modules = {name: modules.pop(name) for name in names if name in modules}
+        hidden_variables = {name: environ.pop(name) for name in variables if name in environ}
+        own = ["app"]
+        if sys.argv is arguments:  # a test that has put its own there keeps it
+            sys.argv = own
+
+        def show() -> None:
+            modules.update(hidden_modules)
+            environ.update(hidden_variables)
+            if sys.argv is own:
+                sys.argv = arguments
+
+        return show
+
+    return hide
+
+
+def make_body(original: Any, node: str, send: Any, code: str, fails: bool, hide: Any) -> Any:
+    """The test function with an eye inside: says that it ran, and fails in a control run if it was chosen."""
+    import functools
+
     @functools.wraps(original)
     def body(*args: Any, **kwargs: Any) -> Any:
-        hidden_modules = {name: modules.pop(name) for name in names if disguised and name in modules}
-        hidden_variables = {name: environ.pop(name) for name in variables if disguised and name in environ}
+        show = hide()
         raised = True
         try:
             found = original(*args, **kwargs)
             raised = False
         finally:
-            modules.update(hidden_modules)
-            environ.update(hidden_variables)
+            show()
             send(k="body", id=node, raised=raised, code=code)
         if fails:
             raise AssertionError("control")
@@ -63,7 +81,7 @@ def make_body(original: Any, node: str, send: Any, code: str, fails: bool, disgu
     return body
 
 
-def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str], disguised: bool) -> Any:
+def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str], hide: Any) -> Any:
     """The hooks."""
     import hashlib
     import inspect
@@ -100,7 +118,7 @@ def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str]
             original = item.obj if watched else None
             if watched:
                 node = item.nodeid
-                item.obj = make_body(original, node, send, digest(original), is_chosen(node), disguised)
+                item.obj = make_body(original, node, send, digest(original), is_chosen(node), hide)
             raised = True
             try:
                 found = yield
@@ -124,16 +142,18 @@ def main() -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = os.fdopen(0, "r", closefd=False)
     send = make_sender(int(sys.argv[1]), bytes.fromhex(config.pop("key")))
-    sys.path[:0] = [SITE, TOOLS]
+    sys.path[:1] = [SITE, TOOLS]  # in the place of this program's own folder
     import pytest
     from digests import digest_of  # type: ignore[import-not-found]
 
     del sys.path[:2]
     first = [config["cwd"]] if config["as_module"] else []
     sys.path[:] = [*first, *config["path"], *sys.path, SITE]
+    os.environ.update(config["environment"])  # not before: Python would look there for what to load at its start
     sys.argv = ["pytest", *config["arguments"]]
     salt, fail = bytes.fromhex(config["salt"]), set(config["fail"])
-    plugin = make_plugin(pytest, send, digest_of, salt, fail, config["disguised"])
+    hide = make_disguise() if config["disguised"] else lambda: lambda: None
+    plugin = make_plugin(pytest, send, digest_of, salt, fail, hide)
     code = int(pytest.main([*config["arguments"], "-p", "no:cacheprovider"], plugins=[plugin]))
     send(k="end", exit_code=code)
     return code

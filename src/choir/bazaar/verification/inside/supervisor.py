@@ -53,7 +53,7 @@ class Stream:
 def start(config: dict[str, Any], report_fd: int) -> subprocess.Popen[bytes]:
     """The tested process, with its own session, pipes and environment."""
     if config["mode"] == "pytest":
-        argv = ["/usr/bin/python3", "-I", REPORTER, str(report_fd)]
+        argv = ["/usr/bin/python3", "-s", REPORTER, str(report_fd)]
     else:
         argv = ["/bin/sh", "-c", config["command"]]
     return subprocess.Popen(
