@@ -157,6 +157,10 @@ def all_sums(tx: Tx, provider: UUID) -> dict[str, BuyerSums]:
 
 
 def put_sums(tx: Tx, provider: UUID, cluster: str, found: BuyerSums) -> None:
+    """Keep a buyer's sums; what a correction emptied is not kept."""
+    if found == BuyerSums():
+        tx.run("delete from provider_buyers where provider = %s and cluster = %s", provider, cluster)
+        return
     tx.run(
         "insert into provider_buyers (provider, cluster, jobs, passed, weight, passed_weight, tier_weight,"
         " tier_passed_weight, volume, organic, returned) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
