@@ -332,6 +332,14 @@ def test_an_operator_is_told_to_ask_as_a_person(town: NodeUnderTest, config: dic
         assert "choir login" in done.err
 
 
+def test_a_wrong_token_that_is_set_is_named(town: NodeUnderTest, config: dict[str, str]) -> None:
+    for command in (("whoami",), ("account",)):
+        done = town.run(*command, env=config | {"CHOIR_TOKEN": "forgotten"})
+        assert done.code == 4, done
+        assert "environment CHOIR_TOKEN" in done.err
+        assert "forgotten" not in done.err
+
+
 def test_nobody_is_told_when_there_is_no_node_at_all(town: NodeUnderTest, config: dict[str, str]) -> None:
     done = town.run("--node", f"http://127.0.0.1:{free_port()}", "whoami", env=config)
     assert done.code == 3

@@ -85,6 +85,14 @@ class AskAsPerson(NotAllowed):
     hint = "Sign up on the node's page, and log in with `choir login`."
 
 
+class TokenRefused(Unauthenticated):
+    """The token that is set is none of this node's; who forgot that it is set would look elsewhere."""
+
+    code = "cli.token_refused"
+    sentence = "The node does not know the token that it was shown; it was that one because {why}."
+    hint = "Set the right one, or none (`unset CHOIR_TOKEN`) to be who you logged in as."
+
+
 def exit_code(error: ChoirError) -> int:
     """The exit code of one of our errors."""
     return next((code for category, code in _EXIT if isinstance(error, category)), EXIT_REFUSED)
@@ -115,6 +123,10 @@ def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
     with Client(node, token, connect_s=_CONNECT_S) as client, waiting(f"Waiting for {client.url}", quiet=quiet):
         try:
             yield client
+        except Unauthenticated as error:
+            if error.code == Unauthenticated.code and client.who.source == "setting":
+                raise TokenRefused(why=client.who.why) from None
+            raise
         except NotAllowed as error:
             if error.code == "identity.operator_needed" and client.who.source == "login":
                 raise AskAsOperator from None
