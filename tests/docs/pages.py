@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ADDRESS = "127.0.0.1:8420"  # what pages say; a test's node has a port of its own
+_ADDRESS = re.compile(r"(127\.0\.0\.1|localhost):8420")  # what pages say; a test's node has a port of its own
 
 _FENCE = re.compile(r"^```(?P<kind>\S*)(?: (?P<name>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _NAME = r"(?:entry|hold|node|agent|delegation|token|login)_[0-9a-z]{26}|(?:person|agent):[0-9a-z]{26}"
@@ -100,7 +100,11 @@ class Names:
         """A command with the real names in it."""
         for shown, real in self.known.items():
             text = text.replace(shown, real)
-        return text.replace(ADDRESS, f"127.0.0.1:{self.port}")
+        return self._here(text)
+
+    def _here(self, text: str) -> str:
+        """A text with the port of the test's node."""
+        return _ADDRESS.sub(rf"\1:{self.port}", text)
 
     def compare(self, shown: list[str], found: list[str]) -> str | None:
         """What differs first, or nothing."""
@@ -116,7 +120,7 @@ class Names:
         return self.compare(shown[1:], found[1:])
 
     def _same(self, shown: str, found: str) -> bool:
-        shown = shown.replace(ADDRESS, f"127.0.0.1:{self.port}")
+        shown = self._here(shown)
         pattern, at = "", 0
         new: list[str] = []
         for match in _SPECIAL.finditer(shown):

@@ -16,7 +16,7 @@ import typer
 from choir.doors.cli.main import app
 from tests.docs.pages import ROOT, Command, File, Names, markdown_files, steps
 from tests.docs.shell import Shell
-from tests.identity.authenticator import ORIGIN, Authenticator
+from tests.identity.authenticator import Authenticator
 
 _LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -49,7 +49,7 @@ def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
             assert shell.run(f"SESSION={_session(shell.port)}")[1] == 0
         for step, following in zip(todo, [*todo[1:], None], strict=True):
             if isinstance(step, File):
-                (folder / step.name).write_text(step.text, encoding="utf-8")
+                (folder / step.name).write_text(names.real(step.text), encoding="utf-8")
                 continue
             output, code = shell.run(names.real(step.text))
             where = f"{_name(page)}, line {step.line}: $ {step.text}\n" + "\n".join(output)
@@ -69,9 +69,10 @@ def _needs_a_node(commands: list[Command]) -> bool:
 
 def _session(port: int) -> str:
     """What a reader's browser has after they signed up as ada; a software authenticator stands in for a phone."""
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Origin": ORIGIN}, trust_env=False) as http:
+    origin = f"http://localhost:{port}"
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Origin": origin}, trust_env=False) as http:
         begun = http.post("/v1/sign-up/begin", json={"handle": "ada"}).json()
-        answer = Authenticator().create(begun["options"])
+        answer = Authenticator().create(begun["options"], origin=origin)
         body = {"ceremony": begun["ceremony"], "answer": answer, "name": "phone"}
         return http.post("/v1/sign-up/finish", json=body).cookies["choir_session"]
 

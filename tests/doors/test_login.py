@@ -17,7 +17,7 @@ import pytest
 
 from choir.sdk import Client
 from tests.doors.townsfolk import Neighbour, neighbour, public_node, public_url
-from tests.operations.nodes import ADA, CHOIR, NodeUnderTest, new_node
+from tests.operations.nodes import ADA, CHOIR, NodeUnderTest, free_port, new_node
 
 DEADLINE_S = 60.0
 
@@ -322,6 +322,28 @@ def test_what_takes_a_passkey_says_where_it_is_done(
         done = town.run(*command, env=config)
         assert done.code == 4, done
         assert f"Do it at {public_url(town)}/" in done.err
+
+
+def test_an_operator_is_told_to_ask_as_a_person(town: NodeUnderTest, config: dict[str, str]) -> None:
+    for command in (("agent", "ls"), ("delegation", "ls"), ("token", "ls"), ("agent", "create", "librarian")):
+        done = town.run(*command, env=config)
+        assert done.code == 4, done
+        assert "you asked as the node's operator" in done.err
+        assert "choir login" in done.err
+
+
+def test_a_wrong_token_that_is_set_is_named(town: NodeUnderTest, config: dict[str, str]) -> None:
+    for command in (("whoami",), ("account",)):
+        done = town.run(*command, env=config | {"CHOIR_TOKEN": "forgotten"})
+        assert done.code == 4, done
+        assert "environment CHOIR_TOKEN" in done.err
+        assert "forgotten" not in done.err
+
+
+def test_nobody_is_told_when_there_is_no_node_at_all(town: NodeUnderTest, config: dict[str, str]) -> None:
+    done = town.run("--node", f"http://127.0.0.1:{free_port()}", "whoami", env=config)
+    assert done.code == 3
+    assert "No node answers" in done.err
 
 
 def test_an_agents_program_passes_its_authority_on(town: NodeUnderTest, ada: Neighbour, config: dict[str, str]) -> None:

@@ -27,7 +27,7 @@ from choir.identity.model import BadCredential, CapExceeded, DelegationEnded, Pe
 from choir.identity.nostr_keys import nsec
 from choir.identity.secret_values import SecretKey
 from choir.ledger.model import InsufficientFunds
-from choir.sdk import AsyncClient, Client, NoNode, NostrKey
+from choir.sdk import Asset, AsyncClient, Client, NoNode, NostrKey
 from tests.doors.servers import Script, answer, losing, problem, script
 from tests.doors.townsfolk import neighbour, public_node, public_url
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, free_port, fund
@@ -242,7 +242,8 @@ def test_people_agents_and_money_through_the_rooms(funded: NodeUnderTest) -> Non
         delegation = grace.delegation(agent, "read", "buy", caps=[{"asset": "SAT", "period": "day", "cap": "1000"}])
         with Client(funded.url, grace.token("read", "buy", delegation=delegation)) as client:
             sent = client.me.send("linus", "SAT", 600, from_=grace.owner, key="sent-once")
-            assert client.me.send("linus", "SAT", 600, from_=grace.owner, key="sent-once").posted.id == sent.posted.id
+            again = client.me.send("linus", Asset.SAT, 600, from_=grace.owner, key="sent-once")
+            assert again.posted.id == sent.posted.id
             with pytest.raises(CapExceeded):
                 client.me.send("linus", "SAT", 600, from_=grace.owner)
             [cap] = client.delegations.get(delegation).caps

@@ -117,6 +117,13 @@ def test_the_address_of_the_node_follows_from_where_it_listens(tmp_path: Path, b
     assert load(tmp_path, bind=bind, node="https://far/").node == "https://far"
 
 
+def test_the_public_address_follows_the_port_by_a_name_that_passkeys_accept(tmp_path: Path) -> None:
+    assert load(tmp_path).public_url == "http://localhost:8420"
+    assert load(tmp_path, bind="127.0.0.1:9000").public_url == "http://localhost:9000"
+    assert load(tmp_path, bind="[::1]:9000", public_url="").public_url == "http://localhost:9000"
+    assert load(tmp_path, bind="127.0.0.1:9000", public_url="https://far/").public_url == "https://far"
+
+
 def test_a_database_of_ones_own_replaces_the_embedded_one(tmp_path: Path) -> None:
     assert load(tmp_path).embedded
     assert not load(tmp_path, database_url=SECRET).embedded

@@ -25,6 +25,7 @@ def test_a_stopped_node_ends_well_and_leaves_nothing(node: NodeUnderTest, number
     node.up()
     wait_for(lambda: "Stop it with Ctrl-C" in node.said)
     assert f"is running at {node.url}" in node.said
+    assert f"pages     http://localhost:{node.port}\n" in node.said  # where passkeys work
     workers = node.workers()
     assert len(workers) == 1
     assert node.stop(number) == 0

@@ -35,13 +35,17 @@ class RawSettings:
 
     home: str = _setting("", "Folder for all data. Default: ~/.local/share/choir; for root: /var/lib/choir.")
     bind: str = _setting("127.0.0.1:8420", "Address and port to listen on.")
-    public_url: str = _setting("http://localhost:8420", "The address that browsers and other nodes use.")
+    public_url: str = _setting(
+        "", "The address that browsers and other nodes use. Default: http://localhost with the port of `bind`."
+    )
     database_url: str = _setting(
         "", "Your own PostgreSQL for the application role; empty: the embedded one.", secret=True
     )
     database_owner_url: str = _setting("", "The same database for the owner role, which migrates.", secret=True)
     node: str = _setting("", "The node that the CLI and the SDK talk to. Default: the address of `bind`.")
-    token: str = _setting("", "Credential for the node. Default: the operator token in the home folder.", secret=True)
+    token: str = _setting(
+        "", "Credential for the node. Default: what `choir login` saved, else the operator's token.", secret=True
+    )
     node_key: str = _setting("", "The node's secret key, 64 hex digits.", secret=True)
     node_key_file: str = _setting("", "File with the node's secret key. Default: node.key in the home folder.")
     node_key_command: str = _setting("", "Command that prints the node's secret key, for a vault or KMS.")
@@ -206,7 +210,7 @@ def _checked(
         home=home,
         host=host.strip("[]"),
         port=int(port),
-        public_url=raw.public_url.rstrip("/"),
+        public_url=(raw.public_url or f"http://localhost:{port}").rstrip("/"),  # by name: passkeys want one
         database_url=raw.database_url,
         database_owner_url=raw.database_owner_url,
         node=(raw.node or f"http://{'localhost' if host in ('0.0.0.0', '[::]') else host}:{port}").rstrip("/"),  # noqa: S104

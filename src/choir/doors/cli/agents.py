@@ -23,7 +23,10 @@ token_app = typer.Typer(help="Tokens for programs.", no_args_is_help=True)
 
 AgentArgument = Annotated[str, typer.Argument(help="Such as agent_01h….", metavar="AGENT")]
 DelegationArgument = Annotated[str, typer.Argument(help="Such as delegation_01h….", metavar="DELEGATION")]
-ScopeOption = Annotated[list[str], typer.Option("--scope", help="What it may be used for; may be repeated.")]
+ScopeOption = Annotated[
+    list[str],
+    typer.Option("--scope", help=f"What it may be used for: {output.SCOPES}; may be repeated.", metavar="SCOPE"),
+]
 CapOption = Annotated[
     list[str] | None,
     typer.Option("--cap", help="At most so much in a day, week, month or in total; may be repeated.",

@@ -62,7 +62,10 @@ def login(
         str | None, typer.Option(help="Instead of the browser: - reads a token from standard input.", metavar="-")
     ] = None,
     scope: Annotated[
-        list[str] | None, typer.Option(help="What the login may be used for; may be repeated. Default: read.")
+        list[str] | None,
+        typer.Option(
+            help=f"What the login may be used for: {output.SCOPES}; may be repeated. Default: read.", metavar="SCOPE"
+        ),
     ] = None,
     days: Annotated[int, typer.Option(help="How many days it lasts.", min=1)] = _DAYS,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address to open.")] = False,
@@ -202,9 +205,12 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
     output.want_json(as_json)
     with output.client_of(node) as client:
         who, url = client.who, client.url
-        if who.source == "none":
-            raise NotLoggedIn(node=url, why=who.why)
-        me = client.me.who()
+        try:
+            me = client.me.who()
+        except Unauthenticated:
+            if who.source == "none":
+                raise NotLoggedIn(node=url, why=who.why) from None
+            raise
     if as_json:
         output.print_json({"node": url, "source": who.source, "why": who.why, **me.model_dump()})
         return

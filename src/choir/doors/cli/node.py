@@ -85,6 +85,7 @@ def _greet(settings: Settings, *, first: bool) -> None:
         f"Choir {version('choir')} is running at {settings.own_url} ({settings.mode} node).",
         f"  data      {settings.home}",
         f"  database  {'embedded PostgreSQL' if settings.embedded else 'your own PostgreSQL'}",
+        f"  pages     {settings.public_url}",
         f"  API       {settings.own_url}/v1/openapi.json",
     ]
     choir = _command()
@@ -271,7 +272,12 @@ def config_show(home: HomeOption = None, as_json: AsJson = False) -> None:
 
 def _in_force(settings: Settings, name: str) -> str:
     """What an empty value stands for: what follows from other settings, or nothing."""
-    return {"node": settings.node, "node_key_file": str(settings.node_key_file)}.get(name, "(not set)")
+    follows = {
+        "public_url": settings.public_url,
+        "node": settings.node,
+        "node_key_file": str(settings.node_key_file),
+    }
+    return follows.get(name, "(not set)")
 
 
 @key_app.command("show", epilog="Example: choir key show")

@@ -22,6 +22,7 @@ from rich.table import Table
 from choir.doors.sdk.errors import NoNode
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed, Refusal, Unauthenticated
 from choir.foundation.settings import Settings, load_settings
+from choir.identity.model import Scope
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
     from choir.doors.sdk.client import Client
@@ -46,9 +47,11 @@ KeyOption = Annotated[
     str | None, typer.Option("--key", help="Idempotency key; the same key and content have one effect.")
 ]
 
+SCOPES = ", ".join(Scope)  # for the help of options that take one
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")]
 Command = Callable[..., None]
 
+_PERSONS_ONLY = ("identity.person_needed", "identity.scope_missing")  # what an operator is told who asks for these
 _CONNECT_S = 2.0  # a person would rather hear at once that no node is there
 _WAIT_S = 1.0  # after which a person is told that we are waiting
 
@@ -72,6 +75,22 @@ class AskAsOperator(NotAllowed):
     code = "cli.ask_as_operator"
     sentence = "Only the node's operator can do this, and you asked as the person who is logged in."
     hint = "On the node's own machine, put --operator before the command: choir --operator …"
+
+
+class AskAsPerson(NotAllowed):
+    """The operator asks for what only people and their agents have: agents, delegations, tokens."""
+
+    code = "cli.ask_as_person"
+    sentence = "This is for people and their agents, and you asked as the node's operator."
+    hint = "Sign up on the node's page, and log in with `choir login`."
+
+
+class TokenRefused(Unauthenticated):
+    """The token that is set is none of this node's; who forgot that it is set would look elsewhere."""
+
+    code = "cli.token_refused"
+    sentence = "The node does not know the token that it was shown; it was that one because {why}."
+    hint = "Set the right one, or none (`unset CHOIR_TOKEN`) to be who you logged in as."
 
 
 def exit_code(error: ChoirError) -> int:
@@ -104,9 +123,15 @@ def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
     with Client(node, token, connect_s=_CONNECT_S) as client, waiting(f"Waiting for {client.url}", quiet=quiet):
         try:
             yield client
+        except Unauthenticated as error:
+            if error.code == Unauthenticated.code and client.who.source == "setting":
+                raise TokenRefused(why=client.who.why) from None
+            raise
         except NotAllowed as error:
             if error.code == "identity.operator_needed" and client.who.source == "login":
                 raise AskAsOperator from None
+            if error.code in _PERSONS_ONLY and client.who.source == "operator":
+                raise AskAsPerson from None
             raise
 
 

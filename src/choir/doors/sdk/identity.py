@@ -13,8 +13,9 @@ from pydantic import Field
 
 from choir.doors import wire
 from choir.doors.sdk.calls import Call, R, Room, call, new_key, pages, path
+from choir.foundation.money import Asset
 
-Cap = tuple[str, str, int]  # asset, period (day, week, month or total), smallest units
+Cap = tuple[Asset | str, str, int]  # asset, period (day, week, month or total), smallest units
 
 
 class LoginAnswer(wire.Wire):
@@ -43,15 +44,15 @@ class Me(Room[R]):
     def send(
         self,
         to: str,
-        asset: str,
+        asset: Asset | str,
         amount: int,
         *,
         memo: str | None = None,
         from_: str | None = None,
         key: str | None = None,
     ) -> Call[wire.TransferOut]:
-        """Send something to a person (by handle) or an agent; an agent's caps count."""
-        body = {"from": from_, "to": to, "asset": asset, "amount": str(amount), "memo": memo}
+        """Send SAT or USDC to a person (by handle) or an agent (by its `owner`, `agent:…`); an agent's caps count."""
+        body = {"from": from_, "to": to, "asset": _code(asset), "amount": str(amount), "memo": memo}
         return Call("POST", "/v1/transfers", wire.TransferOut, body, key=key or new_key())
 
 
@@ -216,8 +217,13 @@ class Logins(Room[R]):
 def _terms(
     agent: str, scopes: Sequence[str], caps: Sequence[Cap], days: int | None, expires_at: str | None, name: str | None
 ) -> dict[str, Any]:
-    shown = [{"asset": asset, "period": period, "cap": str(units)} for asset, period, units in caps]
+    shown = [{"asset": _code(asset), "period": period, "cap": str(units)} for asset, period, units in caps]
     return {"agent": agent, "scopes": list(scopes), "caps": shown, "name": name, **_lasting(days, expires_at)}
+
+
+def _code(asset: Asset | str) -> str:
+    """What the wire calls an asset; whoever has an `Asset` at hand need not know."""
+    return asset.name if isinstance(asset, Asset) else asset
 
 
 def _lasting(days: int | None, expires_at: str | None) -> dict[str, Any]:

@@ -37,7 +37,8 @@ def verify(
     file: Annotated[Path | None, typer.Option(help="An export to verify instead of the database.")] = None,
     key: Annotated[str | None, typer.Option(help="The verifier key you trust.")] = None,
     checkpoint: Annotated[
-        list[Path] | None, typer.Option(help="A checkpoint you kept; history must contain it. May be repeated.")
+        list[Path] | None,
+        typer.Option(help="A checkpoint you kept; history must contain it. May be repeated.", metavar="FILE"),
     ] = None,
     home: HomeOption = None,
     as_json: AsJson = False,

@@ -64,7 +64,7 @@ function inWords(error) {
     case "AbortError":
       return { code: "passkey.not_shown", detail: "No passkey was shown.", hint: "It was cancelled or took too long. Nothing was changed; try again." };
     case "InvalidStateError":
-      return { code: "passkey.known", detail: "This device already has a passkey for you here.", hint: "Use another device or security key." };
+      return { code: "passkey.known", detail: "This device already has a passkey for you here.", hint: "Sign in with it, or use another device or security key." };
     case "SecurityError":
       return { code: "passkey.wrong_address", detail: "Passkeys do not work at this address.", hint: "Open the page at the address that the node's operator gave you." };
     default:
