@@ -174,11 +174,15 @@ class Delegations:
             [Charge(state.delegation, asset, state.period, begins[state.period], amount) for state in states],
         )
 
-    def only_live(self, tx: Tx, agent: UUID) -> Principal | None:
-        """Who acts by the agent's delegation if exactly one is good now; None: there is none, or a choice."""
+    def only_live(self, tx: Tx, agent: UUID, owner: UUID) -> Principal | None:
+        """Who acts by what the agent has of its own person, if exactly one is good now; None: none, or a choice.
+
+        Anybody may delegate to an agent unasked; that must neither stop it nor change for whom it acts, so what
+        it has of others takes being named.
+        """
         now_us = self._clock.now_us()
         good = []
-        for id_ in delegation_store.candidates(tx, agent, now_us, self._policy.page_rows_max):
+        for id_ in delegation_store.candidates(tx, agent, owner, now_us, self._policy.page_rows_max):
             chain = delegation_store.chain(tx, id_)
             if delegation_rules.why_ended(chain, now_us) is None:
                 good.append(chain)

@@ -288,6 +288,16 @@ def test_what_may_move_between_people(ada: Browser, bob: Browser) -> None:
             "ledger.account.unknown")  # fmt: skip
 
 
+def test_delegating_to_somebodys_agent_opens_nothing_of_it(ada: Browser, bob: Browser) -> None:
+    agent = ada.agent()
+    fund(ada.node, agent["owner"], 1000)
+    unasked = bob.grant(agent, "read", "buy", caps=[cap(1000)])
+    body = {"name": "x", "scopes": ["read", "buy"], "days": 1, "delegation": unasked["id"]}
+    refused(bob.http.post("/v1/tokens", json=body), 403, "identity.not_your_agent")
+    refused(ada.http.post("/v1/tokens", json=body), 404, "identity.delegation_unknown")
+    assert balance(ada.node, f"{agent['owner']}/available/SAT") == 1000
+
+
 def test_ai_dollars_move_between_agents_only(ada: Browser) -> None:
     one, two = ada.agent("one"), ada.agent("two")
     fund(ada.node, one["owner"], 100, "AID")
