@@ -252,3 +252,10 @@ def test_what_does_not_change_is_not_sent_twice(strict: NodeUnderTest) -> None:
                 assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
             assert http.get(path, headers={"If-None-Match": '"x"'}).content == first.content
         assert http.get("/v1/checkpoints/4000000").status_code == 404
+
+
+def test_no_address_leads_to_the_host_that_a_request_names(strict: NodeUnderTest) -> None:
+    for path in ("/v1/me/", "/account/", "/sign-in/", "/v1/openapi.json/"):
+        answer = httpx.get(strict.url + path, headers={"Host": "elsewhere.example"}, trust_env=False)
+        assert answer.status_code == 404, path
+        assert "elsewhere" not in str(answer.headers) + answer.text
