@@ -236,6 +236,23 @@ def test_a_session_does_not_survive_its_passkey(ada: Browser) -> None:
     assert done(ada.http.get("/v1/me"))["handle"] == ada.handle
 
 
+@pytest.mark.parametrize("name", [b"\xa0choir_session", b"\x85choir_session", b"choir_session\xa0", b"Choir_session"])
+def test_a_cookie_of_nearly_the_same_name_is_no_session(ada: Browser, bob: Browser, name: bytes) -> None:
+    own, planted = f"choir_session={ada.token}".encode(), name + b"=" + bob.token.encode()
+    with client(ada.node) as http:
+        refused(http.get("/v1/me", headers={b"Cookie": planted}), 401, "unauthenticated")
+        for cookies in (own + b"; " + planted, planted + b"; " + own):
+            assert done(http.get("/v1/me", headers={b"Cookie": cookies}))["owner"] == ada.owner
+
+
+def test_two_sessions_at_once_are_none(ada: Browser, bob: Browser) -> None:
+    with client(ada.node) as http:
+        cookies = f"choir_session={ada.token}; choir_session={bob.token}"
+        refused(http.get("/v1/me", headers={"Cookie": cookies}), 401, "unauthenticated")
+        twice = f"choir_session={ada.token}; other=1; choir_session={ada.token}"
+        assert done(http.get("/v1/me", headers={"Cookie": twice}))["owner"] == ada.owner
+
+
 def test_an_ended_session_does_not_keep_anybody_from_signing_in_again(ada: Browser) -> None:
     stale = ada.token
     done(ada.http.post("/v1/sign-out"), 204)

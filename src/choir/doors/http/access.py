@@ -280,7 +280,17 @@ def cookie_name(node: Node) -> str:
 
 
 def session_token(request: Request, node: Node) -> str | None:
-    return request.cookies.get(cookie_name(node))
+    """The session's cookie, read letter by letter.
+
+    The framework takes white space and quotes off names and values, also the white space of other alphabets. So a
+    neighbouring host, which may set no cookie with the prefix, could set one that only becomes it here and so put
+    its own session into somebody's browser. Two of the name are none: which one counts would be the neighbour's choice.
+    """
+    name = cookie_name(node)
+    lines = [value.decode("latin-1") for key, value in request.scope["headers"] if key == b"cookie"]
+    pairs = [pair.strip(" \t").partition("=") for line in lines for pair in line.split(";")]
+    found = {value for key, _, value in pairs if key == name}
+    return found.pop() if len(found) == 1 else None
 
 
 def set_session(response: Response, node: Node, token: str) -> None:
