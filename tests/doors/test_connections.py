@@ -83,6 +83,29 @@ def test_a_head_without_end_is_refused(strict: NodeUnderTest) -> None:
         assert rest(connection).startswith(b"HTTP/1.1 431 ")
 
 
+@pytest.mark.parametrize("piece", [b"X-A: b\r\n" * 1000, b"a" * 8000])
+@pytest.mark.parametrize("before", ["a stream", "a body"])
+def test_nor_does_one_grow_behind_a_request_that_is_answered(strict: NodeUnderTest, piece: bytes, before: str) -> None:
+    who = f"Host: x\r\nAuthorization: Bearer {strict.token}\r\n"
+    begun = f"GET /v1/events HTTP/1.1\r\n{who}\r\nGET /healthz HTTP/1.1\r\nX-A: "
+    if before == "a body":
+        begun = f"POST /v1/entries HTTP/1.1\r\n{who}Transfer-Encoding: chunked\r\n\r\n1\r\n \r\n0\r\nX-A: "
+    sent = 0
+    with connected(strict) as connection, contextlib.suppress(OSError):
+        connection.sendall(begun.encode())
+        while sent < 50_000_000:
+            connection.sendall(piece)
+            sent += len(piece)
+    assert sent < 20_000_000  # what the machine's own buffers took
+
+
+def test_what_stands_behind_a_body_is_no_header(strict: NodeUnderTest) -> None:
+    head = "GET /v1/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connected(strict) as connection:
+        connection.sendall(f"{head}0\r\nAuthorization: Bearer {strict.token}\r\n\r\n".encode())
+        assert rest(connection).startswith(b"HTTP/1.1 401 ")
+
+
 def test_a_large_body_is_no_large_head(strict: NodeUnderTest) -> None:
     with strict.http() as http:
         assert http.post("/v1/entries", content=b" " * 100_000, headers={"Idempotency-Key": "k"}).status_code == 422

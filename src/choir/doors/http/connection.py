@@ -1,8 +1,9 @@
 """One connection of the server, with limits that uvicorn's own protocol does not have.
 
-Guarantees: a request's head arrives within its time and size or the connection ends; so does one whose client
-does not read its answer; no address has more connections than it may, trusted proxies apart, and no process
-more than it can bear. A body's time is limited by the guards, which answer it.
+Guarantees: a request's head arrives within its time and size or the connection ends, also behind another
+request; what follows a body is no header; a connection ends whose client does not read its answer; no address
+has more connections than it may, trusted proxies apart, and no process more than it can bear. A body's time is
+limited by the guards, which answer it.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_timer = _Timer(self.loop)
         self._write_timer = _Timer(self.loop)
         self._head_bytes = 0
+        self._in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -80,20 +82,44 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        if not self._answering:
-            self._head_bytes += len(data)
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._answering or self.transport.is_closing():
+        if self.transport.is_closing():
             return
         if self._head_bytes > self.limits.policy.head_bytes_max:
-            self._refuse(_TOO_LONG)
-        elif not self._head_timer.runs:
+            self._end_long_head()
+        elif not self._answering and not self._head_timer.runs:
             self._expect_head()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What stands behind a body (RFC 9110, trailers) must not count as a header: a proxy in front has not seen it.
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._head_timer.stop()
         self._head_bytes = 0
+        self._in_head = False
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0  # what comes is no head; behind the last piece there may be one again
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def _end_long_head(self) -> None:
+        """A head behind a request that is being answered, or behind a body, would else grow without an end."""
+        if self._answering:
+            self.transport.abort()  # there is an answer under way, which nothing can be put into
+        else:
+            self._refuse(_TOO_LONG)
 
     def pause_writing(self) -> None:
         super().pause_writing()
