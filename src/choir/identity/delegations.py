@@ -1,9 +1,9 @@
 """Delegations: how far an agent may act for a person.
 
-Guarantees: one can be narrowed and passed on, never widened; revoking ends it and everything narrowed
-from it at once, because nothing about a delegation is remembered and each use looks at the whole chain;
-a spend is charged to the delegation and to all above it, in the caller's transaction, and no race can
-take a cap over its limit. An asset without a cap cannot be spent.
+Guarantees: one can be narrowed and passed on, never widened, and by nobody whose own credential reaches less far;
+revoking ends it and everything narrowed from it at once, because nothing about a delegation is remembered and
+each use looks at the whole chain; a spend is charged to the delegation and to all above it, in the caller's
+transaction, and no race can take a cap over its limit. An asset without a cap cannot be spent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uuid import UUID
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.money import checked_amount
 from choir.foundation.policy import DelegationsPolicy
-from choir.identity import agent_store, audit, delegation_rules, delegation_store
+from choir.identity import agent_store, audit, delegation_rules, delegation_store, token_store
 from choir.identity.delegation_rules import NO_ID, CapState, Chain, Charge, Terms, new_id, page_size
 from choir.identity.model import (
     AgentRetired,
@@ -83,6 +83,7 @@ class Delegations:
         self._lock_agent(tx, agent)
         self._locked_chain(tx, delegation)
         delegation_rules.check_narrower(parent, terms, self._policy)
+        delegation_rules.check_reach(by.scopes, token_store.expires_us(tx, by.credential), terms)
         return self._insert(tx, parent.person, agent, parent, terms, now_us, by.source)
 
     def revoke(self, tx: Tx, by: Principal, delegation: UUID) -> None:
