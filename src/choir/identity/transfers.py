@@ -5,7 +5,7 @@ else be a market of its own; CHIP not yet, since only vested CHIP may and nothin
 what a card paid and is nobody's to pass on.
 
 Guarantees: an agent's transfer is charged to its delegation's caps in the same transaction; the receiver
-exists; the same key has one effect.
+exists; the same key has one effect, and no text that somebody chose stands in the journal.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class Transfers:
             raise Invalid(what="The receiver", why="it is the sender")
         from_, to = f"{payer}/available/{asset.name}", f"{payee}/available/{asset.name}"
         leg = Leg(from_, to, asked.amount)
-        draft = Draft("transfer", "a transfer", who.source, f"transfer:{key}", (leg,), memo=asked.memo)
+        # The key is whatever its caller wrote, maybe a name; the journal keeps it for good, so only a commitment to it.
+        committed = f"transfer:{self._people.commitment(tx, who.source, key)}"
+        draft = Draft("transfer", "a transfer", who.source, committed, (leg,), memo=asked.memo)
         if payer not in delegation_rules.owners(who):
             raise NotYourAccount(account=from_)
         self._delegations.lock(tx, who)  # before the ledger's head, which opening an account takes
