@@ -190,6 +190,8 @@ async def _admit(request: Request, access: Access) -> None:
             raise Unauthenticated
         access.check(principal, node.clock.now_us())
     request.state.principal = principal
+    if principal is not None:
+        request.state.body_limit.lift()
 
 
 async def _admit_again(request: Request, access: Access) -> None:
