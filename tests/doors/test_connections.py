@@ -14,9 +14,11 @@ import httpx
 import psycopg
 import pytest
 
+from choir.doors.http.connection import Limits
 from choir.doors.http.cors import Cors
 from choir.doors.http.proxies import Proxies
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
+from choir.foundation.policy import NodePolicy
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, until
 
 LIMITS = {
@@ -135,6 +137,21 @@ def test_one_address_has_only_so_many_connections(strict: NodeUnderTest) -> None
         assert answers.count(b"HTTP/1.1 200 OK\r") <= 30
         assert answers.count(b"HTTP/1.1 200 OK\r") >= 20
     until(lambda: _answers(strict))
+
+
+def test_all_addresses_of_one_ipv6_host_count_together() -> None:
+    limits = Limits(NodePolicy(connections_per_address_max=2), lambda _: False)
+    assert [limits.enter(f"2001:db8::{n}") for n in range(3)] == [True, True, False]
+    assert limits.enter("2001:db8:0:1::1")
+    assert [limits.enter(each) for each in ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1", "192.0.2.2")] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    limits.leave("2001:db8::ffff")
+    assert limits.enter("2001:db8::9")
+    assert not limits.enter("2001:db8::a")
 
 
 def _answers(node: NodeUnderTest) -> bool:

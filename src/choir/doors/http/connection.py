@@ -9,17 +9,20 @@ limited by the guards, which answer it.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from choir.doors.http.proxies import parse_address
 from choir.foundation.policy import NodePolicy
 
 _TIMED_OUT = b"408 Request Timeout"
 _TOO_LONG = b"431 Request Header Fields Too Large"
 _FULL = b"503 Service Unavailable"
+_HOST_BITS_V6 = 64  # RFC 4291, section 2.5.4: the rest is the host's own to choose
 
 
 class Limits:
@@ -33,19 +36,28 @@ class Limits:
 
     def enter(self, address: str) -> bool:
         """Whether there is room for one more; if so, it is counted."""
-        policy = self.policy
+        policy, host = self.policy, host_of(address)
         full = self.total >= policy.connections_max
-        if full or (self._of[address] >= policy.connections_per_address_max and not self.is_proxy(address)):
+        if full or (self._of[host] >= policy.connections_per_address_max and not self.is_proxy(address)):
             return False
         self.total += 1
-        self._of[address] += 1
+        self._of[host] += 1
         return True
 
     def leave(self, address: str) -> None:
+        host = host_of(address)
         self.total -= 1
-        self._of[address] -= 1
-        if not self._of[address]:
-            del self._of[address]
+        self._of[host] -= 1
+        if not self._of[host]:
+            del self._of[host]
+
+
+def host_of(address: str) -> str:
+    """What counts as one address: with IPv6 the whole network of a host, which may take any address in it."""
+    found = parse_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((found, _HOST_BITS_V6), strict=False))
+    return address if found is None else str(found)
 
 
 class LimitedProtocol(HttpToolsProtocol):
