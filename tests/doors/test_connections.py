@@ -14,9 +14,11 @@ import httpx
 import psycopg
 import pytest
 
+from choir.doors.http.connection import Limits
 from choir.doors.http.cors import Cors
 from choir.doors.http.proxies import Proxies
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
+from choir.foundation.policy import NodePolicy
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, until
 
 LIMITS = {
@@ -83,6 +85,29 @@ def test_a_head_without_end_is_refused(strict: NodeUnderTest) -> None:
         assert rest(connection).startswith(b"HTTP/1.1 431 ")
 
 
+@pytest.mark.parametrize("piece", [b"X-A: b\r\n" * 1000, b"a" * 8000])
+@pytest.mark.parametrize("before", ["a stream", "a body"])
+def test_nor_does_one_grow_behind_a_request_that_is_answered(strict: NodeUnderTest, piece: bytes, before: str) -> None:
+    who = f"Host: x\r\nAuthorization: Bearer {strict.token}\r\n"
+    begun = f"GET /v1/events HTTP/1.1\r\n{who}\r\nGET /healthz HTTP/1.1\r\nX-A: "
+    if before == "a body":
+        begun = f"POST /v1/entries HTTP/1.1\r\n{who}Transfer-Encoding: chunked\r\n\r\n1\r\n \r\n0\r\nX-A: "
+    sent = 0
+    with connected(strict) as connection, contextlib.suppress(OSError):
+        connection.sendall(begun.encode())
+        while sent < 50_000_000:
+            connection.sendall(piece)
+            sent += len(piece)
+    assert sent < 20_000_000  # what the machine's own buffers took
+
+
+def test_what_stands_behind_a_body_is_no_header(strict: NodeUnderTest) -> None:
+    head = "GET /v1/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connected(strict) as connection:
+        connection.sendall(f"{head}0\r\nAuthorization: Bearer {strict.token}\r\n\r\n".encode())
+        assert rest(connection).startswith(b"HTTP/1.1 401 ")
+
+
 def test_a_large_body_is_no_large_head(strict: NodeUnderTest) -> None:
     with strict.http() as http:
         assert http.post("/v1/entries", content=b" " * 100_000, headers={"Idempotency-Key": "k"}).status_code == 422
@@ -112,6 +137,21 @@ def test_one_address_has_only_so_many_connections(strict: NodeUnderTest) -> None
         assert answers.count(b"HTTP/1.1 200 OK\r") <= 30
         assert answers.count(b"HTTP/1.1 200 OK\r") >= 20
     until(lambda: _answers(strict))
+
+
+def test_all_addresses_of_one_ipv6_host_count_together() -> None:
+    limits = Limits(NodePolicy(connections_per_address_max=2), lambda _: False)
+    assert [limits.enter(f"2001:db8::{n}") for n in range(3)] == [True, True, False]
+    assert limits.enter("2001:db8:0:1::1")
+    assert [limits.enter(each) for each in ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1", "192.0.2.2")] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    limits.leave("2001:db8::ffff")
+    assert limits.enter("2001:db8::9")
+    assert not limits.enter("2001:db8::a")
 
 
 def _answers(node: NodeUnderTest) -> bool:
@@ -252,3 +292,10 @@ def test_what_does_not_change_is_not_sent_twice(strict: NodeUnderTest) -> None:
                 assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
             assert http.get(path, headers={"If-None-Match": '"x"'}).content == first.content
         assert http.get("/v1/checkpoints/4000000").status_code == 404
+
+
+def test_no_address_leads_to_the_host_that_a_request_names(strict: NodeUnderTest) -> None:
+    for path in ("/v1/me/", "/account/", "/sign-in/", "/v1/openapi.json/"):
+        answer = httpx.get(strict.url + path, headers={"Host": "elsewhere.example"}, trust_env=False)
+        assert answer.status_code == 404, path
+        assert "elsewhere" not in str(answer.headers) + answer.text

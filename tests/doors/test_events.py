@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -14,9 +15,12 @@ import httpx
 import psycopg
 import pytest
 
-from choir.foundation.clock import ManualClock, SystemClock
-from choir.identity.model import Scope, person_owner
-from choir.storage.outbox import EVERYONE
+from choir.doors.http.streams import Hearing, Streams
+from choir.foundation.clock import ManualClock, SystemClock, SystemEntropy
+from choir.foundation.policy import NodePolicy
+from choir.identity.model import BadCredential, Scope, person_owner
+from choir.storage.database import Tx
+from choir.storage.outbox import EVERYONE, Outbox
 from tests.doors.listening import Announcer, Ear, announcer
 from tests.identity.agency import Agency, session
 from tests.operations.nodes import NodeUnderTest, new_node, until
@@ -183,6 +187,26 @@ def test_a_credential_that_ends_takes_its_stream_along(
     assert ear.ended.wait(20)
     says.say("after", audience=[EVERYONE])
     assert ear.subjects == ["before"]
+
+
+def test_a_stream_that_never_comes_to_follow_ends_with_its_credential_too(says: Announcer) -> None:
+    """Who reads the past slowly enough is asked again as well."""
+
+    def ended(_: Tx) -> None:
+        raise BadCredential(why="it was revoked")
+
+    async def read() -> str:
+        outbox = Outbox(SystemClock(), SystemEntropy())
+        streams = Streams(says.database, outbox, NodePolicy(stream_check_s=1))
+        stream = streams.open("person:x", Hearing("person:x"), ended)
+        try:
+            async with asyncio.timeout(20):
+                await stream.over.wait()
+        finally:
+            await streams.stop()
+        return stream.why
+
+    assert asyncio.run(read()) == BadCredential.code
 
 
 def test_nothing_is_lost_or_doubled_with_many_writers_and_readers_that_come_and_go(

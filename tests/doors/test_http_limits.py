@@ -22,12 +22,17 @@ from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, unti
 
 ENTRY = {"reason": "a test", "legs": [{"from": ADA, "to": BOB, "amount": "1"}]}
 BODY_MAX = 200_000
+STRANGER_BODY_MAX = 20_000
 
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[NodeUnderTest]:
     """A running node with small limits."""
-    limits = {"CHOIR_POLICY__NODE__BODY_BYTES_MAX": str(BODY_MAX), "CHOIR_POLICY__NODE__REQUEST_S_MAX": "2"}
+    limits = {
+        "CHOIR_POLICY__NODE__BODY_BYTES_MAX": str(BODY_MAX),
+        "CHOIR_POLICY__NODE__STRANGER_BODY_BYTES_MAX": str(STRANGER_BODY_MAX),
+        "CHOIR_POLICY__NODE__REQUEST_S_MAX": "2",
+    }
     with new_node(**limits) as node:
         fund(node.up())
         yield node
@@ -96,6 +101,16 @@ def test_a_body_in_chunks_is_not_read_beyond_the_limit(small: NodeUnderTest) -> 
         assert refused.json()["code"] == "too_large"
         exact = http.post("/v1/entries", content=iter([b" " * BODY_MAX]), headers=key())
         assert exact.status_code == 422
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Nostr e30="}])
+def test_a_stranger_may_send_only_little(small: NodeUnderTest, headers: dict[str, str]) -> None:
+    """A body waits in memory until it is whole, and strangers may have many connections."""
+    with httpx.Client(base_url=small.url, headers=headers, trust_env=False) as http:
+        refused = http.post("/v1/sign-up/begin", content=b" " * (STRANGER_BODY_MAX + 1))
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+        exact = http.post("/v1/sign-up/begin", content=b" " * STRANGER_BODY_MAX)
+        assert exact.status_code == (401 if headers else 422)
 
 
 def _head(node: NodeUnderTest, line: str) -> bytes:

@@ -182,6 +182,23 @@ def test_nothing_can_be_widened(agency: Agency) -> None:
         agency.spend(agency.principal(month.id), 101)
 
 
+def test_nobody_passes_on_what_their_own_credential_does_not_reach(agency: Agency) -> None:
+    person = agency.person()
+    agent = agency.agent(person).id
+    root = agency.grant(person, agent, cap(100), scopes=[Scope.READ, Scope.BUY], seconds=10 * DAY_S)
+    with agency.tx() as tx:
+        made = agency.tokens.for_delegation(
+            tx, session(person), root.id, name="reads", scopes={Scope.READ}, expires_us=agency.later(DAY_S)
+        )
+        reader = agency.tokens.principal_of(tx, made.text.reveal())
+    with pytest.raises(DelegationWider, match="scope buy"):
+        agency.narrow(root, agent, cap(1), scopes=[Scope.READ, Scope.BUY], seconds=DAY_S, by=reader)
+    with pytest.raises(DelegationWider, match="later than your token"):
+        agency.narrow(root, agent, scopes=[Scope.READ], seconds=DAY_S + 1, by=reader)
+    passed = agency.narrow(root, agent, scopes=[Scope.READ], seconds=DAY_S, by=reader)
+    assert passed.scopes == {Scope.READ}
+
+
 def test_a_narrowed_one_without_caps_spends_nothing(agency: Agency) -> None:
     person = agency.person()
     agent = agency.agent(person).id

@@ -295,6 +295,21 @@ def test_an_agent_of_a_person_acts_by_its_delegation_only(agency: Agency) -> Non
     assert ask(agency, signed(at_s=now_s(agency), content="6")).delegation == first.id
 
 
+def test_what_strangers_delegate_unasked_neither_stops_an_agent_nor_moves_it(agency: Agency) -> None:
+    person, stranger = agency.person(), agency.person()
+    with agency.tx() as tx:
+        agent = agency.agents.create(tx, person, "mine", public_of(KEY))
+    unasked = agency.grant(stranger, agent.id, scopes=[Scope.READ])
+    with pytest.raises(BadCredential, match="no delegation"):
+        ask(agency, signed(at_s=now_s(agency), content="1"))
+    own = agency.grant(person, agent.id, cap(10))
+    agency.grant(stranger, agent.id, scopes=[Scope.READ])
+    who = ask(agency, signed(at_s=now_s(agency), content="2"))
+    assert (who.person, who.delegation) == (person, own.id)
+    named = [["u", URL], ["method", "GET"], ["delegation", delegation_id(unasked.id)]]
+    assert ask(agency, signed(at_s=now_s(agency), content="3", tags=named)).person == stranger
+
+
 def test_a_delegation_of_another_agent_cannot_be_named(agency: Agency) -> None:
     person = agency.person()
     lone_agent(agency)

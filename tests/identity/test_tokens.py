@@ -18,6 +18,7 @@ from choir.identity.model import (
     DelegationEnded,
     DelegationWider,
     FreshAssertionNeeded,
+    NotYourAgent,
     PersonNeeded,
     Principal,
     Role,
@@ -47,6 +48,11 @@ def agent_token(agency: Agency, delegation: UUID, by: Principal, *scopes: Scope,
         return agency.tokens.for_delegation(
             tx, by, delegation, name="bot", scopes=scopes or {Scope.BUY}, expires_us=agency.later(seconds)
         )
+
+
+def by_key(agency: Agency, delegation: UUID) -> Principal:
+    """The agent of a delegation, signing by its own key."""
+    return replace(agency.principal(delegation), credential="nostr")
 
 
 def use(agency: Agency, made: NewToken) -> Principal:
@@ -111,7 +117,7 @@ def test_it_ends_with_the_person_the_agent_and_its_time(agency: Agency) -> None:
     person, other = agency.person(), agency.person()
     agent = agency.agent(other)
     granted = agency.grant(person, agent.id, seconds=5 * DAY_S)
-    own, under = person_token(agency, person), agent_token(agency, granted.id, session(person))
+    own, under = person_token(agency, person), agent_token(agency, granted.id, by_key(agency, granted.id))
     late = person_token(agency, other, seconds=100)
     agency.clock.at_us = late.token.expires_us - 1
     use(agency, late)
@@ -129,6 +135,21 @@ def test_it_ends_with_the_person_the_agent_and_its_time(agency: Agency) -> None:
         agency.agents.retire(tx, session(other), agent.id)
     with pytest.raises(BadCredential, match="revoked"):
         use(agency, last)
+
+
+def test_delegating_to_somebodys_agent_is_no_way_to_become_it(agency: Agency) -> None:
+    person, thief = agency.person(), agency.person()
+    with agency.tx() as tx:
+        lone = agency.agents.stand(tx, bytes(31) + b"\x01").id
+    for victim in (agency.agent(person).id, lone):
+        root = agency.grant(thief, agency.agent(thief).id, cap(10))
+        for unasked in (agency.grant(thief, victim, cap(10)), agency.narrow(root, victim, cap(10))):
+            with pytest.raises(NotYourAgent):
+                agent_token(agency, unasked.id, session(thief))
+            with pytest.raises(UnknownDelegation):
+                agent_token(agency, unasked.id, session(person))
+            made = agent_token(agency, unasked.id, by_key(agency, unasked.id))  # the agent itself may
+            assert use(agency, made).agent == victim
 
 
 def test_a_token_reaches_no_further_than_its_delegation(agency: Agency) -> None:

@@ -40,6 +40,11 @@ def lock(tx: Tx, agent: UUID) -> Agent | None:
     return tx.one_or_none(Agent, _SELECT + " where id = %s for no key update", agent)
 
 
+def shared(tx: Tx, agent: UUID) -> Agent | None:
+    """The same for any number at one time."""
+    return tx.one_or_none(Agent, _SELECT + " where id = %s for share", agent)
+
+
 def by_key(tx: Tx, nostr_key: bytes) -> Agent | None:
     return tx.one_or_none(Agent, _SELECT + " where nostr_key = %s", nostr_key)
 

@@ -186,6 +186,18 @@ def check_narrower(parent: Delegation, terms: Terms, policy: DelegationsPolicy) 
             raise DelegationWider(why=f"its cap of {cap.asset} per {cap.period} would be higher")
 
 
+def check_reach(scopes: frozenset[Scope], ends_us: int | None, terms: Terms) -> None:
+    """Raise unless the terms are within what the credential itself reaches: a token may have less than it is under.
+
+    Else one that was made to read could pass on what it cannot do itself, and for longer than it lasts.
+    """
+    wider = sorted(terms.scopes - scopes)
+    if wider:
+        raise DelegationWider(why=f"it would add the scope {wider[0]}, which your credential does not have")
+    if ends_us is not None and terms.expires_us > ends_us:
+        raise DelegationWider(why="it would end later than your token")
+
+
 # Using
 
 

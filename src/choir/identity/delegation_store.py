@@ -69,11 +69,12 @@ def live_count(tx: Tx, person: UUID, now_us: int) -> int:
     )  # fmt: skip
 
 
-def candidates(tx: Tx, agent: UUID, now_us: int, limit: int) -> list[UUID]:
-    """Delegations of an agent that are good in themselves; what is above them is another question."""
+def candidates(tx: Tx, agent: UUID, person: UUID, now_us: int, limit: int) -> list[UUID]:
+    """What an agent has of a person and is good in itself; what is above it is another question."""
     rows = tx.rows(
-        "select id from delegations where agent = %s and revoked_us is null and expires_us > %s order by id limit %s",
-        agent, now_us, limit,
+        "select id from delegations where agent = %s and person = %s and revoked_us is null and expires_us > %s"
+        " order by id limit %s",
+        agent, person, now_us, limit,
     )  # fmt: skip
     return [row[0] for row in rows]
 

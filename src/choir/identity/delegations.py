@@ -1,9 +1,9 @@
 """Delegations: how far an agent may act for a person.
 
-Guarantees: one can be narrowed and passed on, never widened; revoking ends it and everything narrowed
-from it at once, because nothing about a delegation is remembered and each use looks at the whole chain;
-a spend is charged to the delegation and to all above it, in the caller's transaction, and no race can
-take a cap over its limit. An asset without a cap cannot be spent.
+Guarantees: one can be narrowed and passed on, never widened, and by nobody whose own credential reaches less far;
+revoking ends it and everything narrowed from it at once, because nothing about a delegation is remembered and
+each use looks at the whole chain; a spend is charged to the delegation and to all above it, in the caller's
+transaction, and no race can take a cap over its limit. An asset without a cap cannot be spent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uuid import UUID
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.money import checked_amount
 from choir.foundation.policy import DelegationsPolicy
-from choir.identity import agent_store, audit, delegation_rules, delegation_store
+from choir.identity import agent_store, audit, delegation_rules, delegation_store, token_store
 from choir.identity.delegation_rules import NO_ID, CapState, Chain, Charge, Terms, new_id, page_size
 from choir.identity.model import (
     AgentRetired,
@@ -83,6 +83,7 @@ class Delegations:
         self._lock_agent(tx, agent)
         self._locked_chain(tx, delegation)
         delegation_rules.check_narrower(parent, terms, self._policy)
+        delegation_rules.check_reach(by.scopes, token_store.expires_us(tx, by.credential), terms)
         return self._insert(tx, parent.person, agent, parent, terms, now_us, by.source)
 
     def revoke(self, tx: Tx, by: Principal, delegation: UUID) -> None:
@@ -174,11 +175,15 @@ class Delegations:
             [Charge(state.delegation, asset, state.period, begins[state.period], amount) for state in states],
         )
 
-    def only_live(self, tx: Tx, agent: UUID) -> Principal | None:
-        """Who acts by the agent's delegation if exactly one is good now; None: there is none, or a choice."""
+    def only_live(self, tx: Tx, agent: UUID, owner: UUID) -> Principal | None:
+        """Who acts by what the agent has of its own person, if exactly one is good now; None: none, or a choice.
+
+        Anybody may delegate to an agent unasked; that must neither stop it nor change for whom it acts, so what
+        it has of others takes being named.
+        """
         now_us = self._clock.now_us()
         good = []
-        for id_ in delegation_store.candidates(tx, agent, now_us, self._policy.page_rows_max):
+        for id_ in delegation_store.candidates(tx, agent, owner, now_us, self._policy.page_rows_max):
             chain = delegation_store.chain(tx, id_)
             if delegation_rules.why_ended(chain, now_us) is None:
                 good.append(chain)

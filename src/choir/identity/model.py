@@ -223,6 +223,12 @@ class OperatorNeeded(NotAllowed):
     sentence = "Only the node's operator can do this."
 
 
+class NotYourAgent(NotAllowed):
+    code = "identity.not_your_agent"
+    sentence = "The agent {agent} is not yours, so you cannot make a token that speaks for it."
+    hint = "It can sign its requests, or make a token under the delegation, by its own key."
+
+
 class KeyNeeded(NotAllowed):
     code = "identity.key_needed"
     sentence = "This takes a request that is signed by the key itself."

@@ -228,9 +228,9 @@ class NostrAuth:
         if agent.owner is None:
             scopes = scopes_of_bits(self._policy.lone_agent_scopes)
             return Principal(Role.AGENT, agent_owner(agent.id), agent=agent.id, scopes=scopes, credential="nostr")
-        found = self._delegations.only_live(tx, agent.id)
+        found = self._delegations.only_live(tx, agent.id, agent.owner)
         if found is None:
-            raise BadCredential(why="the agent has no delegation, or several and the event names none")
+            raise BadCredential(why="the agent has no delegation of its person, or several, and the event names none")
         return found
 
     def _by_named_delegation(self, tx: Tx, agent: Agent, named: list[str]) -> Principal:

@@ -149,8 +149,14 @@ class People:
         return person
 
     def _retired_hash(self, tx: Tx, handle: str) -> bytes:
-        pepper = store.pepper(tx) or store.make_pepper(tx, self._entropy.bytes(_PEPPER_BYTES))
-        return rules.retired_hash(pepper, handle)
+        return rules.retired_hash(self._pepper(tx), handle)
+
+    def commitment(self, tx: Tx, source: str, text: str) -> str:
+        """What stands in the journal for a text that somebody chose: always the same, and not to be guessed from."""
+        return rules.text_commitment(self._pepper(tx), source, text)
+
+    def _pepper(self, tx: Tx) -> bytes:
+        return store.pepper(tx) or store.make_pepper(tx, self._entropy.bytes(_PEPPER_BYTES))
 
     def _give(self, tx: Tx, person: UUID) -> None:
         """Open the accounts and post the gift; this takes the ledger's lock, so it comes last."""

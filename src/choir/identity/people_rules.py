@@ -63,6 +63,11 @@ def retired_hash(pepper: bytes, handle: str) -> bytes:
     return hashlib.scrypt(handle.encode(), salt=pepper, n=_SCRYPT_N, r=_SCRYPT_R, p=_SCRYPT_P, dklen=32)
 
 
+def text_commitment(pepper: bytes, source: str, text: str) -> str:
+    """A keyed hash of what one source wrote; without the node's pepper no guess at the text can be tried."""
+    return hmac.digest(pepper, f"choir-text-v1\n{source}\n{text}".encode(), "sha256").hex()
+
+
 def checked_name(name: str, policy: PeoplePolicy) -> str:
     """A name that a person gives to a passkey."""
     name = name.strip()

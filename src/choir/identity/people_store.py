@@ -59,6 +59,11 @@ def lock_person(tx: Tx, id_: UUID) -> Person | None:
     return tx.one_or_none(Person, sql, id_)
 
 
+def stays(tx: Tx, id_: UUID) -> bool:
+    """Whether a person is there, and will be until the transaction ends; any number may ask at one time."""
+    return tx.value("select 1 from people where id = %s and erased_us is null for share", id_) is not None
+
+
 def insert_person(tx: Tx, new: Person) -> bool:
     """Add a person unless the handle is taken; waits for whoever is about to take or leave it."""
     return bool(

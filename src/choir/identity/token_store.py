@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from choir.identity.delegation_rules import ChainLink
-from choir.identity.model import Scope
+from choir.identity.model import Scope, parse_token_id
 from choir.storage.database import Tx
 
 
@@ -57,6 +57,15 @@ def find(tx: Tx, hash_: bytes) -> FoundToken | None:
 def get(tx: Tx, id_: UUID) -> ApiToken | None:
     row = tx.row(_SELECT + " where id = %s", id_)
     return None if row is None else _token(row)
+
+
+def expires_us(tx: Tx, credential: str) -> int | None:
+    """When the token that a principal came with ends; None: it came with something else."""
+    kind, _, id_ = credential.partition(":")
+    if kind != "token":
+        return None
+    found = get(tx, parse_token_id(id_))
+    return 0 if found is None else found.expires_us
 
 
 def of_person(tx: Tx, person: UUID, after: UUID, limit: int) -> list[ApiToken]:

@@ -1,8 +1,9 @@
 """API tokens: for a person's own programs, or for an agent under a delegation.
 
 Guarantees: a token is shown once and stored only as a hash; it reaches no further than the person's
-choice or the delegation it is under, and ends with it; a checksum tells a typing error, or a token in a
-place where none should be, from a wrong token. Nothing is cached: a revoked token fails at once.
+choice or the delegation it is under, and ends with it; nobody gets one for an agent that is not theirs; a
+checksum tells a typing error, or a token in a place where none should be, from a wrong token. Nothing is
+cached: a revoked token fails at once.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from choir.identity.model import (
     BadTerms,
     Delegation,
     DelegationWider,
+    NotYourAgent,
     Principal,
     Role,
     Scope,
     TooMany,
     UnknownDelegation,
     UnknownToken,
+    agent_id,
     agent_owner,
     delegation_id,
     person_owner,
@@ -74,11 +77,17 @@ class Tokens:
     def for_delegation(
         self, tx: Tx, by: Principal, delegation: UUID, *, name: str, scopes: Collection[Scope], expires_us: int
     ) -> NewToken:
-        """A token for the agent of a delegation; by its person, or by that agent with its own key."""
+        """A token for the agent of a delegation; by its person, or by that agent with its own key.
+
+        Whoever has the token is that agent, with what the agent itself owns. So a person makes one only for an
+        agent of their own: else delegating something to a stranger's agent would be a way to become it.
+        """
         found = delegation_store.get(tx, delegation)
         if found is None or not _may_use(by, found):
             raise UnknownDelegation(delegation=delegation_id(delegation))
-        agent_store.lock(tx, found.agent)
+        agent = agent_store.lock(tx, found.agent)
+        if by.role is Role.PERSON and (agent is None or agent.owner != found.person):
+            raise NotYourAgent(agent=agent_id(found.agent))
         chain = delegation_store.lock_chain(tx, delegation)
         leaf = delegation_rules.check_live(chain, self._clock.now_us())
         if not frozenset(scopes) <= leaf.scopes:

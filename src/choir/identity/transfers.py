@@ -5,7 +5,7 @@ else be a market of its own; CHIP not yet, since only vested CHIP may and nothin
 what a card paid and is nobody's to pass on.
 
 Guarantees: an agent's transfer is charged to its delegation's caps in the same transaction; the receiver
-exists; the same key has one effect.
+exists, also at its end; the same key has one effect, and no text that somebody chose stands in the journal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
-from choir.identity import agent_store, delegation_rules
+from choir.identity import agent_store, delegation_rules, people_store
 from choir.identity.delegations import Delegations
 from choir.identity.model import (
     AgentRetired,
@@ -83,7 +83,9 @@ class Transfers:
             raise Invalid(what="The receiver", why="it is the sender")
         from_, to = f"{payer}/available/{asset.name}", f"{payee}/available/{asset.name}"
         leg = Leg(from_, to, asked.amount)
-        draft = Draft("transfer", "a transfer", who.source, f"transfer:{key}", (leg,), memo=asked.memo)
+        # The key is whatever its caller wrote, maybe a name; the journal keeps it for good, so only a commitment to it.
+        committed = f"transfer:{self._people.commitment(tx, who.source, key)}"
+        draft = Draft("transfer", "a transfer", who.source, committed, (leg,), memo=asked.memo)
         if payer not in delegation_rules.owners(who):
             raise NotYourAccount(account=from_)
         self._delegations.lock(tx, who)  # before the ledger's head, which opening an account takes
@@ -92,16 +94,17 @@ class Transfers:
         return Transferred(posted, from_, to)
 
     def _receiver(self, tx: Tx, to: str) -> str:
-        """The owner of accounts behind a handle or an owner's own name, who must be there."""
-        if ":" not in to:
-            return self._people.by_handle(tx, to).owner
-        kind, id_ = owner_id(to)
-        if kind == "person":
-            if self._people.get(tx, id_).erased_us is not None:
-                raise UnknownPerson(person=to)
-        else:
+        """The owner of accounts behind a handle or an owner's own name, who must be there and stays.
+
+        Else an account could be opened for somebody whose others were frozen a moment ago, as they were erased.
+        """
+        owner = to if ":" in to else self._people.by_handle(tx, to).owner
+        kind, id_ = owner_id(owner)
+        if kind == "agent":
             _check_agent(tx, id_)
-        return to
+        elif not people_store.stays(tx, id_):
+            raise UnknownPerson(person=to)
+        return owner
 
 
 def check_movable(asset: Asset, payer_kind: str, payee_kind: str) -> None:
@@ -115,7 +118,7 @@ def check_movable(asset: Asset, payer_kind: str, payee_kind: str) -> None:
 
 
 def _check_agent(tx: Tx, id_: UUID) -> None:
-    agent = agent_store.get(tx, id_)
+    agent = agent_store.shared(tx, id_)
     if agent is None:
         raise UnknownAgent(agent=agent_id(id_))
     if agent.retired_us is not None:

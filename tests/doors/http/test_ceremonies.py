@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http.cookies import SimpleCookie
 from typing import Any
@@ -234,6 +237,50 @@ def test_a_session_does_not_survive_its_passkey(ada: Browser) -> None:
     )  # the ended session's cookie is no obstacle, the removed passkey is
     refused(ada.http.delete(f"/v1/me/passkeys/{first}"), 409, "identity.last_passkey")
     assert done(ada.http.get("/v1/me"))["handle"] == ada.handle
+
+
+@pytest.mark.parametrize("end", ["signed out", "passkey removed", "token revoked"])
+def test_a_credential_that_ends_while_the_body_arrives_does_nothing(ada: Browser, end: str) -> None:
+    other = ada.another()
+    made = ada.make_token("buy", "read")
+    by_token = end == "token revoked"
+    path, body = "/v1/tokens", b'{"name": "late", "scopes": ["read"], "days": 1}'
+    who = f"Cookie: choir_session={other.token}\r\nOrigin: {origin(ada.node)}"
+    if by_token:
+        path, body = "/v1/transfers", json.dumps({"to": ada.owner, "asset": "SAT", "amount": "1"}).encode()
+        who = f"Authorization: Bearer {made['secret']}\r\nIdempotency-Key: late"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n{who}\r\n"
+    with socket.create_connection(("127.0.0.1", ada.node.port), timeout=20) as late:
+        late.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
+        time.sleep(0.5)  # so that it was let in
+        if by_token:
+            done(ada.http.delete(f"/v1/tokens/{made['token']['id']}"), 204)
+        elif end == "signed out":
+            done(other.http.post("/v1/sign-out"), 204)
+        else:
+            ada.add_passkey(Authenticator())
+            [first, _] = done(ada.http.get("/v1/me/passkeys"))["items"]
+            done(ada.http.delete(f"/v1/me/passkeys/{first['id']}"), 204)
+        time.sleep(1.5)
+        late.sendall(body[5:])
+        assert late.makefile("rb").readline().split()[1] == b"401"
+
+
+@pytest.mark.parametrize("name", [b"\xa0choir_session", b"\x85choir_session", b"choir_session\xa0", b"Choir_session"])
+def test_a_cookie_of_nearly_the_same_name_is_no_session(ada: Browser, bob: Browser, name: bytes) -> None:
+    own, planted = f"choir_session={ada.token}".encode(), name + b"=" + bob.token.encode()
+    with client(ada.node) as http:
+        refused(http.get("/v1/me", headers={b"Cookie": planted}), 401, "unauthenticated")
+        for cookies in (own + b"; " + planted, planted + b"; " + own):
+            assert done(http.get("/v1/me", headers={b"Cookie": cookies}))["owner"] == ada.owner
+
+
+def test_two_sessions_at_once_are_none(ada: Browser, bob: Browser) -> None:
+    with client(ada.node) as http:
+        cookies = f"choir_session={ada.token}; choir_session={bob.token}"
+        refused(http.get("/v1/me", headers={"Cookie": cookies}), 401, "unauthenticated")
+        twice = f"choir_session={ada.token}; other=1; choir_session={ada.token}"
+        assert done(http.get("/v1/me", headers={"Cookie": twice}))["owner"] == ada.owner
 
 
 def test_an_ended_session_does_not_keep_anybody_from_signing_in_again(ada: Browser) -> None:

@@ -268,7 +268,8 @@ def test_what_may_move_between_people(ada: Browser, bob: Browser) -> None:
     fund(ada.node, ada.owner, 1000)
     fund(ada.node, ada.owner, 1000, "USDC")
     body = {"to": bob.handle, "asset": "SAT", "amount": "600", "memo": "thank you"}
-    once = key()
+    named = f"invoice-of-{bob.handle}"
+    once = {"Idempotency-Key": named}
     sent = done(ada.http.post("/v1/transfers", json=body, headers=once), 201)
     assert done(ada.http.post("/v1/transfers", json=body, headers=once), 200)["posted"]["id"] == sent["posted"]["id"]
     assert balance(ada.node, f"{bob.owner}/available/SAT") == 600
@@ -282,10 +283,22 @@ def test_what_may_move_between_people(ada: Browser, bob: Browser) -> None:
     refused(ada.http.post("/v1/transfers", json=body | {"to": ada.handle}, headers=key()), 422, "invalid")
     refused(ada.http.post("/v1/transfers", json=body | {"to": "nobody_here"}, headers=key()), 404,
             "identity.person_unknown")  # fmt: skip
+    with psycopg.connect(ada.node.dsn()) as owner:  # whatever a caller called it, it is not in the journal for good
+        assert owner.execute("select 1 from entries where content::text like %s", [f"%{named}%"]).fetchone() is None
     statement = done(bob.http.get("/v1/statement", params={"account": f"{bob.owner}/available/SAT"}))
     assert [line["delta"] for line in statement["items"]] == ["600"]
     refused(ada.http.get("/v1/balance", params={"account": f"{bob.owner}/available/SAT"}), 404,
             "ledger.account.unknown")  # fmt: skip
+
+
+def test_delegating_to_somebodys_agent_opens_nothing_of_it(ada: Browser, bob: Browser) -> None:
+    agent = ada.agent()
+    fund(ada.node, agent["owner"], 1000)
+    unasked = bob.grant(agent, "read", "buy", caps=[cap(1000)])
+    body = {"name": "x", "scopes": ["read", "buy"], "days": 1, "delegation": unasked["id"]}
+    refused(bob.http.post("/v1/tokens", json=body), 403, "identity.not_your_agent")
+    refused(ada.http.post("/v1/tokens", json=body), 404, "identity.delegation_unknown")
+    assert balance(ada.node, f"{agent['owner']}/available/SAT") == 1000
 
 
 def test_ai_dollars_move_between_agents_only(ada: Browser) -> None:
@@ -309,6 +322,9 @@ def test_a_delegation_is_narrowed_and_never_widened(ada: Browser) -> None:
         assert (child["parent"], child["depth"]) == (parent["id"], 1)
         for wider in ({"scopes": ["sell"]}, {"caps": [cap(101)]}, {"caps": [cap(1, "USDC")]}, {"days": 30}):
             refused(http.post(path, json=body | wider), 422, "identity.delegation_wider")
+    with ada.program("read", delegation=parent) as http:  # a token that leaked gives no more than it has
+        refused(http.post(path, json=body), 422, "identity.delegation_wider")
+        done(http.post(path, json=body | {"scopes": ["read"], "caps": []}), 201)
     fund(ada.node, ada.owner, 1000)
     with ada.program("buy", delegation=child) as http:
         sent = {"from": ada.owner, "to": two["owner"], "asset": "SAT", "amount": "30"}

@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
-from tests.doors.http.visitors import Browser, Json, balance, cap, client, done, fund, key, program
-from tests.operations.nodes import NodeUnderTest
+from tests.doors.http.visitors import Browser, Json, balance, cap, client, done, fund, key, program, refused
+from tests.operations.nodes import NodeUnderTest, until
 
 CLIENTS = 16
 CAP = 1000
@@ -165,3 +166,22 @@ def test_an_ended_session_fails_at_once_everywhere(ada: Browser) -> None:
     assert {http.get("/v1/me").status_code for http in open_} == {401}
     for http in open_:
         http.close()
+
+
+def test_nothing_is_paid_to_somebody_who_is_being_erased(served: NodeUnderTest) -> None:
+    ada, bob = Browser(served).sign_up(), Browser(served).sign_up()
+    fund(served, ada.owner, 10, "USDC")
+    waiting = "select count(*) >= %s from pg_stat_activity where wait_event_type = 'Lock'"
+    body = {"to": bob.owner, "asset": "USDC", "amount": "1"}
+    with psycopg.connect(served.dsn("postgres"), autocommit=True) as admin, ThreadPoolExecutor(2) as both:
+        with psycopg.connect(served.dsn()) as first:
+            first.execute("select 1 from ledger_head for update")
+            erased = both.submit(lambda: bob.http.delete("/v1/me"))
+            until(lambda: admin.execute(waiting, [1]).fetchone() == (True,))
+            paid = both.submit(lambda: ada.http.post("/v1/transfers", json=body, headers=key()))
+            until(lambda: admin.execute(waiting, [2]).fetchone() == (True,))
+        done(erased.result(), 204)
+        refused(paid.result(), 404, "identity.person_unknown")
+        found = admin.execute("select name from accounts where name like %s and state = 'open'", [f"{bob.owner}/%"])
+        assert found.fetchall() == []
+    assert balance(served, f"{ada.owner}/available/USDC") == 10

@@ -5,14 +5,16 @@ An `Authorization` header wins over a cookie. A bad one is refused also where no
 session has ended is no credential any more, since nobody chose to send it.
 
 Guarantees: every route declares one kind of access, and a route that declares none cannot be made; a stranger's
-body is never parsed (for a signed request its bytes are hashed, within the size limit); what a browser sends
-from another site is refused before anything is looked up.
+body is never parsed (for a signed request its bytes are hashed, within the size limit); a credential that ended
+while the body arrived no longer counts; what a browser sends from another site is refused before anything is
+looked up.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import time
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, TypeVar
 
@@ -20,6 +22,7 @@ from anyio import to_thread
 from fastapi import Depends, Header, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 
 from choir.doors.http import describing
 from choir.foundation.errors import Invalid, Unauthenticated
@@ -149,6 +152,7 @@ class AccessRoute(APIRoute):
 
         async def asked(request: Request) -> Response:
             await _admit(request, access)
+            await _admit_again(request, access)
             response = await handle(request)
             if "etag" not in response.headers:  # what is about somebody does not stay in a cache
                 response.headers.setdefault("Cache-Control", "no-store")
@@ -186,6 +190,22 @@ async def _admit(request: Request, access: Access) -> None:
             raise Unauthenticated
         access.check(principal, node.clock.now_us())
     request.state.principal = principal
+    if principal is not None:
+        request.state.body_limit.lift()
+
+
+async def _admit_again(request: Request, access: Access) -> None:
+    """Wait for the body; if that took a while, ask anew: a credential that ended meanwhile does not count any more.
+
+    Else whoever sends slowly could go on for as long as a request may take after a sign-out or a revocation.
+    """
+    if request.method in _SAFE_METHODS or access.check is None:
+        return  # nothing is waited for, or nobody in particular is needed
+    began = time.monotonic()
+    await _body(request)
+    by_signature = request.state.principal.credential == "nostr"  # its body was read before it counted
+    if not by_signature and time.monotonic() - began > node_of(request).policy.node.body_s_trusted:
+        await _admit(request, access)
 
 
 async def principal_of(request: Request, node: Node, *, or_nobody: bool = False) -> Principal | None:
@@ -246,11 +266,19 @@ async def _proven_key(request: Request, node: Node) -> bytes:
 
 async def _signed_request(request: Request, node: Node) -> SignedRequest:
     """The request as its signature must describe it: under the node's own address, whatever it was reached by."""
-    body = await request.body()  # within the size limit; kept for whoever parses it
+    body = await _body(request)
     query = request.scope.get("query_string", b"").decode("latin-1")
     raw_path = request.scope.get("raw_path") or request.scope["path"].encode()
     url = node.settings.public_url + raw_path.decode("latin-1") + (f"?{query}" if query else "")
     return SignedRequest(request.method, url, hashlib.sha256(body).digest() if body else None)
+
+
+async def _body(request: Request) -> bytes:
+    """The bytes of the body, within the size limit; kept for whoever parses them."""
+    try:
+        return await request.body()
+    except ClientDisconnect:  # nobody's mistake here, and nobody is left to be told
+        raise Invalid(what="The request", why="its body did not arrive") from None
 
 
 def check_site(request: Request, node: Node, *, by_cookie: bool) -> None:
@@ -280,7 +308,17 @@ def cookie_name(node: Node) -> str:
 
 
 def session_token(request: Request, node: Node) -> str | None:
-    return request.cookies.get(cookie_name(node))
+    """The session's cookie, read letter by letter.
+
+    The framework takes white space and quotes off names and values, also the white space of other alphabets. So a
+    neighbouring host, which may set no cookie with the prefix, could set one that only becomes it here and so put
+    its own session into somebody's browser. Two of the name are none: which one counts would be the neighbour's choice.
+    """
+    name = cookie_name(node)
+    lines = [value.decode("latin-1") for key, value in request.scope["headers"] if key == b"cookie"]
+    pairs = [pair.strip(" \t").partition("=") for line in lines for pair in line.split(";")]
+    found = {value for key, _, value in pairs if key == name}
+    return found.pop() if len(found) == 1 else None
 
 
 def set_session(response: Response, node: Node, token: str) -> None:

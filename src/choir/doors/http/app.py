@@ -74,6 +74,7 @@ def make_api() -> FastAPI:
         openapi_url=None,  # `system` serves it, with a tag
         docs_url=None,  # the framework's pages load scripts from elsewhere; docs/reference/http.md has it all
         redoc_url=None,
+        redirect_slashes=False,  # the framework would lead to whatever host the request named
         lifespan=_lifespan,
     )
     app.include_router(system.health)

@@ -1,24 +1,28 @@
 """One connection of the server, with limits that uvicorn's own protocol does not have.
 
-Guarantees: a request's head arrives within its time and size or the connection ends; so does one whose client
-does not read its answer; no address has more connections than it may, trusted proxies apart, and no process
-more than it can bear. A body's time is limited by the guards, which answer it.
+Guarantees: a request's head arrives within its time and size or the connection ends, also behind another
+request; what follows a body is no header; a connection ends whose client does not read its answer; no address
+has more connections than it may, trusted proxies apart, and no process more than it can bear. A body's time is
+limited by the guards, which answer it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from choir.doors.http.proxies import parse_address
 from choir.foundation.policy import NodePolicy
 
 _TIMED_OUT = b"408 Request Timeout"
 _TOO_LONG = b"431 Request Header Fields Too Large"
 _FULL = b"503 Service Unavailable"
+_HOST_BITS_V6 = 64  # RFC 4291, section 2.5.4: the rest is the host's own to choose
 
 
 class Limits:
@@ -32,19 +36,28 @@ class Limits:
 
     def enter(self, address: str) -> bool:
         """Whether there is room for one more; if so, it is counted."""
-        policy = self.policy
+        policy, host = self.policy, host_of(address)
         full = self.total >= policy.connections_max
-        if full or (self._of[address] >= policy.connections_per_address_max and not self.is_proxy(address)):
+        if full or (self._of[host] >= policy.connections_per_address_max and not self.is_proxy(address)):
             return False
         self.total += 1
-        self._of[address] += 1
+        self._of[host] += 1
         return True
 
     def leave(self, address: str) -> None:
+        host = host_of(address)
         self.total -= 1
-        self._of[address] -= 1
-        if not self._of[address]:
-            del self._of[address]
+        self._of[host] -= 1
+        if not self._of[host]:
+            del self._of[host]
+
+
+def host_of(address: str) -> str:
+    """What counts as one address: with IPv6 the whole network of a host, which may take any address in it."""
+    found = parse_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((found, _HOST_BITS_V6), strict=False))
+    return address if found is None else str(found)
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -58,6 +71,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_timer = _Timer(self.loop)
         self._write_timer = _Timer(self.loop)
         self._head_bytes = 0
+        self._in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -80,20 +94,44 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        if not self._answering:
-            self._head_bytes += len(data)
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._answering or self.transport.is_closing():
+        if self.transport.is_closing():
             return
         if self._head_bytes > self.limits.policy.head_bytes_max:
-            self._refuse(_TOO_LONG)
-        elif not self._head_timer.runs:
+            self._end_long_head()
+        elif not self._answering and not self._head_timer.runs:
             self._expect_head()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What stands behind a body (RFC 9110, trailers) must not count as a header: a proxy in front has not seen it.
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._head_timer.stop()
         self._head_bytes = 0
+        self._in_head = False
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0  # what comes is no head; behind the last piece there may be one again
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def _end_long_head(self) -> None:
+        """A head behind a request that is being answered, or behind a body, would else grow without an end."""
+        if self._answering:
+            self.transport.abort()  # there is an answer under way, which nothing can be put into
+        else:
+            self._refuse(_TOO_LONG)
 
     def pause_writing(self) -> None:
         super().pause_writing()

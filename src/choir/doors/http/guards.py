@@ -1,8 +1,9 @@
 """What every request passes: an id, the client's address, a size limit, a time limit, the disk guard, security
 headers, other sites' rights, metrics.
 
-Plain ASGI, so that it costs little and holds for streams too. Guarantees: no body beyond the limit is
-read; a request that takes too long is answered; writes are refused while the disk is nearly full.
+Plain ASGI, so that it costs little and holds for streams too. Guarantees: no body beyond the limit is read,
+which is low for strangers; a request that takes too long is answered; writes are refused while the disk is
+nearly full.
 """
 
 from __future__ import annotations
@@ -84,13 +85,15 @@ class Guards:
                 await Response(status_code=204, headers=_shown(preflight))(scope, receive, answer.send)
                 return
             self._check(scope)
-            limited = _limited(receive, self._policy.body_bytes_max)
+            limit = BodyLimit(self._policy)
+            scope["state"]["body_limit"] = limit
+            limited = _limited(receive, limit)
             if scope["method"] == "HEAD":  # as GET; the server leaves the body away
                 scope = {**scope, "method": "GET"}
                 scope["state"]["head"] = True
             answer.scope = scope  # where the route is noted
-            async with asyncio.timeout(self._policy.request_s_max) as limit:
-                answer.on_stream = partial(_lift, limit, deadline)
+            async with asyncio.timeout(self._policy.request_s_max) as timer:
+                answer.on_stream = partial(_lift, timer, deadline)
                 with deadline.holds():
                     await self._app(scope, limited, answer.send)
         except TimeoutError:
@@ -119,6 +122,21 @@ class Guards:
                 self._disk_problem = error
         if self._disk_problem is not None:
             raise self._disk_problem
+
+
+class BodyLimit:
+    """How large the body of a request may be: little, until it is known who asks.
+
+    A body waits in memory until it is whole, and strangers may have many connections.
+    """
+
+    def __init__(self, policy: NodePolicy) -> None:
+        self._policy = policy
+        self.bytes_max = min(policy.stranger_body_bytes_max, policy.body_bytes_max)
+
+    def lift(self) -> None:
+        """Somebody known asks."""
+        self.bytes_max = self._policy.body_bytes_max
 
 
 class _Answer:
@@ -181,7 +199,7 @@ def _is_page(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
+def _limited(receive: Receive, limit: BodyLimit) -> Receive:
     """Count what is read and stop at the limit, whatever the headers said."""
     read = 0
 
@@ -190,8 +208,8 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         if message["type"] == "http.request":
             read += len(message.get("body", b""))
-            if read > limit:
-                raise TooLarge(what="The request body", size=read, limit=limit)
+            if read > limit.bytes_max:
+                raise TooLarge(what="The request body", size=read, limit=limit.bytes_max)
         return message
 
     return counted

@@ -125,6 +125,7 @@ class Streams:
         stream = Stream(source, hearing, stands, policy.stream_waiting_max)
         self._streams.add(stream)
         self._of[source] += 1
+        self._keep_checking()  # from the first moment: who reads the past slowly enough never comes to follow
         return stream
 
     def close(self, stream: Stream) -> None:
@@ -191,6 +192,9 @@ class Streams:
     def _start(self) -> None:
         if self._feed is None:
             self._feed = Feed(self._database.conninfo, self.check)
+
+    def _keep_checking(self) -> None:
+        if self._checking is None:
             self._checking = asyncio.create_task(self._check_again(), context=Context())
 
     def _page(self, after: Position) -> list[Event]:

@@ -92,6 +92,7 @@ def _serve(node: Node, listener: socket.socket, ending: Ending) -> None:
     config = uvicorn.Config(
         app,
         http=limited_protocol(Limits(node.policy.node, Proxies(node.settings.trusted_proxies).trusts)),
+        ws="none",  # a connection that changed its protocol would never be counted as gone
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -14,8 +14,14 @@ class NodePolicy:
     """Limits of the HTTP door, the scheduler and the database."""
 
     body_bytes_max: int = value(32_000_000, "bytes", 1_000, 1_000_000_000, _SPEC, "Largest request body, blobs apart.")
+    stranger_body_bytes_max: int = value(
+        256_000, "bytes", 1_000, 1_000_000_000, "engineering", "Largest body of whoever has not shown who they are yet."
+    )
     request_s_max: int = value(30, "seconds", 1, 600, _SPEC, "Longest time a request may take.")
     head_s_max: int = value(10, "seconds", 1, 600, "engineering", "How long the head of a request may take to arrive.")
+    body_s_trusted: int = value(
+        1, "seconds", 0, 600, "engineering", "A body that takes longer to arrive has its credential looked at again."
+    )
     head_bytes_max: int = value(65_536, "bytes", 1_024, 1_000_000, "engineering", "Largest head of a request.")
     unread_s_max: int = value(
         20, "seconds", 1, 600, "engineering", "How long a client may leave its answer unread before it is cut off."
