@@ -41,7 +41,7 @@ class Histories(RuleBasedStateMachine):
 
     hall: ClassVar[Hall]
 
-    @initialize(satoshi=st.integers(10, 60_000), base=st.sampled_from([0, 1, 9_999, 3_000_000]))
+    @initialize(satoshi=st.integers(20_000, 60_000), base=st.sampled_from([0, 1, 9_999, 3_000_000]))
     def people_come(self, satoshi: int, base: int) -> None:
         hall = self.hall
         for stall in hall.stalls.values():  # of the history before
@@ -104,7 +104,6 @@ class Histories(RuleBasedStateMachine):
             assert made[-1] == job.id
             self.jobs.append(job.id)
 
-    @precondition(lambda self: self.jobs)
     @rule(budget=st.integers(6_000, 9_000), verdicts=st.lists(st.booleans(), min_size=2, max_size=2), how=ways)
     def a_whole_life(self, budget: int, verdicts: list[bool], how: str) -> None:
         """From the order to the verdict, so that the later states are reached often."""

@@ -1,4 +1,4 @@
-"""One node and one browser for all browser tests of a worker; each test has windows and people of its own."""
+"""One node for all browser tests of a worker and one browser for each module; each test has windows and people of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROOM = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while its driver runs, nothing else in this process can have an event loop
 def chromium() -> Iterator[Browser]:
     """Debian's browser. Without root it may be missing; with root the set-up has installed it."""
     path = shutil.which("chromium")

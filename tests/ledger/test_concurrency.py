@@ -122,9 +122,9 @@ def test_features_with_locks_of_their_own_and_submitters_do_not_block_each_other
     """A feature locks its row, then posts: the head is the last lock, so there is no circle."""
     books.fund(ALICE, 100_000)
     with psycopg.connect(owner_dsn, autocommit=True) as owner:
-        owner.execute("create table jobs (id integer primary key, paid_seq bigint)")
-        owner.execute("insert into jobs select generate_series(0, 9)")
-        owner.execute("grant select, update on jobs to choir_app")
+        owner.execute("create table chores (id integer primary key, paid_seq bigint)")
+        owner.execute("insert into chores select generate_series(0, 9)")
+        owner.execute("grant select, update on chores to choir_app")
     clock = SystemClock()
     ledger = Ledger(clock, SystemEntropy(), LedgerPolicy())
     submitter = Submitter(ledger, books.database)
@@ -132,10 +132,10 @@ def test_features_with_locks_of_their_own_and_submitters_do_not_block_each_other
 
     def pay_job(n: int) -> None:
         def work(tx: Tx) -> None:
-            (paid,) = tx.row("select paid_seq from jobs where id = %s for update", n % 10) or (None,)
+            (paid,) = tx.row("select paid_seq from chores where id = %s for update", n % 10) or (None,)
             posted = ledger.post(tx, moved(f"job {n % 10}", ALICE, BOB, 10), moved(f"tip {n % 10}", ALICE, BOB, 1))
             assert (paid is None) == (not posted[0].again)
-            tx.run("update jobs set paid_seq = %s where id = %s", posted[0].seq, n % 10)
+            tx.run("update chores set paid_seq = %s where id = %s", posted[0].seq, n % 10)
 
         books.database.run(work)
 
@@ -154,7 +154,7 @@ def test_features_with_locks_of_their_own_and_submitters_do_not_block_each_other
     submitter.close()
     assert books.balance(BOB) == 10 * 11 + 120
     with books.tx() as tx:
-        assert tx.value("select count(*) from jobs where paid_seq is not null") == 10
+        assert tx.value("select count(*) from chores where paid_seq is not null") == 10
     books.check()
 
 
