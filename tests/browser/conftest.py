@@ -1,4 +1,4 @@
-"""One node for all browser tests of a worker and one browser for each module; each test has windows and people of its own."""
+"""One node for a worker, one browser for a module; each test has windows and people of its own."""
 
 from __future__ import annotations
 

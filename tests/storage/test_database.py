@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+import psycopg
 import pytest
 
 from choir.foundation.clock import SystemClock, SystemEntropy
@@ -88,3 +89,17 @@ def test_nobody_waits_for_a_database_that_is_given_up(lone: Database) -> None:
         thread.join(60)
     assert len(refused) == 1
     lone.close()
+
+
+def test_the_time_is_told_though_the_database_does_not_answer(database: Database, owner_dsn: str) -> None:
+    with database.unit_of_work() as tx:
+        identity = make_identity(tx.connection, "dev", SystemClock(), SystemEntropy())
+        move_clock(tx, identity, 5)
+    offset = clock_offset(identity, database)
+    assert offset() == 5
+    with psycopg.connect(owner_dsn) as owner:  # holds the row's table until its transaction ends
+        owner.execute("lock table node in access exclusive mode")
+        time.sleep(1.1)  # what is known is no longer fresh
+        began = time.monotonic()
+        assert [offset() for _ in range(100)] == [5] * 100
+        assert time.monotonic() - began < 10  # else it waited for the lock, or for its time limit

@@ -18,6 +18,7 @@ from choir.foundation.ids import show_id, uuid7
 from choir.storage.database import Connection, Database, Tx
 
 _OFFSET_FRESH_S = 1.0
+_OFFSET_WAIT_S = 0.05
 
 
 class ModeIsFixed(Refusal):
@@ -91,22 +92,31 @@ def clock_offset(identity: NodeIdentity, database: Database) -> Callable[[], int
         return lambda: 0
     read_at = -_OFFSET_FRESH_S
     offset_us = 0
+    known = False
     reading = threading.Lock()
 
+    def look() -> None:
+        nonlocal offset_us, known
+        try:
+            # Beside the pool: a caller that holds a connection must never wait for another one here.
+            with database.aside() as tx:
+                offset_us = offset_of(tx)
+            known = True
+        except ChoirError:
+            pass  # the database is away; whoever asked will notice by itself
+        finally:
+            reading.release()
+
     def current() -> int:
-        nonlocal read_at, offset_us
+        nonlocal read_at
         stale = time.monotonic() - read_at >= _OFFSET_FRESH_S
-        # One caller looks, the others go on with what is known, and it looks beside the pool: a caller that
-        # holds a connection must never wait for another one here.
+        # One caller has it looked up, the others go on with what is known. Nobody waits for a database that
+        # does not answer: whoever asks for the time may be the event loop of a server.
         if stale and reading.acquire(blocking=False):
-            try:
-                read_at = time.monotonic()
-                with database.aside() as tx:
-                    offset_us = offset_of(tx)
-            except ChoirError:
-                pass  # the database is away; whoever asked will notice by itself
-            finally:
-                reading.release()
+            read_at = time.monotonic()
+            looking = threading.Thread(target=look, name="clock", daemon=True)
+            looking.start()
+            looking.join(_OFFSET_WAIT_S if known else None)
         return offset_us
 
     return current
