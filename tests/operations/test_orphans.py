@@ -46,7 +46,8 @@ class Load:
 
 
 def _must_end(workers: list[int]) -> None:
-    until(lambda: not any(map(exists, workers)), END_S_MAX)
+    assert workers, "there was nobody to end"
+    until(lambda: not any(map(exists, workers)), END_S_MAX)  # raises if they do not
 
 
 def test_workers_under_load_end_soon_after_their_node_was_killed() -> None:
