@@ -16,8 +16,8 @@ from choir.doors.http.access import (
     OperatorDep,
     PersonDep,
     SignedInDep,
-    clear_session,
 )
+from choir.doors.http.cookies import clear_session
 from choir.doors.http.describing import problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number
 from choir.foundation.clock import format_time

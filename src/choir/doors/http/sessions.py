@@ -13,9 +13,8 @@ from choir.doors.http.access import (
     NodeDep,
     PersonDep,
     SessionDep,
-    clear_session,
-    set_session,
 )
+from choir.doors.http.cookies import clear_session, set_session
 from choir.doors.http.describing import problems
 from choir.doors.http.people import me_view, person_view
 from choir.foundation.errors import Refusal

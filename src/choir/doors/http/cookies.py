@@ -1,0 +1,49 @@
+"""The session's cookie: its name, how it is read, set and taken away.
+
+Guarantees: a neighbouring host can plant none, since the name is bound to this host and read letter by letter.
+"""
+
+from __future__ import annotations
+
+from fastapi import Request, Response
+
+from choir.node import Node
+
+
+def cookie_name(node: Node) -> str:
+    """`__Host-` binds a cookie to this host over TLS (RFC 6265bis); plain HTTP is for this machine only."""
+    return "__Host-choir_session" if _is_https(node) else "choir_session"
+
+
+def session_token(request: Request, node: Node) -> str | None:
+    """The session's cookie, read letter by letter.
+
+    The framework takes white space and quotes off names and values, also the white space of other alphabets. So a
+    neighbouring host, which may set no cookie with the prefix, could set one that only becomes it here and so put
+    its own session into somebody's browser. Two of the name are none: which one counts would be the neighbour's choice.
+    """
+    name = cookie_name(node)
+    lines = [value.decode("latin-1") for key, value in request.scope["headers"] if key == b"cookie"]
+    pairs = [pair.strip(" \t").partition("=") for line in lines for pair in line.split(";")]
+    found = {value for key, _, value in pairs if key == name}
+    return found.pop() if len(found) == 1 else None
+
+
+def set_session(response: Response, node: Node, token: str) -> None:
+    response.set_cookie(
+        cookie_name(node),
+        token,
+        max_age=node.policy.people.session_s_max,
+        path="/",
+        secure=_is_https(node),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def clear_session(response: Response, node: Node) -> None:
+    response.delete_cookie(cookie_name(node), path="/", secure=_is_https(node), httponly=True, samesite="strict")
+
+
+def _is_https(node: Node) -> bool:
+    return node.passkeys.party.origin.startswith("https:")
