@@ -95,11 +95,15 @@ class Scheduler:
         self._thread.start()
 
     def stop(self, wait_s: float = 10.0) -> None:
+        self.halt()
+        if self._thread is not None:
+            self._thread.join(wait_s)
+
+    def halt(self) -> None:
+        """Begin nothing more; what is under way goes on."""
         self._database.bells.leave(self._hear)
         self._stop.set()
         self.wake()
-        if self._thread is not None:
-            self._thread.join(wait_s)
 
     def wake(self) -> None:
         """Look for due tasks now, if nothing is being done."""
