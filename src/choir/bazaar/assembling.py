@@ -10,6 +10,7 @@ from choir.bazaar.jobs import Jobs
 from choir.bazaar.lives import Lives
 from choir.bazaar.market import Market
 from choir.bazaar.providers.service import Providers
+from choir.bazaar.qualifying import Qualifying
 from choir.bazaar.settling import Settling
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
@@ -34,6 +35,7 @@ class Bazaar:
     jobs: Jobs
     attempts: Attempts
     disputes: Disputes
+    qualifying: Qualifying
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +70,5 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         jobs=jobs,
         attempts=Attempts(lives, parts.objects),
         disputes=Disputes(lives, jobs, parts.ledger, parts.objects, rulings_needed=needed),
+        qualifying=Qualifying(lives, providers, parts.objects, policy.providers),
     )

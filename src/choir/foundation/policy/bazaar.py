@@ -54,6 +54,9 @@ class BazaarPolicy:
     verify_tries_max: int = value(
         3, "tries", 1, 20, "engineering", "How often verification is tried when the node itself fails at it."
     )
+    verify_at_once: int = value(
+        2, "verifications", 1, 64, "engineering", "How many attempts one server process verifies at once."
+    )
     captures_max: int = value(64, "captures", 2, 1_000, "engineering", "How many payments one job's hold can make.")
     open_jobs_per_buyer_max: int = value(1_000, "jobs", 1, 100_000, "engineering", "Most open jobs of one buyer.")
     dispute_s: int = value(
@@ -79,5 +82,8 @@ class BazaarPolicy:
     trajectory_bytes_max: int = value(16_000_000, "bytes", 1_000, 10**9, "engineering", "The largest trajectory.")
     inputs_bytes_max: int = value(
         512_000_000, "bytes", 1_000, 10**9, "engineering", "The largest input of a job, such as a bundled repository."
+    )
+    waiting_tries_max: int = value(
+        100, "jobs", 1, 10_000, "engineering", "How many waiting jobs are tried at once when providers become free."
     )
     page_rows_max: int = value(200, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
