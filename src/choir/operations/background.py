@@ -36,6 +36,8 @@ _RECORDS_EVERY_S = 5
 _PROMISES_EVERY_S = 5
 _QUALIFY_EVERY_S = 5
 _STOP_S = 5.0
+_FORGET_UPLOADS_EVERY_S = 60
+_UPLOADS_AT_ONCE = 50
 
 
 class Background:
@@ -71,6 +73,7 @@ def make_scheduler(node: Node, rounds: MarketRounds) -> Scheduler:
             "bazaar.silence": work.silence_providers,
             "bazaar.records": rounds.rebuild_records,
             "bazaar.promises": rounds.refresh_promises,
+            "bazaar.forget_uploads": work.forget_uploads,
         },
         slow={
             "bazaar.jobs": rounds.tend_jobs,
@@ -100,6 +103,7 @@ def schedule_repeating(node: Node) -> None:
         "bazaar.records": _RECORDS_EVERY_S,
         "bazaar.promises": _PROMISES_EVERY_S,
         "bazaar.qualifying": _QUALIFY_EVERY_S,
+        "bazaar.forget_uploads": _FORGET_UPLOADS_EVERY_S,
     }
     with node.unit_of_work() as tx:
         for name, seconds in every.items():
@@ -169,3 +173,7 @@ class _Work:
     def silence_providers(self, tx: Tx, _: Task) -> None:
         """Take providers off the market that were not heard from."""
         self._node.bazaar.providers.silence_round(tx)
+
+    def forget_uploads(self, tx: Tx, _: Task) -> None:
+        """Drop uploads that were not finished in their time."""
+        self._node.bazaar.uploads.forget(tx, _UPLOADS_AT_ONCE)

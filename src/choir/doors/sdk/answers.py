@@ -42,6 +42,8 @@ def result(shape: type[T], answer: httpx.Response) -> T:
         raise refusal(answer)
     if shape is type(None):
         return read(shape, None)
+    if issubclass(shape, bytes):
+        return shape(answer.content)
     try:
         value = answer.json()
     except ValueError:

@@ -50,6 +50,7 @@ class Call(Generic[T_co]):
     path: str
     shape: type[T_co]
     body: Any = None
+    content: bytes | None = field(default=None, repr=False)  # instead of a body: bytes as they are
     params: Mapping[str, Any] = field(default_factory=dict)
     key: str | None = None  # the idempotency key
     again: bool = False  # whether sending it twice is as good as once, although it is no reading

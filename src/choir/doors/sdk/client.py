@@ -13,7 +13,9 @@ from choir.doors.sdk.choosing import Chosen, address_of, choose
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.events import Events
 from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, People, Tokens
+from choir.doors.sdk.jobs import Disputes, Jobs, Uploads
 from choir.doors.sdk.ledger import Ledger
+from choir.doors.sdk.providers import AttemptsRoom, Providers
 from choir.doors.sdk.transport import AsyncTransport, Transport
 from choir.foundation.settings import load_settings
 
@@ -35,6 +37,11 @@ class Rooms(Ledger[R], Events[R]):
         self.tokens: Tokens[R] = Tokens(transport)
         self.keys: Keys[R] = Keys(transport)
         self.logins: Logins[R] = Logins(transport)
+        self.uploads: Uploads[R] = Uploads(transport)
+        self.jobs: Jobs[R] = Jobs(transport)
+        self.attempts: AttemptsRoom[R] = AttemptsRoom(transport)
+        self.providers: Providers[R] = Providers(transport)
+        self.disputes: Disputes[R] = Disputes(transport)
 
 
 class Client(Rooms[Transport]):

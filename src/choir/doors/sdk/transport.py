@@ -85,6 +85,9 @@ def trust_for(url: str) -> ssl.SSLContext:
 
 def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
     headers = {"Idempotency-Key": header_value(call.key, "the key")} if call.key is not None else {}
+    if call.content is not None:
+        headers["Content-Type"] = "application/octet-stream"
+        return http.build_request(call.method, call.path, content=call.content, params=call.given, headers=headers)
     return http.build_request(call.method, call.path, json=call.body, params=call.given, headers=headers)
 
 
