@@ -66,7 +66,14 @@ def strategy(race: int, attempts: int) -> dict[str, Any]:
 class Hall:
     """Everything of a bazaar that tests touch."""
 
-    def __init__(self, database: Database, policy: BazaarPolicy | None = None, *, production: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        policy: BazaarPolicy | None = None,
+        *,
+        production: bool = False,
+        providers: ProvidersPolicy = NUMBERS,
+    ) -> None:
         self.agency = Agency(database)
         self.agency.open_books()
         self.clock = self.agency.clock
@@ -88,12 +95,13 @@ class Hall:
             outbox=Outbox(self.clock, agency.entropy),
             clock=self.clock,
             entropy=agency.entropy,
-            policy=Policy(bazaar=self.policy, providers=NUMBERS),
+            policy=Policy(bazaar=self.policy, providers=providers),
             policy_hash=POLICY,
         )
         bazaar = assemble(parts, production=production)
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
+        self.qualifying = bazaar.qualifying
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0
@@ -238,9 +246,14 @@ class Hall:
             for line in reading.trial_balance(tx):
                 totals[line.asset] = totals.get(line.asset, 0) + line.balance
             assert not any(totals.values()), totals
-            over = tx.rows("select hold, state from jobs where closed_us is not null")
+            over = tx.rows("select hold, state from jobs where closed_us is not null and qualifies is null")
             for hold, state in over:
                 assert reading.balance(tx, hold_account(hold, Asset.SAT)).balance == 0, state
+            free = tx.value(
+                "select count(*) from jobs where qualifies is not null and exists"
+                " (select 1 from accounts where name = 'hold:' || hold || '/escrow/SAT')"
+            )
+            assert free == 0  # what costs nothing holds nothing
             unfinished = tx.value(
                 "select count(*) from jobs where closed_us is null and state in ('closed', 'expired')"
             )

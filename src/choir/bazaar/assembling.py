@@ -12,6 +12,7 @@ from choir.bazaar.lives import Lives
 from choir.bazaar.market import Market
 from choir.bazaar.ordering import Ordering
 from choir.bazaar.providers.service import Providers
+from choir.bazaar.qualifying import Qualifying
 from choir.bazaar.reading import Reading
 from choir.bazaar.settling import Settling
 from choir.bazaar.uploads import Uploads
@@ -42,6 +43,7 @@ class Bazaar:
     ordering: Ordering
     delivering: Delivering
     reading: Reading
+    qualifying: Qualifying
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +83,5 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         ordering=Ordering(jobs, market, parts.objects, policy),
         delivering=Delivering(attempts, parts.objects, policy),
         reading=Reading(jobs, parts.objects),
+        qualifying=Qualifying(lives, providers, parts.objects, policy.providers),
     )

@@ -64,6 +64,8 @@ class Settling:
 
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside."""
+        if job.qualifies is not None:
+            return 0
         return reading.balance(tx, hold_account(job.hold, SAT)).balance
 
     def pay(self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool) -> None:

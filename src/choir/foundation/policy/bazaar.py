@@ -54,6 +54,9 @@ class BazaarPolicy:
     verify_tries_max: int = value(
         3, "tries", 1, 20, "engineering", "How often verification is tried when the node itself fails at it."
     )
+    verify_at_once: int = value(
+        2, "verifications", 1, 64, "engineering", "How many attempts one server process verifies at once."
+    )
     captures_max: int = value(64, "captures", 2, 1_000, "engineering", "How many payments one job's hold can make.")
     open_jobs_per_buyer_max: int = value(1_000, "jobs", 1, 100_000, "engineering", "Most open jobs of one buyer.")
     dispute_s: int = value(
@@ -89,5 +92,8 @@ class BazaarPolicy:
     uploads_per_owner_max: int = value(16, "uploads", 1, 1_000, "engineering", "Most unfinished uploads of one owner.")
     upload_bytes_per_owner_max: int = value(
         2_000_000_000, "bytes", 1_000, 10**12, "engineering", "Most bytes announced in one owner's unfinished uploads."
+    )
+    waiting_tries_max: int = value(
+        100, "jobs", 1, 10_000, "engineering", "How many waiting jobs are tried at once when providers become free."
     )
     page_rows_max: int = value(200, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
