@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, closing
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import httpx
@@ -25,6 +26,7 @@ from choir.doors.sdk.streams import EventReader, Told
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 T = TypeVar("T")
+_DATE_S = 2.0  # a difference that a date in whole seconds, and the way here, can explain
 _SILENCE_S_MAX = 60.0  # a node that streams gives a sign of life more often than that
 
 
@@ -43,6 +45,7 @@ class _Base:
         self.url = _checked_address(url)
         self._patience_s = patience_s
         self._connect_s = connect_s
+        self.ahead_s = 0.0  # how far the node's clock was ahead of this machine's when it last answered
         self._options: dict[str, Any] = {
             "base_url": url,
             "auth": auth,
@@ -56,6 +59,15 @@ class _Base:
 
     def _attempts(self, call: Call[Any]) -> Attempts:
         return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
+
+    def _heard(self, answer: httpx.Response) -> None:
+        """Compare clocks; a date has whole seconds, and takes its time to get here."""
+        try:
+            date = parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
+        except (ValueError, TypeError):
+            return
+        ahead_s = date - time.time()
+        self.ahead_s = ahead_s if abs(ahead_s) > _DATE_S else 0.0
 
     def _unreachable(self, error: httpx.TransportError) -> ChoirError:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -134,6 +146,7 @@ class Transport(_Base):
                 if pause_s is None:
                     raise self._unreachable(error) from None
             else:
+                self._heard(answer)
                 pause_s = attempts.after_answer(answer)
                 if pause_s is None:
                     return answers.result(call.shape, answer)
@@ -212,6 +225,7 @@ class AsyncTransport(_Base):
                 if pause_s is None:
                     raise self._unreachable(error) from None
             else:
+                self._heard(answer)
                 pause_s = attempts.after_answer(answer)
                 if pause_s is None:
                     return answers.result(call.shape, answer)
