@@ -77,7 +77,7 @@ class Hall:
         self.agency = Agency(database)
         self.agency.open_books()
         self.clock = self.agency.clock
-        self.policy = policy or BazaarPolicy()
+        self.policy = policy or BazaarPolicy(examine_s_max=0)  # nobody examines here
         self.objects = Objects(self.clock, ObjectsPolicy())
         with self.tx() as tx:
             self.keys = NodeKeys(read_identity(tx).origin, SECRET.signer, self.clock)

@@ -48,6 +48,15 @@ class BazaarPolicy:
     open_s: int = value(
         3_600, "seconds", 10, 30 * _DAY_S, "engineering", "How long a job waits for providers before it expires."
     )
+    examine_s_max: int = value(
+        300,
+        "seconds",
+        0,
+        3_600,
+        "engineering",
+        "An order is examined before it is offered: whether its tests fail now, whether its diff can be read. If that"
+        " takes longer, it is offered nevertheless.",
+    )
     verify_s_max: int = value(
         3_600, "seconds", 10, _DAY_S, "engineering", "How long verification may take in all before it is tried again."
     )
