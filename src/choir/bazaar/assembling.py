@@ -25,6 +25,7 @@ from choir.ledger.accounts import Accounts
 from choir.ledger.keys import NodeKeys
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
+from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 
 _RULINGS_DEVELOPMENT, _RULINGS_PRODUCTION = 1, 2  # how many operators must agree on a dispute
@@ -44,6 +45,11 @@ class Bazaar:
     ordering: Ordering
     delivering: Delivering
     reading: Reading
+
+    def forget(self, tx: Tx, owner: str) -> None:
+        """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
+        self.jobs.forget(tx, owner)
+        self.providers.forget(tx, owner)
 
 
 @dataclass(frozen=True, slots=True)
