@@ -49,6 +49,7 @@ class Settling:
 
     def hold(self, tx: Tx, who: Principal, job: Job, expires_us: int, captures: int) -> None:
         """Set the budget aside; whoever cannot pay has ordered nothing."""
+        self._accounts.open(tx, [available(job.buyer)], reason="orders work", source=SOURCE)
         draft = holds.place(
             available(job.buyer),
             job.budget,
