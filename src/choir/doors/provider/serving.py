@@ -198,7 +198,7 @@ class Serving:
         with self._lock:
             self._carried[item.id] = carried
         again = item.state == AttemptState.RUNNING.value  # an earlier process had begun it
-        self._tell("taken", job=item.job, attempt=item.id, left_s=round(left_s), again=again)
+        self._tell("taken", job=item.job, attempt=item.id, left_s=round(left_s), again=again, trial=not carried.ceiling)
         threading.Thread(target=self._carry, args=(carried,), name=f"choir-{item.id}", daemon=True).start()
 
     def _carry(self, carried: Carried) -> None:
@@ -240,7 +240,8 @@ class Serving:
                 "outcome", job=item.job, attempt=item.id, type=kind, state=item.state, reason=item.reason,
                 paid=item.paid, earned=str(earned) if alone else None,
             )  # fmt: skip
-        self._next_beat = 0.0  # a verdict changes what the node thinks of us
+        if judged:
+            self._next_beat = 0.0  # a verdict changes what the node thinks of us
 
     def _earned(self) -> int:
         """What the books say has come in since the last look at them."""
