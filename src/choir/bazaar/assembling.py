@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from choir.bazaar.attempts import Attempts
+from choir.bazaar.delivering import Delivering
 from choir.bazaar.disputes.service import Disputes
 from choir.bazaar.jobs import Jobs
 from choir.bazaar.lives import Lives
 from choir.bazaar.market import Market
+from choir.bazaar.ordering import Ordering
 from choir.bazaar.providers.service import Providers
+from choir.bazaar.reading import Reading
 from choir.bazaar.settling import Settling
+from choir.bazaar.uploads import Uploads
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.policy import Policy
@@ -34,6 +38,10 @@ class Bazaar:
     jobs: Jobs
     attempts: Attempts
     disputes: Disputes
+    uploads: Uploads
+    ordering: Ordering
+    delivering: Delivering
+    reading: Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +70,15 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.bazaar)
     jobs = Jobs(lives, parts.objects)
     needed = _RULINGS_PRODUCTION if production else _RULINGS_DEVELOPMENT
+    attempts = Attempts(lives, parts.objects)
     return Bazaar(
         providers=providers,
         market=market,
         jobs=jobs,
-        attempts=Attempts(lives, parts.objects),
+        attempts=attempts,
         disputes=Disputes(lives, jobs, parts.ledger, parts.objects, rulings_needed=needed),
+        uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.bazaar),
+        ordering=Ordering(jobs, market, parts.objects, policy),
+        delivering=Delivering(attempts, parts.objects, policy),
+        reading=Reading(jobs, parts.objects),
     )

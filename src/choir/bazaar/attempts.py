@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from choir.bazaar import earning, rules
 from choir.bazaar import job_store as store
-from choir.bazaar import rules
 from choir.bazaar.jobs import owners_of
 from choir.bazaar.lives import VERIFY, Due, Lives
 from choir.bazaar.model import (
@@ -27,6 +27,8 @@ from choir.bazaar.model import (
     attempt_id,
     job_id,
 )
+from choir.bazaar.pricing import Shares
+from choir.bazaar.rules import Settled
 from choir.bazaar.settling import SOURCE
 from choir.foundation.canonical import ObjectHash
 from choir.identity.model import Principal, Scope
@@ -59,6 +61,13 @@ class Attempts:
         """What a provider is expected to work on."""
         return [attempt for attempt in store.live_attempts_of(tx, provider) if attempt.state in AT_WORK]
 
+    def page(self, tx: Tx, provider: UUID, *, live: bool, before: UUID | None, limit: int) -> list[Attempt]:
+        """What a provider is expected to work on, or all it was ever asked; newest first."""
+        if not live:
+            return store.attempts_of(tx, provider, before=before, limit=limit)
+        waiting = [attempt for attempt in self.waiting(tx, provider) if before is None or attempt.id < before]
+        return waiting[::-1][:limit]
+
     def start(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
         """The provider has begun; saying so twice changes nothing."""
         job, attempt = self._own(tx, who, id_)
@@ -71,13 +80,16 @@ class Attempts:
         self._lives.go_on(tx, job, who.source)
         return attempt
 
-    def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str) -> None:
-        """The provider cannot do it; the job goes to somebody else."""
+    def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str) -> Attempt:
+        """The provider cannot do it; the job goes to somebody else. Giving it back twice changes nothing."""
         job, attempt = self._own(tx, who, id_)
+        if attempt.state is AttemptState.WITHDRAWN:
+            return attempt
         self._must_be_at_work(job, attempt)
-        self._lives.end_attempt(tx, job, attempt, AttemptState.WITHDRAWN, "bazaar.withdrawn")
+        attempt = self._lives.end_attempt(tx, job, attempt, AttemptState.WITHDRAWN, "bazaar.withdrawn")
         self._lives.note(tx, job, "withdrawn", who.source, attempt=attempt_id(attempt.id), said=reason[:200])
         self._lives.go_on(tx, job, who.source)
+        return attempt
 
     def hand_in(self, tx: Tx, who: Principal, id_: UUID, handed: Handed) -> Attempt:
         """Deliver; from here on the artifact is in escrow. The same delivery again changes nothing."""
@@ -137,6 +149,9 @@ class Attempts:
         paid = settled.shares.total if settled.shares is not None else 0
         attempt = lives.end_attempt(tx, job, attempt, settled.state, settled.reason, paid=paid)
         receipt = lives.settling.receipt(tx, job, attempt, verdict, paid, now_us)
+        attempt = replace(attempt, receipt=receipt)
+        store.save_attempt(tx, attempt)
+        self._note_earnings(tx, job, attempt, settled, now_us)
         if settled.state is AttemptState.PASSED:
             job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
         lives.note(
@@ -152,6 +167,13 @@ class Attempts:
         due = Due(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
         lives.go_on(tx, job, due=due)
         return attempt
+
+    @staticmethod
+    def _note_earnings(tx: Tx, job: Job, attempt: Attempt, settled: Settled, at_us: int) -> None:
+        shares = settled.shares or Shares(0, 0)
+        passed = int(settled.state is AttemptState.PASSED)
+        counts = {"jobs": 1, "passed": passed, "earned": shares.provider, "fees": shares.platform}
+        earning.note(tx, attempt.provider, job.type, at_us, **counts)
 
     def abandon(self, tx: Tx, id_: UUID, reason: str) -> None:
         """The order itself cannot be verified against: nobody has failed, and the job is called off."""

@@ -24,7 +24,7 @@ _JOB = (
 )
 _ATTEMPT = (
     "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
-    " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason"
+    " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt"
 )
 _LIVE = [state.value for state in LIVE_ATTEMPT]
 
@@ -79,11 +79,11 @@ def save_job(tx: Tx, job: Job) -> None:
 def insert_attempt(tx: Tx, attempt: Attempt) -> None:
     tx.run(
         f"insert into job_attempts ({_ATTEMPT}) values"  # noqa: S608 - names of columns
-        " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         attempt.id, attempt.job, attempt.n, attempt.provider, attempt.owner, attempt.state, attempt.base,
         attempt.per_unit, attempt.cap, attempt.ceiling, attempt.assigned_us, attempt.deadline_us,
         attempt.delivered_us, attempt.ended_us, attempt.artifact, attempt.claimed, attempt.result,
-        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason,
+        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.receipt,
     )  # fmt: skip
 
 
@@ -91,9 +91,9 @@ def save_attempt(tx: Tx, attempt: Attempt) -> None:
     """Write what can change about an attempt."""
     tx.run(
         "update job_attempts set state = %s, delivered_us = %s, ended_us = %s, artifact = %s, claimed = %s,"
-        " result = %s, trajectory = %s, verdict = %s, paid = %s, reason = %s where id = %s",
+        " result = %s, trajectory = %s, verdict = %s, paid = %s, reason = %s, receipt = %s where id = %s",
         attempt.state, attempt.delivered_us, attempt.ended_us, attempt.artifact, attempt.claimed, attempt.result,
-        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.id,
+        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.receipt, attempt.id,
     )  # fmt: skip
 
 
@@ -113,6 +113,16 @@ def live_attempts_of(tx: Tx, provider: UUID) -> list[Attempt]:
     rows = tx.rows(
         f"select {_ATTEMPT} from job_attempts where provider = %s and ended_us is null and state = any(%s) order by id",  # noqa: S608
         provider, _LIVE,
+    )  # fmt: skip
+    return [_attempt(row) for row in rows]
+
+
+def attempts_of(tx: Tx, provider: UUID, *, before: UUID | None, limit: int) -> list[Attempt]:
+    """A page of all that a provider was ever asked, newest first."""
+    rows = tx.rows(
+        f"select {_ATTEMPT} from job_attempts where provider = %s and (%s::uuid is null or id < %s)"  # noqa: S608
+        " order by id desc limit %s",
+        provider, before, before, limit,
     )  # fmt: skip
     return [_attempt(row) for row in rows]
 

@@ -17,6 +17,7 @@ from choir.bazaar.lives import Lives
 from choir.bazaar.model import (
     Attempt,
     AttemptState,
+    BuyerNeeded,
     Job,
     JobEvent,
     JobOver,
@@ -62,20 +63,24 @@ class Jobs:
 
         It is offered to providers by `assign`, in a transaction of its own: slots come before the ledger's head.
         """
+        return self.open_or_find(tx, who, order, key)[0]
+
+    def open_or_find(self, tx: Tx, who: Principal, order: Order, key: str) -> tuple[Job, bool]:
+        """The same, and whether the job is new."""
+        buyer = buyer_of(who)
         who.must(Scope.BUY)
         policy = self._lives.policy
         rules.check_budget(order.budget, policy)
-        buyer = buyer_of(who)
         known = store.job_by_key(tx, buyer, key)
         request = self._objects.put_atom(tx, order.request, buyer).hash
         if known is not None:
-            return _same(known, order, request)
+            return _same(known, order, request), False
         job = self._new_job(who, buyer, order, request, key)
         self._lives.market.check(job)
         if not store.insert_job(tx, job):  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
             assert known is not None
-            return _same(known, order, request)
+            return _same(known, order, request), False
         if store.live_jobs(tx, buyer) > policy.open_jobs_per_buyer_max:
             raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
         for name in sorted({request, *order.inputs.values()}):
@@ -84,7 +89,7 @@ class Jobs:
         self._lives.settling.hold(
             tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
         )
-        return job
+        return job, True
 
     def _new_job(self, who: Principal, buyer: str, order: Order, request: ObjectHash, key: str) -> Job:
         policy = self._lives.policy
@@ -114,7 +119,10 @@ class Jobs:
     def cancel(self, tx: Tx, who: Principal, id_: UUID) -> Job:
         """Call the work off. Whoever is at work gets nothing; what was handed in is still checked."""
         who.must(Scope.BUY)
-        job = self._lives.lock(tx, self.get(tx, who, id_).id)
+        found = store.job(tx, id_)
+        if found is None or found.buyer not in owners_of(who):
+            raise UnknownJob(job=job_id(id_))
+        job = self._lives.lock(tx, id_)
         if job.cancelled_us is not None:
             return job
         if not job.is_live:
@@ -213,6 +221,10 @@ class Jobs:
         most = self._lives.policy.page_rows_max
         return store.jobs_of(tx, buyer_of(who), before=before, limit=min(limit or most, most))
 
+    def held(self, tx: Tx, job: Job) -> int:
+        """What is still set aside for a job; for who may see it whole."""
+        return self._lives.settling.held(tx, job)
+
     def attempts(self, tx: Tx, who: Principal, id_: UUID) -> list[Attempt]:
         """The tries at a job; a provider sees its own only."""
         job = self.get(tx, who, id_)
@@ -236,17 +248,19 @@ class Jobs:
     def _may_see(self, tx: Tx, who: Principal, job: Job) -> bool:
         if who.role is Role.OPERATOR:
             return True
-        if Scope.READ not in who.scopes:
-            return False
         mine = owners_of(who)
-        return job.buyer in mine or any(attempt.owner in mine for attempt in store.attempts(tx, job.id))
+        if Scope.READ in who.scopes and job.buyer in mine:
+            return True
+        sees_work = bool(who.scopes & {Scope.READ, Scope.SELL})
+        return sees_work and any(attempt.owner in mine for attempt in store.attempts(tx, job.id))
 
 
 def buyer_of(who: Principal) -> str:
     """Who pays: the person behind the credential, or an agent that stands alone."""
     if who.person is not None:
         return person_owner(who.person)
-    assert who.agent is not None, "an operator buys nothing"
+    if who.agent is None:
+        raise BuyerNeeded
     return agent_owner(who.agent)
 
 
@@ -261,11 +275,8 @@ def owners_of(who: Principal) -> set[str]:
 
 
 def _same(known: Job, order: Order, request: ObjectHash) -> Job:
-    if (known.type, known.request, known.budget, known.inputs) != (
-        order.type,
-        request,
-        order.budget,
-        dict(order.inputs),
-    ):
+    before = (known.type, known.request, known.budget, known.inputs, known.hidden, known.strategy, known.criteria)
+    asked = (order.type, request, order.budget, dict(order.inputs), order.hidden, order.strategy, order.criteria)
+    if before != asked:
         raise KeyOfAnotherJob(key=known.key)
     return known

@@ -187,6 +187,7 @@ class Attempt:
     verdict: ObjectHash | None = None
     paid: int = 0  # what left the hold because of it
     reason: str = ""
+    receipt: ObjectHash | None = None  # the node's signed word on it, once it was judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,3 +258,25 @@ class KeyOfAnotherJob(Refusal):
 class NotReleased(NotAllowed):
     code = "bazaar.artifact_not_released"
     sentence = "The artifact of {job} is in escrow: it is released to the buyer when it is paid for."
+
+
+class OrderClosed(NotAllowed):
+    code = "bazaar.order_closed"
+    sentence = "What was ordered in {job} is not yours to read."
+    hint = "It is open to the buyer, to who works on it or has handed something in, and to operators during a dispute."
+
+
+class HiddenClosed(NotAllowed):
+    code = "bazaar.hidden_closed"
+    sentence = "The hidden checks of {job} are not yours to read."
+    hint = "They are open to the buyer, and to a provider once its own delivery has failed them."
+
+
+class NotThereYet(NotFound):
+    code = "bazaar.not_there"
+    sentence = "There is no {what} of {of}, or not yet."
+
+
+class BuyerNeeded(NotAllowed):
+    code = "bazaar.buyer_needed"
+    sentence = "Only a person or an agent can order work; this credential is neither's."

@@ -71,6 +71,24 @@ def checked(stat: Stat, pieces: Iterable[Piece]) -> Iterator[bytes]:
     _check_whole(stat, whole.digest())
 
 
+def checked_part(stat: Stat, pieces: Iterable[Piece], piece_bytes: int, offset: int, length: int) -> bytes:
+    """The bytes from an offset on, out of the pieces that hold them, each checked for itself, or `Corrupt`."""
+    end = min(offset + length, stat.size)
+    if offset >= end:
+        return b""
+    if piece_bytes == 0:
+        raise Corrupt(hash=stat.hash, why="piece 0 is missing")
+    found, first = bytearray(), offset // piece_bytes
+    for n, piece in enumerate(pieces, first):
+        if piece.n != n or piece_hash(n, piece.data) != piece.hash:
+            raise Corrupt(hash=stat.hash, why=f"piece {n} is missing or differs from what was stored")
+        found += piece.data
+    part = bytes(found[offset - first * piece_bytes : end - first * piece_bytes])
+    if len(part) != end - offset:
+        raise Corrupt(hash=stat.hash, why=f"of the bytes from {offset} to {end} some are missing")
+    return part
+
+
 def _check_whole(stat: Stat, digest: bytes) -> None:
     if name_of(digest) != stat.hash:
         raise Corrupt(hash=stat.hash, why=f"its bytes are those of {name_of(digest)}")

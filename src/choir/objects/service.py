@@ -180,6 +180,16 @@ class Objects:
             raise TooLargeToGet(hash=name, size=stat.size, limit=limit)
         return b"".join(rules.checked(stat, pieces))
 
+    def part(self, tx: Tx, name: ObjectHash, offset: int, length: int) -> tuple[Stat, bytes]:
+        """Some of an object's bytes, checked piece by piece; fewer at its end and none behind it."""
+        assert offset >= 0
+        assert length > 0
+        found = store.read_part(tx, rules.digest_of(name), offset, length)
+        if found is None:
+            raise UnknownObject(hash=name)
+        stat, piece_bytes, pieces = found
+        return stat, rules.checked_part(stat, pieces, piece_bytes, offset, length)
+
     def get_atom(self, tx: Tx, name: ObjectHash) -> Any:
         """The JSON value of an atom."""
         try:
@@ -248,6 +258,16 @@ class Objects:
             return False
         store.touch(tx, row.id, self.clock.now_us())
         return True
+
+    def holds(self, tx: Tx, owner: str, name: ObjectHash) -> Stat | None:
+        """The object, if this owner itself has put it; None says nothing about whether others have."""
+        rules.check_owner(owner, self.policy)
+        row = store.find(tx, rules.digest_of(name))
+        return row.stat if row is not None and store.has_claim(tx, owner, row.id) else None
+
+    def keep_longer(self, tx: Tx, name: ObjectHash) -> None:
+        """Have the object's time without references begin anew, as if it were put now."""
+        store.touch(tx, self._lock(tx, name).id, self.clock.now_us())
 
     def usage(self, tx: Tx, owner: str) -> Usage:
         """What the owner is charged for now."""

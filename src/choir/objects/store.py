@@ -135,6 +135,28 @@ def read(tx: Tx, digest: bytes, size_max: int) -> tuple[Stat, list[Piece]] | Non
     return Row(*rows[0][:5]).stat, [Piece(*row[5:]) for row in rows if row[5] is not None]
 
 
+def read_part(tx: Tx, digest: bytes, offset: int, length: int) -> tuple[Stat, int, list[Piece]] | None:
+    """An object with the size of its pieces and those of them that hold a part of it."""
+    rows = tx.connection.execute(_READ_PART, [offset, offset + length - 1, digest], binary=True).fetchall()
+    if not rows:
+        return None
+    return Row(*rows[0][:5]).stat, rows[0][5] or 0, [Piece(*row[6:]) for row in rows if row[6] is not None]
+
+
+# All pieces of an object but the last have the size of the first, whatever the policy is by now.
+_READ_PART = """
+    select o.id, o.digest, o.kind, o.size, o.created_us, f.bytes, p.n, p.hash, p.data
+    from objects o
+    left join lateral (select octet_length(data) as bytes from object_pieces where object = o.id and n = 0) f on true
+    left join lateral (
+        select n, hash, data from object_pieces
+        where object = o.id and n between (%b::bigint / f.bytes)::integer and (%b::bigint / f.bytes)::integer
+        order by n
+    ) p on true
+    where o.digest = %b
+"""
+
+
 # Here and below the pieces come in order because the inner select is ordered and the outer one has a single
 # row; were it ever otherwise, the check of positions would say so.
 _READ = """

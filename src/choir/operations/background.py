@@ -28,7 +28,9 @@ _REWRAP_EVERY_S = 300
 _FORGET_USED_EVERY_S = 60
 _OFFER_EVERY_S = 1
 _SILENCE_EVERY_S = 5
+_FORGET_UPLOADS_EVERY_S = 60
 _JOBS_AT_ONCE = 200
+_UPLOADS_AT_ONCE = 50
 
 
 def make_scheduler(node: Node) -> Scheduler:
@@ -41,6 +43,7 @@ def make_scheduler(node: Node) -> Scheduler:
             "outbox.forget": work.forget_events,
             "identity.forget_used": work.forget_used,
             "bazaar.silence": work.silence_providers,
+            "bazaar.forget_uploads": work.forget_uploads,
         },
         slow={
             "bazaar.jobs": work.tend_jobs,
@@ -65,6 +68,7 @@ def schedule_repeating(node: Node) -> None:
         "identity.forget_used": _FORGET_USED_EVERY_S,
         "bazaar.jobs": _OFFER_EVERY_S,
         "bazaar.silence": _SILENCE_EVERY_S,
+        "bazaar.forget_uploads": _FORGET_UPLOADS_EVERY_S,
     }
     with node.unit_of_work() as tx:
         for name, seconds in every.items():
@@ -134,6 +138,10 @@ class _Work:
     def silence_providers(self, tx: Tx, _: Task) -> None:
         """Take providers off the market that were not heard from."""
         self._node.bazaar.providers.silence_round(tx)
+
+    def forget_uploads(self, tx: Tx, _: Task) -> None:
+        """Drop uploads that were not finished in their time."""
+        self._node.bazaar.uploads.forget(tx, _UPLOADS_AT_ONCE)
 
     def tend_jobs(self, _: Task) -> None:
         """Offer jobs that are open, and go on where a time is over; each in a transaction of its own."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from choir.bazaar import job_store, pricing, settling
+from choir.bazaar import earning, job_store, pricing, settling
 from choir.bazaar.disputes import rules, store
 from choir.bazaar.disputes.model import (
     Dispute,
@@ -29,7 +29,7 @@ from choir.bazaar.lives import Lives
 from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict, job_id
 from choir.bazaar.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
-from choir.identity.model import Principal, Role
+from choir.identity.model import Principal, Role, Scope
 from choir.ledger import holds, reading
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.service import Ledger
@@ -54,10 +54,17 @@ class Disputes:
 
     def open(self, tx: Tx, who: Principal, job: UUID, attempt: UUID, trigger: Trigger, statement: str) -> Dispute:
         """Doubt what was decided on an attempt; opening it again gives the same dispute."""
+        return self.open_or_find(tx, who, job, attempt, trigger, statement)[0]
+
+    def open_or_find(
+        self, tx: Tx, who: Principal, job: UUID, attempt: UUID | None, trigger: Trigger, statement: str
+    ) -> tuple[Dispute, bool]:
+        """The same, and whether it is new; without an attempt it is about the one that was judged last."""
         found, tried, side = self._about(tx, who, job, attempt)
+        who.must(Scope.BUY if side is Side.BUYER else Scope.SELL)
         known = store.of_attempt(tx, tried.id, side)
         if known is not None:
-            return known
+            return known, False
         lives = self._lives
         now_us = lives.clock.now_us()
         rules.check_statement(statement, lives.policy)
@@ -82,7 +89,7 @@ class Disputes:
         lives.note(tx, found, "disputed", who.source, dispute=dispute_id(dispute.id), trigger=trigger.value)
         schedule(tx, REVERIFY, str(dispute.id), now_us)
         self._hold_deposit(tx, who, dispute, tried)
-        return dispute
+        return dispute, True
 
     def respond(self, tx: Tx, who: Principal, id_: UUID, response: str) -> Dispute:
         """The other side's answer; the first one stands."""
@@ -90,6 +97,7 @@ class Disputes:
         answering = attempt.owner if dispute.side is Side.BUYER else job.buyer
         if answering not in owners_of(who):
             raise UnknownDispute(dispute=dispute_id(id_))
+        who.must(Scope.SELL if dispute.side is Side.BUYER else Scope.BUY)
         rules.check_statement(response, self._lives.policy)
         self._must_be_undecided(dispute)
         if dispute.response is not None:
@@ -140,7 +148,8 @@ class Disputes:
         self._must_be_undecided(dispute)
         if dispute.state is not DisputeState.UNDER_REVIEW:
             raise NotDisputable(why="the checks are still being run again")
-        store.add_ruling(tx, id_, Ruling(who.source, winner, reasoning), self._lives.clock.now_us())
+        if not store.add_ruling(tx, id_, Ruling(who.source, winner, reasoning), self._lives.clock.now_us()):
+            return dispute  # an operator's first ruling stands
         rulings = store.rulings(tx, id_)
         self._lives.note(tx, job, "ruled", who.source, dispute=dispute_id(id_), winner=winner.value)
         decided = rules.by_rulings(rulings, self._rulings_needed)
@@ -152,16 +161,25 @@ class Disputes:
         """A dispute, for its two sides and for operators."""
         found = store.get(tx, id_)
         try:
-            if found is not None:
-                self._jobs.get(tx, who, found.job)
+            if found is not None and found in self.of_job(tx, who, found.job):
                 return found
         except UnknownJob:
             pass
         raise UnknownDispute(dispute=dispute_id(id_))
 
     def of_job(self, tx: Tx, who: Principal, job: UUID) -> list[Dispute]:
-        """All disputes about a job."""
-        return store.of_job(tx, self._jobs.get(tx, who, job).id)
+        """All disputes about the attempts at a job that the reader may see."""
+        seen = {attempt.id for attempt in self._jobs.attempts(tx, who, job)}
+        return [dispute for dispute in store.of_job(tx, job) if dispute.attempt in seen]
+
+    def under_review(self, tx: Tx, who: Principal, *, after: UUID, limit: int) -> list[Dispute]:
+        """What waits for an operator's ruling, oldest first."""
+        if who.role is not Role.OPERATOR:
+            raise OperatorsOnly
+        return store.under_review(tx, after, min(limit, self._lives.policy.page_rows_max))
+
+    def rulings(self, tx: Tx, dispute: Dispute) -> list[Ruling]:
+        return store.rulings(tx, dispute.id)
 
     # How it ends
 
@@ -195,17 +213,23 @@ class Disputes:
             parts = [(provider, buyer, shares.provider), (settling.PLATFORM, buyer, shares.platform)]
         else:
             parts = [(buyer, provider, shares.provider), (buyer, settling.PLATFORM, shares.platform)]
+        at_us = self._lives.clock.now_us()
+        earning.note(tx, attempt.provider, job.type, at_us)  # its row is locked before the ledger's head
         self._ledger.lock(tx)  # so that what is read here can still be taken
         legs: list[Leg] = []
         left: dict[str, int] = {}
         taken = 0
-        for payer, payee, wanted in parts:
+        sign = -1 if dispute.side is Side.BUYER else 1
+        earned = {"earned": 0, "fees": 0}
+        for (payer, payee, wanted), whose in zip(parts, earned, strict=True):
             there = left.get(payer, reading.balance(tx, payer).balance)
             amount = min(wanted, max(0, there))
             left[payer] = there - amount
             taken += amount
+            earned[whose] = sign * amount
             if amount:
                 legs.append(Leg(payer, payee, amount))
+        earning.note(tx, attempt.provider, job.type, at_us, **earned)
         if legs:
             id_ = dispute_id(dispute.id)
             reason = f"a dispute was decided for the {dispute.winner}"
@@ -241,11 +265,18 @@ class Disputes:
 
     # Looking things up
 
-    def _about(self, tx: Tx, who: Principal, job: UUID, attempt: UUID) -> tuple[Job, Attempt, Side]:
+    def _about(self, tx: Tx, who: Principal, job: UUID, attempt: UUID | None) -> tuple[Job, Attempt, Side]:
         found = self._lives.lock(tx, self._jobs.get(tx, who, job).id)
-        tried = job_store.attempt(tx, attempt)
         mine = owners_of(who)
-        if tried is None or tried.job != found.id or not mine & {found.buyer, tried.owner}:
+        tries = [item for item in job_store.attempts(tx, job) if mine & {found.buyer, item.owner}]
+        if attempt is None:
+            judged = [item for item in tries if item.verdict is not None]
+            if not judged:
+                raise NotDisputable(why="nothing was judged yet")
+            tried: Attempt | None = max(judged, key=lambda item: (item.ended_us or 0, item.n))
+        else:
+            tried = next((item for item in tries if item.id == attempt), None)
+        if tried is None:
             raise UnknownJob(job=job_id(job))
         return found, tried, Side.BUYER if found.buyer in mine else Side.PROVIDER
 

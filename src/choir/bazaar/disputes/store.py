@@ -45,6 +45,25 @@ def of_job(tx: Tx, job: UUID) -> list[Dispute]:
     return [_dispute(row) for row in rows]
 
 
+def undecided_about(tx: Tx, attempt: UUID) -> bool:
+    """Whether somebody disputes an attempt, and nothing is decided yet."""
+    return tx.row("select from disputes where attempt = %s and state <> 'resolved'", attempt) is not None
+
+
+def undecided_about_job(tx: Tx, job: UUID) -> bool:
+    """The same for any attempt at a job."""
+    return tx.row("select from disputes where job = %s and state <> 'resolved'", job) is not None
+
+
+def under_review(tx: Tx, after: UUID, limit: int) -> list[Dispute]:
+    """Disputes that wait for a ruling, oldest first."""
+    rows = tx.rows(
+        f"select {_COLUMNS} from disputes where state = 'under_review' and id > %s order by id limit %s",  # noqa: S608
+        after, limit,
+    )  # fmt: skip
+    return [_dispute(row) for row in rows]
+
+
 def save(tx: Tx, dispute: Dispute) -> None:
     tx.run(
         "update disputes set state = %s, response = %s, verdict = %s, winner = %s, reasoning = %s, refund = %s,"

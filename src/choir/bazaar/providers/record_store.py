@@ -83,11 +83,12 @@ def put_outcome(tx: Tx, found: Outcome) -> None:
     )
 
 
-def latest(tx: Tx, provider: UUID, before_us: int, limit: int) -> list[Outcome]:
-    """A page of outcomes, newest first."""
+def latest(tx: Tx, provider: UUID, until_us: int, limit: int, skip: int = 0) -> list[Outcome]:
+    """A page of outcomes, newest first; of those at the very beginning some may have been seen already."""
     return tx.all(
-        Outcome, _OUTCOME + " where provider = %s and at_us < %s order by at_us desc, job limit %s",
-        provider, before_us, limit,
+        Outcome,
+        _OUTCOME + " where provider = %s and at_us <= %s order by at_us desc, job, attempt limit %s offset %s",
+        provider, until_us, limit, skip,
     )  # fmt: skip
 
 
@@ -186,6 +187,16 @@ def record(tx: Tx, provider: UUID) -> Record:
         provider,
     )
     return Record() if found is None else found
+
+
+def records(tx: Tx, providers: Collection[UUID]) -> dict[UUID, Record]:
+    """The records of several providers."""
+    rows = tx.rows(
+        "select provider, jobs, passed, weight, tier_weight, tier_passed_weight, buyers, volume, organic, voice, good"
+        " from provider_records where provider = any(%s)",
+        list(providers),
+    )
+    return {row[0]: Record(*row[1:]) for row in rows}
 
 
 def put_record(tx: Tx, provider: UUID, found: Record) -> None:

@@ -148,6 +148,20 @@ def criteria_from(type_: JobType, max_price: int, asked: dict[str, Any], exclude
         raise BadCriteria(why=str(error)) from None
 
 
+def criteria_json(criteria: Criteria) -> dict[str, Any]:
+    """The other way round; what was not asked for is left away."""
+    isolation = criteria.min_isolation
+    told = {
+        "units_milli": criteria.units_milli,
+        "min_success_bps": criteria.min_success_bps,
+        "min_isolation": "" if isolation is None else isolation.label,
+        "providers": [provider_id(one) for one in criteria.providers],
+        "regions": list(criteria.regions),
+        "near": criteria.near,
+    }
+    return {name: value for name, value in told.items() if value}
+
+
 def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise BadCriteria(why="numbers must be whole")

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from choir.bazaar.model import JobType
 from choir.bazaar.pricing import Terms
-from choir.bazaar.providers import events, promises, record_store, rules, store
+from choir.bazaar.providers import events, promises, record_store, rules, showing, store
 from choir.bazaar.providers.model import (
     AlreadyProvider,
     Book,
@@ -38,6 +38,7 @@ from choir.bazaar.providers.model import (
 from choir.bazaar.providers.record_store import Outcome
 from choir.bazaar.providers.records import Records
 from choir.bazaar.providers.selecting import Selection
+from choir.bazaar.providers.showing import Shown
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.ids import uuid7
 from choir.foundation.policy import ProvidersPolicy
@@ -99,8 +100,10 @@ class Providers:
         events.changed(self._outbox, tx, "key_changed", row.provider, by.source, key=result_key.hex())
 
     def retire(self, tx: Tx, by: Principal) -> None:
-        """Take no more jobs. What is at work may be finished; the record stays."""
-        row = self._own(tx, by)
+        """Take no more jobs. What is at work may be finished; the record stays. Retiring twice changes nothing."""
+        row = self._own(tx, by, retired=True)
+        if row.retired:
+            return
         store.set_retired(tx, row.provider, self._clock.now_us())
         events.changed(self._outbox, tx, "retired", row.provider, by.source)
 
@@ -150,9 +153,15 @@ class Providers:
         """Providers that are not retired, in order of id."""
         return store.page(tx, after, self._rows(limit))
 
-    def outcomes(self, tx: Tx, provider: UUID, *, before_us: int = 2**62, limit: int | None = None) -> list[Outcome]:
-        """A page of what came of a provider's jobs, newest first."""
-        return record_store.latest(tx, provider, before_us, self._rows(limit))
+    def show(self, tx: Tx, *providers: Provider) -> list[Shown]:
+        """These providers with their prices, as anybody may see them."""
+        return showing.show(tx, providers, self._clock.now_us())
+
+    def outcomes(
+        self, tx: Tx, provider: UUID, *, until_us: int = 2**62, skip: int = 0, limit: int | None = None
+    ) -> list[Outcome]:
+        """A page of what came of a provider's jobs, newest first; `skip` of those at its beginning were seen."""
+        return record_store.latest(tx, provider, until_us, self._rows(limit), skip)
 
     # Prices
 
@@ -196,9 +205,12 @@ class Providers:
         return store.offers(tx, row.provider, now_us)
 
     def heartbeat(self, tx: Tx, by: Principal, beat: Heartbeat) -> MarketRow:
-        """The provider is there. Not announced each time, only when it comes back."""
+        """The provider is there. Not announced each time, only when it comes back.
+
+        One that is retired may have work to finish, and says so in this way too; it gets nothing new.
+        """
         version = rules.checked_version(beat.version, self._policy)
-        row, now_us = self._own(tx, by), self._clock.now_us()
+        row, now_us = self._own(tx, by, retired=True), self._clock.now_us()
         busy = rules.busy_elsewhere(beat, row)
         slots = rules.slots(row.capacity, busy, row.tier, self._policy)
         until_us = now_us + self._policy.heartbeat_s * MICROSECONDS
@@ -364,13 +376,13 @@ class Providers:
         if taken or not store.set_key(tx, provider, public, now_us):
             raise ResultKeyTaken(key=npub(public))
 
-    def _own(self, tx: Tx, by: Principal) -> MarketRow:
-        """The caller's own provider, locked."""
+    def _own(self, tx: Tx, by: Principal, *, retired: bool = False) -> MarketRow:
+        """The caller's own provider, locked; a retired one only where that may be."""
         by.must(Scope.SELL)
         found = self.of(tx, by)
-        if found.retired_us is not None:
-            raise ProviderRetired(provider=provider_id(found.id))
         (row,) = store.lock(tx, [found.id])
+        if row.retired and not retired:
+            raise ProviderRetired(provider=provider_id(found.id))
         return row
 
     def _rows(self, limit: int | None) -> int:

@@ -105,6 +105,10 @@ def market(tx: Tx, provider: UUID) -> MarketRow | None:
     return tx.one_or_none(MarketRow, _MARKET + " where provider = %s", provider)
 
 
+def markets(tx: Tx, providers: Collection[UUID]) -> list[MarketRow]:
+    return tx.all(MarketRow, _MARKET + " where provider = any(%s)", list(providers))
+
+
 def lock(tx: Tx, providers: Collection[UUID]) -> list[MarketRow]:
     """These rows, unchanged until the transaction ends; in order of id, so that nobody waits in a circle."""
     return tx.all(
@@ -216,6 +220,19 @@ def book_at(tx: Tx, provider: UUID, type_: JobType, at_us: int) -> Book | None:
     return None if found is None else _typed_book(found)
 
 
+def books_in_force(tx: Tx, providers: Collection[UUID], now_us: int) -> list[Book]:
+    """The version that each offer of these providers is sold at now."""
+    found = tx.all(
+        Book,
+        "select b.provider, b.type, b.version, b.base, b.per_unit, b.cap, b.published_us, b.effective_us, b.actor"
+        " from provider_offers o join price_books b on b.provider = o.provider and b.type = o.type"
+        " and b.version = case when o.next_us <= %s then o.next_version else o.version end"
+        " where o.provider = any(%s)",
+        now_us, list(providers),
+    )  # fmt: skip
+    return [_typed_book(book) for book in found]
+
+
 def insert_book(tx: Tx, book: Book) -> None:
     tx.run(
         "insert into price_books (provider, type, version, base, per_unit, cap, published_us, effective_us, actor)"
@@ -237,6 +254,11 @@ def _typed_book(book: Book) -> Book:
 
 def offers(tx: Tx, provider: UUID, now_us: int) -> list[Offer]:
     found = tx.all(Offer, _OFFER + " where provider = %s order by type", now_us, provider)
+    return [_typed_offer(offer) for offer in found]
+
+
+def offers_of(tx: Tx, providers: Collection[UUID], now_us: int) -> list[Offer]:
+    found = tx.all(Offer, _OFFER + " where provider = any(%s) order by provider, type", now_us, list(providers))
     return [_typed_offer(offer) for offer in found]
 
 

@@ -36,6 +36,7 @@ from choir.identity.model import (
     Principal,
     Role,
     Scope,
+    ScopeMissing,
 )
 from choir.identity.nostr import SignedRequest
 from choir.identity.tokens import TOKEN_PREFIX
@@ -91,6 +92,9 @@ def _check_operator(who: Principal, _: int) -> None:
         raise OperatorNeeded
 
 
+_EVERY_SCHEME = ("operator", "token", "nostr", "session")
+
+
 def scoped(scope: Scope) -> Access:
     """Whoever has the scope: a person, or an agent."""
     return Access(f"scope {scope}", lambda who, _: who.must(scope), ("token", "nostr", "session"))
@@ -106,6 +110,17 @@ def scoped_or_operator(scope: Scope) -> Access:
     return Access(f"scope {scope} or operator", check, ("operator", "token", "nostr", "session"))
 
 
+def scoped_any(*scopes: Scope, or_operator: bool = False) -> Access:
+    """Whoever has one of the scopes; the first one is asked for where none is there."""
+
+    def check(who: Principal, _: int) -> None:
+        if not who.scopes & set(scopes) and not (or_operator and who.role is Role.OPERATOR):
+            raise ScopeMissing(scope=scopes[0].value)
+
+    name = "scope " + " or ".join(scopes) + (" or operator" if or_operator else "")
+    return Access(name, check, _EVERY_SCHEME if or_operator else ("token", "nostr", "session"))
+
+
 def person_scoped(scope: Scope) -> Access:
     """A person in any way, if the credential has the scope; no agent."""
 
@@ -117,7 +132,6 @@ def person_scoped(scope: Scope) -> Access:
     return Access(f"person with scope {scope}", check, ("token", "session"))
 
 
-_EVERY_SCHEME = ("operator", "token", "nostr", "session")
 ANYONE = Access("anyone", None, ())
 SIGNED_IN = Access("any principal", lambda _who, _now: None, _EVERY_SCHEME)
 PERSON = Access("person by session", _check_person, ("session",))
@@ -128,6 +142,10 @@ READER = scoped(Scope.READ)
 READER_OR_OPERATOR = scoped_or_operator(Scope.READ)
 PERSON_READER = person_scoped(Scope.READ)
 BUYER = scoped(Scope.BUY)
+SELLER = scoped(Scope.SELL)
+BUYER_OR_SELLER = scoped_any(Scope.BUY, Scope.SELL)
+READER_OR_SELLER = scoped_any(Scope.READ, Scope.SELL)  # who sells may see what there is to do
+MARKET_READER = scoped_any(Scope.READ, Scope.SELL, or_operator=True)
 
 AnyoneDep = Annotated[Principal | None, Depends(ANYONE)]
 SignedInDep = Annotated[Principal, Depends(SIGNED_IN)]
@@ -138,6 +156,10 @@ ReaderDep = Annotated[Principal, Depends(READER)]
 ReaderOrOperatorDep = Annotated[Principal, Depends(READER_OR_OPERATOR)]
 PersonReaderDep = Annotated[Principal, Depends(PERSON_READER)]
 BuyerDep = Annotated[Principal, Depends(BUYER)]
+SellerDep = Annotated[Principal, Depends(SELLER)]
+BuyerOrSellerDep = Annotated[Principal, Depends(BUYER_OR_SELLER)]
+ReaderOrSellerDep = Annotated[Principal, Depends(READER_OR_SELLER)]
+MarketReaderDep = Annotated[Principal, Depends(MARKET_READER)]
 
 
 class AccessRoute(APIRoute):
@@ -359,7 +381,13 @@ def _checked_key(key: str) -> str:
     return key
 
 
+async def raw_body(request: Request) -> bytes:
+    """The body as it came, for routes that take bytes; it was read already, within the size limit."""
+    return await request.body()
+
+
 NodeDep = Annotated[Node, Depends(current_node)]
+RawBodyDep = Annotated[bytes, Depends(raw_body)]
 SessionDep = Annotated[str, Depends(own_session)]
 AddressDep = Annotated[str, Depends(caller_address)]
 ProvenKeyDep = Annotated[bytes, Depends(proven_key)]

@@ -14,9 +14,12 @@ from starlette.types import ASGIApp
 
 from choir.doors.http import (
     agents,
+    attempts,
     delegations,
     describing,
+    disputes,
     events,
+    jobs,
     keys,
     ledger,
     logins,
@@ -24,9 +27,11 @@ from choir.doors.http import (
     passkeys,
     people,
     problems,
+    providers,
     sessions,
     system,
     tokens,
+    uploads,
 )
 from choir.doors.http.access import Operators
 from choir.doors.http.cors import Cors
@@ -41,7 +46,10 @@ from choir.operations.home import check_disk, operator_token
 
 _THREADS = 64  # requests that may wait for the database at one time
 _PROBLEMS = describing.COMMON | describing.problems(404, 409)
-_ROOMS = (sessions, people, passkeys, agents, delegations, tokens, keys, logins, money, events)
+_ROOMS = (
+    *(sessions, people, passkeys, agents, delegations, tokens, keys, logins, money, events),
+    *(uploads, jobs, attempts, disputes, providers),
+)
 
 
 @asynccontextmanager

@@ -49,3 +49,13 @@ def expires_us(node: Node, asked: wire.Lasting) -> int:
         return node.clock.now_us() + asked.days * _DAY_US
     assert asked.expires_at is not None
     return parse_time(asked.expires_at)
+
+
+def before_id(cursor: str, parse: Callable[[str], UUID]) -> UUID | None:
+    """The id that a page begins before; None: at the newest."""
+    return parse(cursor) if cursor else None
+
+
+def job_rows(node: Node, asked: int) -> int:
+    """How many rows a page of the bazaar has."""
+    return min(asked, node.policy.bazaar.page_rows_max)

@@ -280,7 +280,7 @@ class HandIn(Wire):
 class GiveBackIn(Wire, json_schema_extra=example(reason="The repository needs a language that is not here.")):
     """Why a provider cannot do it."""
 
-    reason: str = Field(default="", max_length=1_000)
+    reason: str = Field(default="", max_length=1_000, pattern=r"^[^\x00]*$")
 
 
 class DisputeIn(Wire, json_schema_extra=example(trigger="output_irrelevant", statement="It answers another question.")):

@@ -22,7 +22,7 @@ class ClaimsIn(Wire, json_schema_extra=example(**_CLAIMS)):
     name: str = Field(min_length=1, max_length=500)
     region: str = Field(max_length=60, examples=["eu-west"])
     model: str = Field(default="", max_length=500)
-    isolation: Literal["local", "bubblewrap", "container", "gvisor"]
+    isolation: Literal["local", "bubblewrap", "container", "gvisor", "microvm"]
 
 
 class ProviderIn(ClaimsIn, json_schema_extra=example(**_CLAIMS, capacity=3, result_key=_PUBLIC, proof="00" * 64)):
@@ -219,21 +219,21 @@ class OutcomePage(Wire, json_schema_extra=example(items=[_OUTCOME], next=None)):
     next: str | None = None
 
 
-Period = Literal["day", "week", "month", "all"]
+Period = Literal["day", "week", "month", "all"]  # the current one, in UTC; a week begins on Monday
 
 
 class EarningsLineOut(Wire):
     """What one type of job brought in a period."""
 
     type: JobType
-    jobs: int
+    jobs: int = Field(description="Those that were judged.")
     passed: int
-    earned: str = Field(description="The provider's share of what was paid, in milli-satoshi.")
+    earned: str = Field(description="The provider's share of what was paid, in milli-satoshi; may be below zero.")
     fees: str = Field(description="The platform's share.")
 
 
 class EarningsOut(Wire, json_schema_extra=example(period="week", since=AT, jobs=0, earned="0", fees="0", lines=[])):
-    """A provider's income in a period, from the ledger's own entries."""
+    """A provider's income in a period: what was posted for it, less what disputes took back, as it was decided."""
 
     period: Period
     since: str | None

@@ -80,4 +80,14 @@ class BazaarPolicy:
     inputs_bytes_max: int = value(
         512_000_000, "bytes", 1_000, 10**9, "engineering", "The largest input of a job, such as a bundled repository."
     )
+    part_bytes: int = value(
+        4_000_000, "bytes", 1_000, 16_000_000, "engineering", "How much of a blob one request sends or fetches."
+    )
+    upload_s: int = value(
+        3_600, "seconds", 60, 7 * _DAY_S, "engineering", "How long an upload may take, from its start."
+    )
+    uploads_per_owner_max: int = value(16, "uploads", 1, 1_000, "engineering", "Most unfinished uploads of one owner.")
+    upload_bytes_per_owner_max: int = value(
+        2_000_000_000, "bytes", 1_000, 10**12, "engineering", "Most bytes announced in one owner's unfinished uploads."
+    )
     page_rows_max: int = value(200, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")

@@ -58,6 +58,7 @@ create table job_attempts (
     verdict text collate "C",
     paid bigint not null default 0 check (paid >= 0),
     reason text not null default '',
+    receipt text collate "C",
     unique (job, n)
 );
 create index job_attempts_provider on job_attempts (provider, id desc);
@@ -67,7 +68,7 @@ create index job_attempts_handed_in on job_attempts (delivered_us) where state i
 -- One job is paid for at most once.
 create unique index job_attempts_winner on job_attempts (job) where state = 'passed';
 grant select, insert,
-    update (state, delivered_us, ended_us, artifact, claimed, result, trajectory, verdict, paid, reason)
+    update (state, delivered_us, ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt)
     on job_attempts to {app};
 
 create table job_events (
@@ -104,7 +105,9 @@ create table disputes (
     unique (attempt, side)  -- each side has one say about an attempt
 );
 create index disputes_job on disputes (job);
-create index disputes_waiting on disputes (respond_by_us) where state in ('open', 'responded');
+create index disputes_unanswered on disputes (respond_by_us) where state = 'under_review' and response is null;
+create index disputes_under_review on disputes (id) where state = 'under_review';
+create index disputes_undecided on disputes (attempt) where state <> 'resolved';
 grant select, insert, update (state, response, verdict, winner, reasoning, refund, owed, resolved_us) on disputes to {app};
 
 create table dispute_rulings (

@@ -1,0 +1,80 @@
+"""What a provider hands in: its bytes, kept and checked for size, and its result, read strictly.
+
+Guarantee: what the verifier gets can be read. A result that is not as its contract has it is refused here: the
+verifier would take it for an order that cannot be verified, and call the buyer's job off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar import blobs, job_store
+from choir.bazaar.attempts import Attempts, Handed
+from choir.bazaar.blobs import Given
+from choir.bazaar.contracts import read_result
+from choir.bazaar.jobs import buyer_of, owners_of
+from choir.bazaar.model import Attempt, UnknownAttempt, attempt_id
+from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
+from choir.foundation.errors import TooLarge
+from choir.foundation.policy import Policy
+from choir.identity.model import Principal, Scope
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+
+ARTIFACT, TRAJECTORY = "artifact", "trajectory"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What a provider sends."""
+
+    artifact: Given
+    claimed: ObjectHash
+    result: dict[str, Any]
+    trajectory: Given
+    result_signature: bytes
+    trajectory_signature: bytes
+
+
+class Delivering:
+    """Takes deliveries; inside the caller's transaction."""
+
+    def __init__(self, attempts: Attempts, objects: Objects, policy: Policy) -> None:
+        self._attempts = attempts
+        self._objects = objects
+        self._policy = policy
+
+    def hand_in(self, tx: Tx, who: Principal, id_: UUID, sent: Delivered) -> Attempt:
+        """Keep the bytes and deliver them; the same delivery again changes nothing."""
+        who.must(Scope.SELL)
+        attempt = job_store.attempt(tx, id_)
+        if attempt is None or attempt.owner not in owners_of(who):
+            raise UnknownAttempt(attempt=attempt_id(id_))
+        job = job_store.job(tx, attempt.job)
+        assert job is not None
+        result = self._plain(sent.result)
+        read_result(job.type, result, self._policy.verification)
+        limits = {
+            ARTIFACT: self._policy.bazaar.artifact_bytes_max,
+            TRAJECTORY: self._policy.bazaar.trajectory_bytes_max,
+        }
+        holders = [attempt.owner, buyer_of(who)]
+        blobs.keep(tx, self._objects, (sent.artifact, sent.trajectory), attempt.owner, holders, limits)
+        handed = Handed(
+            artifact=sent.artifact.name,
+            claimed=sent.claimed,
+            result=result,
+            trajectory=sent.trajectory.name,
+            result_signature=sent.result_signature,
+            trajectory_signature=sent.trajectory_signature,
+        )
+        return self._attempts.hand_in(tx, who, id_, handed)
+
+    def _plain(self, result: dict[str, Any]) -> Any:
+        data = canonical_bytes(result)
+        limit = self._policy.verification.request_bytes_max
+        if len(data) > limit:
+            raise TooLarge(what="The result", size=len(data), limit=limit)
+        return parse_json(data)

@@ -1,0 +1,231 @@
+"""Who may read what of a job: the one place where that is decided.
+
+| what                           | buyer                | its provider                  | operator              |
+|--------------------------------|----------------------|-------------------------------|-----------------------|
+| the job, its steps             | yes                  | who was asked, own steps only | yes                   |
+| attempts                       | all                  | its own                       | all                   |
+| request, repository, diff      | yes                  | while its attempt lives, and  | while a dispute about |
+|                                |                      | after it handed something in  | the job is undecided  |
+| hidden checks                  | yes                  | once its delivery failed them | no                    |
+| artifact, trajectory, result   | once that attempt is | always                        | while a dispute about |
+|                                | paid in full         |                               | it is undecided       |
+| verdict with evidence, receipt | yes                  | yes                           | yes                   |
+| why a provider was chosen      | yes                  | no                            | no                    |
+| what is held, the strategy     | yes                  | no                            | yes                   |
+
+"Its provider" is the one whose attempt it is. Who has no part in a job is told that there is none. A dispute that
+was decided, for whomever, changes nothing in this table. To see a buyer's side a credential needs the scope read;
+to see a provider's side, read or sell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar import job_store
+from choir.bazaar.disputes import store as dispute_store
+from choir.bazaar.inspecting import HIDDEN
+from choir.bazaar.jobs import Jobs, owners_of
+from choir.bazaar.model import (
+    LIVE_ATTEMPT,
+    Attempt,
+    HiddenClosed,
+    Job,
+    JobEvent,
+    NotReleased,
+    NotThereYet,
+    OrderClosed,
+    UnknownAttempt,
+    UnknownJob,
+    attempt_id,
+    job_id,
+)
+from choir.foundation.canonical import ObjectHash
+from choir.identity.model import Principal, Role, Scope
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+
+_WHY = "why"  # what an offer's choice is explained by
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A job as one reader sees it."""
+
+    job: Job
+    attempts: tuple[Attempt, ...]  # those the reader may see
+    whole: bool  # the buyer's own view, or an operator's: with what is held, strategy and criteria
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Which parts somebody has in a job; all may be true at once."""
+
+    buyer: bool
+    operator: bool
+    own: tuple[Attempt, ...]  # of the provider
+
+
+class Reading:
+    """Looks at jobs on somebody's behalf; inside the caller's transaction."""
+
+    def __init__(self, jobs: Jobs, objects: Objects) -> None:
+        self._jobs = jobs
+        self._objects = objects
+
+    def job(self, tx: Tx, who: Principal, id_: UUID) -> Seen:
+        """A job with the attempts at it that the reader may see."""
+        job, part, attempts = self._look(tx, who, id_)
+        if part.buyer or part.operator:
+            return Seen(job, attempts, whole=True)
+        return Seen(_for_provider(job, part.own), part.own, whole=False)
+
+    def ordered(self, tx: Tx, id_: UUID) -> Seen:
+        """A job for whoever has just ordered or cancelled it, whatever else they may read."""
+        job = job_store.job(tx, id_)
+        assert job is not None
+        return Seen(job, tuple(job_store.attempts(tx, id_)), whole=True)
+
+    def steps(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
+        """The steps of a job's life that concern the reader."""
+        job, part, _ = self._look(tx, who, id_)
+        found = job_store.events(tx, job.id)
+        if part.buyer:
+            return found
+        found = [replace(step, data={name: each for name, each in step.data.items() if name != _WHY}) for step in found]
+        if part.operator:
+            return found
+        own = {attempt_id(attempt.id) for attempt in part.own}
+        return [step for step in found if step.data.get("attempt") in {None, *own}]
+
+    def request(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        """What was ordered."""
+        return self._open_order(tx, who, id_).request
+
+    def input(self, tx: Tx, who: Principal, id_: UUID, name: str) -> ObjectHash:
+        """The bytes that came with an order."""
+        if name == HIDDEN:
+            job, part, _ = self._look(tx, who, id_)
+            if not part.buyer:
+                raise HiddenClosed(job=job_id(id_))
+        else:
+            job = self._open_order(tx, who, id_)
+        if name not in job.inputs:
+            raise NotThereYet(what=f"input '{name}'", of=job_id(id_))
+        return job.inputs[name]
+
+    def bought(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        """The artifact that a job was paid for."""
+        job, part, attempts = self._look(tx, who, id_)
+        winner = next((attempt for attempt in attempts if attempt.id == job.winner), None)
+        if winner is None or winner.artifact is None:
+            raise NotReleased(job=job_id(id_))
+        self._must_be_released(tx, job, winner, part)
+        return winner.artifact
+
+    def attempt(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
+        """An attempt, for its provider, the job's buyer and operators."""
+        return self._look_at(tx, who, id_)[1]
+
+    def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        attempt = self._released(tx, who, id_)
+        return _there(attempt.artifact, "artifact", attempt)
+
+    def trajectory(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        attempt = self._released(tx, who, id_)
+        return _there(attempt.trajectory, "trajectory", attempt)
+
+    def result(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        attempt = self._released(tx, who, id_)
+        return _there(attempt.result, "result", attempt)
+
+    def receipt(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        attempt = self.attempt(tx, who, id_)
+        return _there(attempt.receipt, "receipt", attempt)
+
+    def verdict(self, tx: Tx, who: Principal, id_: UUID) -> tuple[ObjectHash, dict[str, Any], dict[str, Any]]:
+        """A verdict and the evidence that it names, nothing else."""
+        attempt = self.attempt(tx, who, id_)
+        name = _there(attempt.verdict, "verdict", attempt)
+        atom = self._objects.get_atom(tx, name)
+        named = sorted({check["evidence"] for check in atom["checks"] if "evidence" in check})
+        return name, atom, {item: self._objects.get_atom(tx, item) for item in named}
+
+    def hidden(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
+        """The hidden checks: for the buyer, and for the provider whose delivery failed them."""
+        job, attempt, part = self._look_at(tx, who, id_)
+        if not part.buyer and not self._failed_hidden(tx, attempt, part):
+            raise HiddenClosed(job=job_id(job.id))
+        if HIDDEN not in job.inputs:
+            raise NotThereYet(what=f"input '{HIDDEN}'", of=job_id(job.id))
+        return job.inputs[HIDDEN]
+
+    # The rules
+
+    def _open_order(self, tx: Tx, who: Principal, id_: UUID) -> Job:
+        job, part, _ = self._look(tx, who, id_)
+        works = any(attempt.state in LIVE_ATTEMPT or attempt.delivered_us is not None for attempt in part.own)
+        if part.buyer or works or (part.operator and dispute_store.undecided_about_job(tx, job.id)):
+            return job
+        raise OrderClosed(job=job_id(id_))
+
+    def _released(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
+        job, attempt, part = self._look_at(tx, who, id_)
+        self._must_be_released(tx, job, attempt, part)
+        return attempt
+
+    @staticmethod
+    def _must_be_released(tx: Tx, job: Job, attempt: Attempt, part: _Part) -> None:
+        if attempt.id in {own.id for own in part.own}:
+            return
+        if part.buyer and job.winner == attempt.id:
+            return
+        if part.operator and dispute_store.undecided_about(tx, attempt.id):
+            return
+        raise NotReleased(job=job_id(job.id))
+
+    def _failed_hidden(self, tx: Tx, attempt: Attempt, part: _Part) -> bool:
+        if attempt.id not in {own.id for own in part.own} or attempt.verdict is None:
+            return False
+        checks = self._objects.get_atom(tx, attempt.verdict)["checks"]
+        return any(check.get("hidden", False) and not check["passed"] for check in checks)
+
+    # Who it is
+
+    def _look(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, _Part, tuple[Attempt, ...]]:
+        job = self._jobs.get(tx, who, id_)
+        attempts = tuple(job_store.attempts(tx, id_))
+        mine = owners_of(who)
+        buyer = job.buyer in mine and Scope.READ in who.scopes
+        seller = bool(who.scopes & {Scope.READ, Scope.SELL})
+        own = tuple(attempt for attempt in attempts if seller and attempt.owner in mine)
+        return job, _Part(buyer, who.role is Role.OPERATOR, own), attempts
+
+    def _look_at(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt, _Part]:
+        found = job_store.attempt(tx, id_)
+        if found is not None:
+            try:
+                job, part, attempts = self._look(tx, who, found.job)
+            except UnknownJob:
+                raise UnknownAttempt(attempt=attempt_id(id_)) from None
+            seen = attempts if part.buyer or part.operator else part.own
+            attempt = next((attempt for attempt in seen if attempt.id == id_), None)
+            if attempt is not None:
+                return job, attempt, part
+        raise UnknownAttempt(attempt=attempt_id(id_))
+
+
+def _for_provider(job: Job, own: tuple[Attempt, ...]) -> Job:
+    """Without what is between the buyer and others: whom it prefers, who won, for how much."""
+    job = replace(job, strategy={}, criteria={})
+    if job.winner in {attempt.id for attempt in own}:
+        return job
+    return replace(job, winner=None, price=None, receipt=None)
+
+
+def _there(name: ObjectHash | None, what: str, attempt: Attempt) -> ObjectHash:
+    if name is None:
+        raise NotThereYet(what=what, of=attempt_id(attempt.id))
+    return name

@@ -1,0 +1,126 @@
+"""Attempts over HTTP: what a provider works on, hands in and gives back, and what both sides may see of it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
+from choir.bazaar.model import attempt_id, parse_attempt_id
+from choir.doors import wire
+from choir.doors.http import job_views as views
+from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, ReaderOrSellerDep, SellerDep
+from choir.doors.http.blob_parts import BYTES, Part, answer_part
+from choir.doors.http.describing import problems
+from choir.doors.http.paging import IdCursor, Limit, before_id, job_rows
+from choir.foundation.canonical import ObjectHash, parse_object_hash
+from choir.node import Node
+from choir.storage.database import Tx
+
+router = APIRouter(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
+
+
+@router.get("", responses=problems(404))
+def list_attempts(
+    who: ReaderOrSellerDep, node: NodeDep, live: bool = True, cursor: IdCursor = "", limit: Limit = 100
+) -> wire.AttemptPage:
+    """What one's own provider is expected to work on, or all it was ever asked, newest first."""
+    size, before = job_rows(node, limit), before_id(cursor, parse_attempt_id)
+    with node.unit_of_work() as tx:
+        own = node.bazaar.providers.of(tx, who).id
+        found = node.bazaar.attempts.page(tx, own, live=live, before=before, limit=size)
+    following = attempt_id(found[-1].id) if len(found) == size else None
+    return wire.AttemptPage(items=[views.attempt(item) for item in found], next=following)
+
+
+@router.get("/{attempt}", responses=problems(404))
+def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.AttemptOut:
+    """An attempt, for its provider, for the job's buyer, and for operators."""
+    id_ = parse_attempt_id(attempt)
+    with node.unit_of_work() as tx:
+        return views.attempt(node.bazaar.reading.attempt(tx, who, id_))
+
+
+@router.post("/{attempt}/start", responses=problems(404, 409))
+def start_attempt(attempt: str, who: SellerDep, node: NodeDep) -> wire.AttemptOut:
+    """Work has begun; saying so again changes nothing."""
+    id_ = parse_attempt_id(attempt)
+    return views.attempt(node.database.run(lambda tx: node.bazaar.attempts.start(tx, who, id_)))
+
+
+@router.post("/{attempt}/give-back", responses=problems(404, 409))
+def give_back(attempt: str, body: wire.GiveBackIn, who: SellerDep, node: NodeDep) -> wire.AttemptOut:
+    """It cannot be done here; the job goes to somebody else."""
+    id_ = parse_attempt_id(attempt)
+    return views.attempt(node.database.run(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason)))
+
+
+@router.post("/{attempt}/hand-in", responses=problems(404, 409))
+def hand_in(attempt: str, body: wire.HandIn, who: SellerDep, node: NodeDep) -> wire.AttemptOut:
+    """Deliver. The artifact is in escrow until it is verified and paid; the same delivery again changes nothing."""
+    id_ = parse_attempt_id(attempt)
+    sent = Delivered(
+        artifact=views.given(ARTIFACT, body.artifact),
+        claimed=parse_object_hash(body.claimed),
+        result=body.result,
+        trajectory=views.given(TRAJECTORY, body.trajectory),
+        result_signature=bytes.fromhex(body.result_signature),
+        trajectory_signature=bytes.fromhex(body.trajectory_signature),
+    )
+    done = node.database.run(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent))
+    _handed_in(node)
+    return views.attempt(done)
+
+
+@router.get("/{attempt}/verdict", responses=problems(404))
+def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.VerdictOut:
+    """What verification found, with the evidence behind its checks; for both sides."""
+    id_ = parse_attempt_id(attempt)
+    with node.unit_of_work() as tx:
+        name, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
+    return wire.VerdictOut(hash=name, verdict=verdict, evidence=evidence)
+
+
+@router.get("/{attempt}/result", responses=problems(404))
+def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.SignedOut:
+    """What the provider said of its delivery, with its signature; for the same readers as the artifact."""
+    id_ = parse_attempt_id(attempt)
+    with node.unit_of_work() as tx:
+        return _signed(tx, node, node.bazaar.reading.result(tx, who, id_))
+
+
+@router.get("/{attempt}/receipt", responses=problems(404))
+def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.SignedOut:
+    """The node's signed word on what was done, checked and paid; for both sides."""
+    id_ = parse_attempt_id(attempt)
+    with node.unit_of_work() as tx:
+        return _signed(tx, node, node.bazaar.reading.receipt(tx, who, id_))
+
+
+@router.get("/{attempt}/artifact", response_class=Response, responses=BYTES | problems(404))
+def get_attempt_artifact(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of the artifact: for its provider always, for the buyer once it is paid for."""
+    id_ = parse_attempt_id(attempt)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.artifact(tx, who, id_))
+
+
+@router.get("/{attempt}/trajectory", response_class=Response, responses=BYTES | problems(404))
+def get_trajectory(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of the trajectory, for the same readers as the artifact."""
+    id_ = parse_attempt_id(attempt)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.trajectory(tx, who, id_))
+
+
+@router.get("/{attempt}/hidden", response_class=Response, responses=BYTES | problems(404))
+def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of the hidden checks: for the buyer, and for the provider whose delivery failed them."""
+    id_ = parse_attempt_id(attempt)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.hidden(tx, who, id_))
+
+
+def _handed_in(node: Node) -> None:
+    """Something waits to be verified: whoever does that would be woken here; now its next round finds it."""
+
+
+def _signed(tx: Tx, node: Node, name: ObjectHash) -> wire.SignedOut:
+    signatures = [views.signature(item) for item in node.objects.signatures(tx, name)]
+    return wire.SignedOut(hash=name, value=node.objects.get_atom(tx, name), signatures=signatures)

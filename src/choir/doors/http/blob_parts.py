@@ -1,0 +1,36 @@
+"""Bytes on their way out, a part at a time: whoever reads slowly holds no connection of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+
+from choir.foundation.canonical import ObjectHash
+from choir.node import Node
+from choir.storage.database import Tx
+
+Part = Annotated[
+    int, Query(ge=0, le=10_000_000, description="Which part, from 0 on; behind the last one nothing comes.")
+]
+_STRING = {"type": "string"}
+BYTES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A part of the bytes, at most as many as policy `bazaar.part_bytes` says; none behind the end.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "headers": {
+            "Choir-Size": {"description": "How many bytes there are in all.", "schema": _STRING},
+            "Choir-Hash": {"description": "What all of them hash to.", "schema": _STRING},
+        },
+    }
+}
+
+
+def answer_part(node: Node, n: int, find: Callable[[Tx], ObjectHash]) -> Response:
+    """One part of an object that `find` lets the caller read."""
+    length = node.policy.bazaar.part_bytes
+    with node.unit_of_work() as tx:
+        stat, data = node.objects.part(tx, find(tx), n * length, length)
+    headers = {"Choir-Size": str(stat.size), "Choir-Hash": stat.hash, "Content-Disposition": "attachment"}
+    return Response(data, media_type="application/octet-stream", headers=headers)

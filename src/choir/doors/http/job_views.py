@@ -1,0 +1,133 @@
+"""Jobs, attempts, uploads and disputes as they travel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from choir.bazaar.blobs import Given, read_given
+from choir.bazaar.disputes.model import Dispute, Ruling, dispute_id
+from choir.bazaar.model import Attempt, Job, JobEvent, attempt_id, job_id
+from choir.bazaar.providers.model import provider_id
+from choir.bazaar.reading import Seen
+from choir.bazaar.uploads import Progress, upload_id
+from choir.doors import wire
+from choir.foundation.clock import format_time
+from choir.objects.model import Signature
+
+
+def given(what: str, blob: wire.BlobIn) -> Given:
+    return read_given(what, blob.data, blob.hash)
+
+
+def upload(item: Progress) -> wire.UploadOut:
+    found = item.upload
+    return wire.UploadOut(
+        id=upload_id(found.id),
+        bytes=found.bytes,
+        hash=found.hash,
+        part_bytes=found.part_bytes,
+        parts=found.parts,
+        missing=item.missing,
+        expires_at=format_time(found.expires_us),
+        done=found.done_us is not None,
+    )
+
+
+def attempt(item: Attempt) -> wire.AttemptOut:
+    return wire.AttemptOut(
+        id=attempt_id(item.id),
+        job=job_id(item.job),
+        n=item.n,
+        provider=provider_id(item.provider),
+        owner=item.owner,
+        state=item.state.value,
+        base=str(item.base),
+        per_unit=str(item.per_unit),
+        cap=str(item.cap),
+        ceiling=str(item.ceiling),
+        assigned_at=format_time(item.assigned_us),
+        deadline_at=format_time(item.deadline_us),
+        delivered_at=maybe_time(item.delivered_us),
+        ended_at=maybe_time(item.ended_us),
+        artifact=item.artifact,
+        result=item.result,
+        trajectory=item.trajectory,
+        verdict=item.verdict,
+        receipt=item.receipt,
+        paid=str(item.paid),
+        reason=item.reason,
+    )
+
+
+def job(item: Job, attempts: Sequence[Attempt] = (), held: int | None = None) -> wire.JobOut:
+    return wire.JobOut(
+        id=job_id(item.id),
+        type=item.type,
+        state=item.state.value,
+        buyer=item.buyer,
+        actor=item.actor,
+        budget=str(item.budget),
+        held=None if held is None else str(held),
+        price=None if item.price is None else str(item.price),
+        request=item.request,
+        inputs=dict(item.inputs),
+        hidden=item.hidden,
+        strategy=item.strategy,
+        criteria=item.criteria,
+        time_limit_s=item.time_limit_s,
+        created_at=format_time(item.created_us),
+        expires_at=format_time(item.expires_us),
+        cancelled_at=maybe_time(item.cancelled_us),
+        closed_at=maybe_time(item.closed_us),
+        winner=None if item.winner is None else attempt_id(item.winner),
+        receipt=item.receipt,
+        qualification=False,
+        attempts=[attempt(each) for each in attempts],
+    )
+
+
+def seen(item: Seen, held: int | None) -> wire.JobOut:
+    return job(item.job, item.attempts, held if item.whole else None)
+
+
+def step(item: JobEvent) -> wire.JobStepOut:
+    return wire.JobStepOut(n=item.n, at=format_time(item.at_us), what=item.what, actor=item.actor, data=item.data)
+
+
+def signature(item: Signature) -> wire.SignatureOut:
+    return wire.SignatureOut(
+        scheme=item.scheme.value,
+        public=item.public.hex(),
+        signature=item.signature.hex(),
+        at=format_time(item.at_us),
+    )
+
+
+def dispute(item: Dispute, rulings: Sequence[Ruling]) -> wire.DisputeOut:
+    return wire.DisputeOut(
+        id=dispute_id(item.id),
+        job=job_id(item.job),
+        attempt=attempt_id(item.attempt),
+        side=item.side.value,
+        opener=item.opener,
+        trigger=item.trigger.value,
+        statement=item.statement,
+        state=item.state.value,
+        deposit=str(item.deposit),
+        opened_at=format_time(item.opened_us),
+        respond_by=format_time(item.respond_by_us),
+        response=item.response,
+        winner=None if item.winner is None else item.winner.value,
+        reasoning=item.reasoning,
+        refund=str(item.refund),
+        owed=str(item.owed),
+        resolved_at=maybe_time(item.resolved_us),
+        rulings=[
+            wire.RulingOut(operator=each.operator, winner=each.winner.value, reasoning=each.reasoning)
+            for each in rulings
+        ],
+    )
+
+
+def maybe_time(at_us: int | None) -> str | None:
+    return None if at_us is None else format_time(at_us)

@@ -1,0 +1,137 @@
+"""Jobs over HTTP: ordering work, seeing what became of it, and fetching what was paid for."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from choir.bazaar.blobs import Given
+from choir.bazaar.model import job_id, parse_job_id
+from choir.bazaar.providers import selection_rules
+from choir.bazaar.reading import Seen
+from choir.doors import wire
+from choir.doors.http import job_views as views
+from choir.doors.http.access import (
+    AccessRoute,
+    BuyerDep,
+    MarketReaderDep,
+    NodeDep,
+    ReaderDep,
+)
+from choir.doors.http.blob_parts import BYTES, Part, answer_part
+from choir.doors.http.describing import also, problems
+from choir.doors.http.paging import IdCursor, Limit, before_id, job_rows
+from choir.foundation.errors import ChoirError
+from choir.foundation.money import parse_units
+from choir.node import Node
+from choir.storage.database import Tx
+
+log = logging.getLogger(__name__)
+
+router = APIRouter(tags=["jobs"], route_class=AccessRoute)
+
+_SEED_BYTES = 16
+
+
+@router.post(
+    "/jobs",
+    status_code=201,
+    responses=also(200, wire.JobOut, "The key in the request had ordered it before.") | problems(404, 409),
+)
+def open_job(body: wire.JobIn, who: BuyerDep, node: NodeDep, response: Response) -> wire.JobOut:
+    """Order work: the budget is held, and the job is offered to providers. The key in the request makes it one job."""
+    bazaar = node.bazaar
+    inputs: dict[str, Given] = {name: views.given(name, blob) for name, blob in body.inputs.items()}
+    asked = bazaar.ordering.read(body.type, body.request, inputs, body.strategy, body.criteria)
+    job, new = node.database.run(lambda tx: bazaar.ordering.open(tx, who, asked))
+    if new:
+        _offer(node, job.id)
+    else:
+        response.status_code = 200
+    with node.unit_of_work() as tx:
+        return _shown(tx, node, bazaar.reading.ordered(tx, job.id))
+
+
+@router.get("/jobs")
+def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.JobPage:
+    """One's own orders, newest first, without their attempts and what is held for them."""
+    size, before = job_rows(node, limit), before_id(cursor, parse_job_id)
+    with node.unit_of_work() as tx:
+        found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
+    following = job_id(found[-1].id) if len(found) == size else None
+    return wire.JobPage(items=[views.job(item) for item in found], next=following)
+
+
+@router.get("/jobs/{job}", responses=problems(404))
+def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> wire.JobOut:
+    """A job with its attempts, for its buyer, for providers who were asked, and for operators."""
+    id_ = parse_job_id(job)
+    with node.unit_of_work() as tx:
+        return _shown(tx, node, node.bazaar.reading.job(tx, who, id_))
+
+
+@router.get("/jobs/{job}/steps", responses=problems(404))
+def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> wire.JobStepList:
+    """Every step of its life; a provider sees what concerns it. Why whom was chosen is for the buyer."""
+    id_ = parse_job_id(job)
+    with node.unit_of_work() as tx:
+        return wire.JobStepList(items=[views.step(item) for item in node.bazaar.reading.steps(tx, who, id_)])
+
+
+@router.get("/jobs/{job}/request", responses=problems(404))
+def get_request(job: str, who: MarketReaderDep, node: NodeDep) -> wire.RequestOut:
+    """What was ordered, whole."""
+    id_ = parse_job_id(job)
+    with node.unit_of_work() as tx:
+        name = node.bazaar.reading.request(tx, who, id_)
+        return wire.RequestOut(hash=name, request=node.objects.get_atom(tx, name))
+
+
+@router.get("/jobs/{job}/inputs/{name}", response_class=Response, responses=BYTES | problems(404))
+def get_input(job: str, name: wire.InputName, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of an input."""
+    id_ = parse_job_id(job)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.input(tx, who, id_, name))
+
+
+@router.get("/jobs/{job}/artifact", response_class=Response, responses=BYTES | problems(404))
+def get_artifact(job: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of what was paid for."""
+    id_ = parse_job_id(job)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.bought(tx, who, id_))
+
+
+@router.post("/jobs/{job}/cancel", responses=problems(404, 409))
+def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> wire.JobOut:
+    """Call it off; what was handed in before is still checked, and paid its part if it passes."""
+    id_ = parse_job_id(job)
+
+    def cancel(tx: Tx) -> wire.JobOut:
+        node.bazaar.jobs.cancel(tx, who, id_)
+        return _shown(tx, node, node.bazaar.reading.ordered(tx, id_))
+
+    return node.database.run(cancel)
+
+
+@router.post("/selections")
+def select(body: wire.SelectionIn, _: BuyerDep, node: NodeDep) -> wire.SelectionOut:
+    """Who would be asked for such a job now, best first, and why; nothing is ordered."""
+    criteria = selection_rules.criteria_from(body.type, parse_units(body.max_price), body.criteria)
+    seed = node.entropy.bytes(_SEED_BYTES)
+    with node.unit_of_work() as tx:
+        found = node.bazaar.providers.selection.select(tx, criteria, node.clock.now_us(), seed)
+    return wire.SelectionOut(explanation=found.as_json())
+
+
+def _offer(node: Node, job: UUID) -> None:
+    """Ask providers at once; if that fails, the node's own round does it a moment later."""
+    try:
+        node.database.run(lambda tx: node.bazaar.jobs.assign(tx, job))
+    except ChoirError as error:
+        log.warning("a new job was not offered at once", extra={"job": job_id(job), "error": error.code})
+
+
+def _shown(tx: Tx, node: Node, seen: Seen) -> wire.JobOut:
+    return views.seen(seen, node.bazaar.jobs.held(tx, seen.job) if seen.whole else None)
