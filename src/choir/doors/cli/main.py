@@ -10,7 +10,20 @@ from typing import Annotated
 
 import typer
 
-from choir.doors.cli import account, agents, bench, events, helping, ledger, login, node, output, policy, sandbox
+from choir.doors.cli import (
+    account,
+    agents,
+    bench,
+    events,
+    helping,
+    ledger,
+    login,
+    node,
+    output,
+    policy,
+    provider,
+    sandbox,
+)
 from choir.doors.cli.ledger import entries
 from choir.foundation.errors import ChoirError, Unavailable
 
@@ -40,6 +53,7 @@ agents.register(app)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(policy.app, name="policy")
 app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(provider.app, name="provider")
 app.add_typer(bench.app, name="bench")
 entries.register_at_the_top(app)
 helping.improve(app)
