@@ -16,6 +16,7 @@ from choir.doors.cli import (
     bench,
     events,
     helping,
+    jobs,
     ledger,
     login,
     node,
@@ -50,6 +51,7 @@ login.register(app)
 account.register(app)
 events.register(app)
 agents.register(app)
+app.add_typer(jobs.app, name="job")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(policy.app, name="policy")
 app.add_typer(sandbox.app, name="sandbox")

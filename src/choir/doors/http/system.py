@@ -54,7 +54,7 @@ def get_node(_: AnyoneDep, node: NodeDep) -> wire.NodeOut:
 
 @router.get("/policy")
 def get_policy(_: AnyoneDep, node: NodeDep) -> wire.PolicyOut:
-    """Every price, window, cap and weight, with its unit, bounds and source; for everybody, as all are bound by them."""
+    """Every price, window, cap and weight, with its unit, bounds and source; all are bound by them, so all may look."""
     values = [
         wire.PolicyValueOut(
             name=item.name,
