@@ -31,6 +31,8 @@ from choir.sandbox.repositories import is_plain
 _BRANCH = "refs/heads/choir"
 _LINK, _SUBMODULE = "120000", "160000"
 _SHOWN_MAX = 5
+_DIFF = ("-p", "-r", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--full-index")
+_REVIEW_BYTES_MAX = 50_000_000  # of whole files beside a diff; without them a review is poorer, not impossible
 _SECRET = re.compile(
     r"\.env(\.(?!example$|sample$|template$|dist$).*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|asc|gpg)"
     r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd"
@@ -106,33 +108,55 @@ def bundle(
         checkout = git_tools.find(folder)
         own = OwnRepository(place / "own.git", checkout, folder)
         tree, source = _tree(own, checkout, folder, ref, dirty)
-        yield _packed(own, tree, source, checkout.prefix if checkout else "", include, limit, place, folder)
+        prefix = checkout.prefix if checkout else ""
+        yield _packed(own, _entries(own, tree, prefix), source, prefix, include, limit, place, folder)
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
 def diff(folder: Path | str, base: str, head: str = "HEAD", *, include: Sequence[str] = ()) -> LocalDiff:
     """What changed in a folder from one commit to another."""
+    with changes(folder, base, head, include=include) as (found, _):
+        return found
+
+
+@contextmanager
+def changes(
+    folder: Path | str, base: str, head: str = "HEAD", *, include: Sequence[str] = ()
+) -> Iterator[tuple[LocalDiff, Bundle | None]]:
+    """The same, with a bundle of the changed files as they are at the head: who reviews them sees them whole."""
     folder = Path(folder).absolute()
     checkout = git_tools.find(folder)
     if checkout is None:
         raise Invalid(what=f"The folder {folder}", why="it is not in a git repository, so nothing can be compared")
     first, second = git_tools.must_commit(checkout, base), git_tools.must_commit(checkout, head)
-    with tempfile.TemporaryDirectory(prefix="choir-diff-") as place:
-        own = OwnRepository(Path(place) / "own.git", checkout, folder)
+    with tempfile.TemporaryDirectory(prefix="choir-diff-") as name:
+        place = Path(name)
+        own = OwnRepository(place / "own.git", checkout, folder)
         where = [f":(top,literal){checkout.prefix}"] if checkout.prefix else [":(top)"]
         listed = own.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", first, second, "--", *where)
         names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
         out = [(name, "it looks like a secret") for name in names if _is_secret(name) and name not in include]
         keep = where + [f":(top,exclude,literal){name}" for name, _ in out]
-        options = ("-p", "-r", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--full-index")
-        data = own.git("diff-tree", *options, first, second, "--", *keep)
-    if not data.strip():
-        raise NothingToSend(folder=str(folder), why=f"nothing changed from {base} to {head}")
-    limit = VerificationPolicy().review_diff_bytes_max
-    if len(data) > limit:
-        raise TooLarge(what="The diff", size=len(data), limit=limit)
-    return LocalDiff(data, first, second, tuple(out))
+        data = own.git("diff-tree", *_DIFF, first, second, "--", *keep)
+        if not data.strip():
+            raise NothingToSend(folder=str(folder), why=f"nothing changed from {base} to {head}")
+        limit = VerificationPolicy().review_diff_bytes_max
+        if len(data) > limit:
+            raise TooLarge(what="The diff", size=len(data), limit=limit)
+        yield LocalDiff(data, first, second, tuple(out)), _whole_files(own, second, names, include, place, folder)
+
+
+def _whole_files(
+    own: OwnRepository, commit: str, names: list[str], include: Sequence[str], place: Path, folder: Path
+) -> Bundle | None:
+    """A bundle of these files; none where there is nothing whole to send, or too much."""
+    wanted = set(names)
+    entries = [entry for entry in _entries(own, commit, "") if entry.path in wanted]
+    try:
+        return _packed(own, iter(entries), commit, "", include, _REVIEW_BYTES_MAX, place, folder)
+    except (NothingToSend, TooLarge):
+        return None
 
 
 def _tree(own: OwnRepository, checkout: Checkout | None, folder: Path, ref: str | None, dirty: bool) -> tuple[str, str]:
@@ -202,7 +226,7 @@ def _as_it_is(own: OwnRepository, prefix: str) -> str:
 
 def _packed(
     own: OwnRepository,
-    tree: str,
+    entries: Iterator[_Entry],
     source: str,
     prefix: str,
     include: Sequence[str],
@@ -210,7 +234,7 @@ def _packed(
     place: Path,
     folder: Path,
 ) -> Bundle:
-    kept, out = _sorted_out(own, _entries(own, tree, prefix), include)
+    kept, out = _sorted_out(own, entries, include)
     if not kept:
         raise NothingToSend(folder=str(folder), why="it has no files, or none that may be sent")
     total = sum(entry.size for entry in kept)

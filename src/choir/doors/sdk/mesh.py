@@ -26,9 +26,7 @@ from choir.bazaar.contracts import (
     Request,
     ReviewDepth,
     ReviewFocus,
-    RunOutput,
     SandboxRunRequest,
-    StructuredReview,
     Terms,
     TextGenRequest,
 )
@@ -42,13 +40,15 @@ from choir.doors.sdk.bundles import Bundle
 from choir.doors.sdk.calls import new_key
 from choir.doors.sdk.hiding import hiding
 from choir.doors.sdk.mesh_model import (
-    Artifact,
     Handle,
     Outcome,
     WrongAnswer,
     checks_of,
     failed,
+    in_words,
     is_over,
+    must_be,
+    typed,
     winner_of,
 )
 from choir.foundation.canonical import bytes_hash, canonical_hash
@@ -144,6 +144,7 @@ class MeshClient:
         head: str = "HEAD",
         *,
         diff: bytes | None = None,
+        include: Sequence[str] = (),
         focus: Sequence[str] = ("all",),
         depth: str = "standard",
         instructions: str = "",
@@ -153,24 +154,46 @@ class MeshClient:
         criteria: Choice | None = None,
         key: str | None = None,
     ) -> Handle:
-        """Order a review of a diff, or of what changed between two commits of a local repository."""
-        first = second = ""
+        """Order a review of a diff, or of what changed between two commits of a local repository.
+
+        With a repository the changed files are sent whole beside the diff, and nothing else of it.
+        """
         if diff is None:
-            made = bundles.diff(repo or ".", base, head)
-            diff, first, second = made.data, made.base, made.head
-        files = len([item for item in read_diff(diff).files if item.path])
-        if not files:
+            with bundles.changes(repo or ".", base, head, include=include) as (made, files):
+                return self._review(
+                    made.data, files, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key
+                )
+        return self._review(diff, None, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key)
+
+    def _review(
+        self,
+        diff: bytes,
+        files: Bundle | None,
+        focus: Sequence[str],
+        depth: str,
+        instructions: str,
+        budget: int | None,
+        time_limit_s: int,
+        strategy: Choice | None,
+        criteria: Choice | None,
+        key: str | None,
+    ) -> Handle:
+        number = len([item for item in read_diff(diff).files if item.path])
+        if not number:
             raise Invalid(what="The diff", why="it names no file")
         request = CodeReviewRequest(
             diff=bytes_hash(diff),
-            terms=self._terms(JobType.CODE_REVIEW, files * _MILLI, budget, time_limit_s, key or new_key(), strategy),
-            base_commit=first,
-            head_commit=second,
+            terms=self._terms(JobType.CODE_REVIEW, number * _MILLI, budget, time_limit_s, key or new_key(), strategy),
+            head_commit="" if files is None else files.commit,
             focus=tuple(ReviewFocus(item) for item in focus),
             depth=ReviewDepth(depth),
             instructions=instructions,
         )
-        return self.order(JobType.CODE_REVIEW, request, {"diff": diff}, strategy, criteria)
+        checked = CodeReviewRequest.from_json(request.to_json(), _POLICY)
+        inputs: dict[str, bytes | Path] = {"diff": diff}
+        if files is not None:
+            inputs["repository"] = files.file
+        return self.order(JobType.CODE_REVIEW, checked, inputs, strategy, criteria)
 
     def run(
         self,
@@ -242,7 +265,7 @@ class MeshClient:
         sent = {name: blobs.to_send(self.client, data) for name, data in inputs.items()}
         job = self.client.jobs.open(type_, body, inputs=sent, strategy=strategy, criteria=criteria)
         handle = Handle(job.id, type_, request.terms.max_cost_msat, canonical_hash(body))
-        _must_be(job, handle)
+        must_be(job, handle)
         return handle
 
     def handle(self, job: str) -> Handle:
@@ -288,7 +311,7 @@ class MeshClient:
     def verified(self, job: wire.JobOut, handle: Handle | None = None) -> Outcome:
         """What a job that is over came to; raises `JobFailed` if it came to nothing."""
         if handle is not None:
-            _must_be(job, handle)
+            must_be(job, handle)
         attempt = winner_of(job)
         if attempt is None:
             raise failed(job, self._reasons(job))
@@ -305,7 +328,7 @@ class MeshClient:
             job=job,
             attempt=attempt,
             data=data,
-            artifact=_typed(job, data),
+            artifact=typed(job, data),
             checks=checks_of(judged.verdict),
             verdict=judged.verdict,
             receipt=receipt.value,
@@ -358,7 +381,7 @@ class MeshClient:
         """Why each try failed, in words where the verdict has them."""
         found = []
         for attempt in job.attempts:
-            words = [attempt.reason] if attempt.reason else []
+            words = [in_words(attempt.reason)] if attempt.reason else []
             if attempt.verdict is not None:
                 try:
                     judged = self.client.attempts.verdict(attempt.id)
@@ -368,22 +391,3 @@ class MeshClient:
                 words = [item.details or item.reason for item in checks if not item.passed] or words
             found += [word.rstrip(".") for word in words]
         return found
-
-
-def _must_be(job: wire.JobOut, handle: Handle) -> None:
-    for name, found, expected in (
-        ("id", job.id, handle.id),
-        ("type", job.type, handle.type),
-        ("budget", job.budget, str(handle.budget)),
-        ("request", job.request, handle.request),
-    ):
-        if found != expected:
-            raise WrongAnswer(job=handle.id, why=f"the node's job has another '{name}' than what was ordered")
-
-
-def _typed(job: wire.JobOut, data: bytes) -> Artifact:
-    if job.type is JobType.SANDBOX_RUN:
-        return RunOutput.from_bytes(data, _POLICY)
-    if job.type is JobType.CODE_REVIEW:
-        return StructuredReview.from_bytes(data, _POLICY)
-    return data.decode("utf-8", "surrogateescape")

@@ -10,6 +10,9 @@ from choir.bazaar.model import JobState, JobType
 from choir.doors import wire
 from choir.foundation.errors import Broken, Refusal, Unavailable
 from choir.foundation.money import Asset
+from choir.foundation.policy import VerificationPolicy
+
+_POLICY = VerificationPolicy()
 
 Artifact = str | RunOutput | StructuredReview  # a diff or a text; what a run wrote; a review
 
@@ -142,3 +145,37 @@ _WHY = {
     JobState.EXPIRED.value: "nobody delivered it in time",
     JobState.CANCELLED.value: "it was called off",
 }
+_REASONS = {
+    "bazaar.withdrawn": "a provider gave it back",
+    "bazaar.timed_out": "a provider was too late",
+    "bazaar.provider_gone": "a provider no longer answered",
+    "bazaar.called_off": "it was called off",
+    "bazaar.another_was_first": "another was first",
+    "bazaar.not_verified_in_time": "the node could not verify it in time",
+}
+
+
+def in_words(reason: str) -> str:
+    """Why a try ended, for people; what has no words here is told as it is."""
+    return _REASONS.get(reason, reason)
+
+
+def must_be(job: wire.JobOut, handle: Handle) -> None:
+    """Raise unless the node's job is what was ordered."""
+    for name, found, expected in (
+        ("id", job.id, handle.id),
+        ("type", job.type, handle.type),
+        ("budget", job.budget, str(handle.budget)),
+        ("request", job.request, handle.request),
+    ):
+        if found != expected:
+            raise WrongAnswer(job=handle.id, why=f"the node's job has another '{name}' than what was ordered")
+
+
+def typed(job: wire.JobOut, data: bytes) -> Artifact:
+    """An artifact as what it is."""
+    if job.type is JobType.SANDBOX_RUN:
+        return RunOutput.from_bytes(data, _POLICY)
+    if job.type is JobType.CODE_REVIEW:
+        return StructuredReview.from_bytes(data, _POLICY)
+    return data.decode("utf-8", "surrogateescape")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ import typer
 
 from choir.bazaar.model import JobType
 from choir.doors.cli import output
-from choir.doors.cli.jobs import options, results
+from choir.doors.cli.jobs import options, results, sending
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import ending_early, telling
 from choir.doors.cli.jobs.options import (
@@ -32,11 +31,9 @@ from choir.doors.cli.jobs.options import (
     TimeoutOption,
 )
 from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
-from choir.foundation.errors import Invalid
 from choir.foundation.policy import VerificationPolicy
 
 if TYPE_CHECKING:
-    from choir.doors.sdk.bundles import Bundle
     from choir.doors.sdk.mesh import MeshClient
     from choir.doors.sdk.mesh_model import Handle
 
@@ -45,7 +42,6 @@ app = typer.Typer(help="Order work and wait for it.", no_args_is_help=True)
 _POLICY = VerificationPolicy()
 _TIME_LIMIT_S = _POLICY.time_limit_s
 _MILLI = 1_000
-_SHOWN_MAX = 8
 
 RepoOption = Annotated[Path, typer.Option("--repo", help="A checkout, a folder inside one, or any folder.")]
 RefOption = Annotated[str | None, typer.Option("--ref", help="This commit, not what is checked out.", metavar="COMMIT")]
@@ -103,7 +99,7 @@ def run(
     wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
                      no_wait, timeout, out, force, as_json)  # fmt: skip
     given = sys.stdin.read() if stdin else ""
-    variables = dict(_pair(item) for item in env or [])
+    variables = dict(sending.pair(item) for item in env or [])
     _buy(
         wanted,
         JobType.SANDBOX_RUN,
@@ -155,17 +151,19 @@ def review(
 
     wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
                      no_wait, timeout, out, force, as_json)  # fmt: skip
-    data = _diff(repo, diff, diff_file, include or [])
-    files = [item.path for item in read_diff(data).files if item.path]
+    sending.check_words(focus or [], depth)
+    base, head, data = sending.compared(repo, diff, diff_file, include or [])
+    number = len([item for item in read_diff(data).files if item.path])
     if not as_json:
-        output.say(f"Sending a diff of {output.count(len(files), 'file', 'files')} ({len(data)} bytes). {_READERS}")
+        sending.tell_diff(number, len(data), whole=diff_file is None)
     _buy(
         wanted,
         JobType.CODE_REVIEW,
-        max(1, len(files)) * _MILLI,
+        max(1, number) * _MILLI,
         lambda mesh, most: mesh.request_review(
-            diff=data, focus=focus or ["all"], depth=depth, instructions=instructions, budget=most,
-            time_limit_s=time_limit, strategy=wanted.strategy, criteria=wanted.criteria, key=key,
+            repo, base, head, diff=None if diff_file is None else data, include=include or (), focus=focus or ["all"],
+            depth=depth, instructions=instructions, budget=most, time_limit_s=time_limit,
+            strategy=wanted.strategy, criteria=wanted.criteria, key=key,
         ),
     )  # fmt: skip
 
@@ -232,8 +230,8 @@ def patch(
     with ExitStack() as stack:
         sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or []))
         if not as_json:
-            _tell_sent(sent)
-        checks, hidden_files = _hidden(hidden or [], sent.subdir)
+            sending.tell_bundle(sent)
+        checks, hidden_files = sending.hidden_of(hidden or [], sent.subdir)
         _buy(
             wanted,
             JobType.PATCH_GEN,
@@ -276,7 +274,7 @@ def text(
     wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
                      no_wait, timeout, out, force, as_json)  # fmt: skip
     asked = sys.stdin.read() if prompt == "-" else prompt
-    shape = None if schema is None else _json(schema)
+    shape = None if schema is None else sending.json_of(schema)
     _buy(
         wanted,
         JobType.TEXT_GEN,
@@ -354,64 +352,3 @@ def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
         return
     output.print_line(handle.id)
     output.say(f"At most {sat(handle.budget)} SAT are held. Follow it with: choir job watch {handle.id}")
-
-
-# What is sent
-
-_READERS = "Who can read it: you, the providers that get the job, and the node that verifies it."
-
-
-def _tell_sent(sent: Bundle) -> None:
-    source = f"commit {sent.source[:12]}{sent.source[40:]}" if len(sent.source) >= 40 else sent.source
-    number = output.count(len(sent.files), "file", "files")
-    output.say(f"Sending {number} ({sent.bytes} bytes) of {source}, without its history. {_READERS}")
-    for path in sent.files[:_SHOWN_MAX]:
-        output.say(f"  {path}")
-    if len(sent.files) > _SHOWN_MAX:
-        output.say(f"  and {len(sent.files) - _SHOWN_MAX} more")
-    for path, why in sent.left_out:
-        output.say(f"  not {path}: {why}")
-
-
-def _diff(repo: Path, asked: str, file: Path | None, include: list[str]) -> bytes:
-    from choir.doors.sdk import bundles
-
-    if file is not None:
-        return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    base, dots, head = asked.partition("..")
-    found = bundles.diff(repo, base, (head.lstrip(".") or "HEAD") if dots else "HEAD", include=include)
-    for path, why in found.left_out:
-        output.say(f"  not {path}: {why}")
-    return found.data
-
-
-def _hidden(files: list[Path], subdir: str) -> tuple[list[str], dict[str, bytes]]:
-    """A hidden test file lies where the commands run, under its own name, and is run by pytest alone."""
-    import shlex
-
-    found: dict[str, bytes] = {}
-    commands = []
-    for file in files:
-        place = f"{subdir}/{file.name}" if subdir else file.name
-        if place in found:
-            raise Invalid(what=f"--hidden {file}", why="there are two of that name")
-        found[place] = file.read_bytes()
-        commands.append(f"python3 -m pytest -q {shlex.quote(file.name)}")
-    return commands, found
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        raise Invalid(what=f"The file {file}", why="it is not JSON") from None
-    if not isinstance(value, dict):
-        raise Invalid(what=f"The file {file}", why="a schema is a JSON object")
-    return value
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise Invalid(what=f"--env {text[:40]}", why="write it like NAME=VALUE")
-    return name, value

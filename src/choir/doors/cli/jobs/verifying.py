@@ -58,7 +58,8 @@ def _print(outcome: Outcome, found: Recheck) -> None:
     if found.differences:
         output.print_line(f"The verdicts differ. Dispute it with: choir job dispute {outcome.job.id} --because …")
     else:
-        output.print_line(f"Verified here in {found.tier}: the node's verdict holds.")
+        where = "" if found.tier == "none" else f", in the sandbox tier {found.tier}"
+        output.print_line(f"Verified here{where}: the node's verdict holds.")
 
 
 def _word(check: Check | None) -> str:
