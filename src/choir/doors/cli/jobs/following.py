@@ -49,7 +49,7 @@ def watch(
 def _watch_one(client: Client, job: str, timeout_s: float | None, *, as_json: bool) -> None:
     from choir.doors.sdk.mesh import MeshClient
 
-    with telling(client, steps_to=sys.stdout, as_json=as_json) as view, ending_early(job):
+    with telling(client, steps_to="stdout", as_json=as_json) as view, ending_early(job):
         found = MeshClient(client).wait(job, timeout_s, on_change=view.look)
     if found.winner is None:
         raise typer.Exit(output.EXIT_REFUSED)
@@ -86,7 +86,7 @@ def ending_early(job: str) -> Iterator[None]:
 class View:
     """Prints the steps that are new, and shows on a terminal where the job is now."""
 
-    def __init__(self, client: Client, stream: Any, status: Status | None, *, as_json: bool) -> None:
+    def __init__(self, client: Client, stream: str, status: Status | None, *, as_json: bool) -> None:
         self._client = client
         self._stream = stream
         self._status = status
@@ -97,7 +97,7 @@ class View:
     def look(self, job: wire.JobOut) -> None:
         """Called whenever the job was looked at."""
         seen = (job.state, job.closed_at, *((item.id, item.state) for item in job.attempts))
-        if seen == self._seen or self._stream is None:
+        if seen == self._seen or not self._stream:
             return
         self._seen = seen
         if self._status is not None:
@@ -111,17 +111,18 @@ class View:
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
 
+        stream = getattr(sys, self._stream)  # as it is now: while a status is shown, lines go around it
         if self._as_json:
-            self._stream.write(json.dumps(step.model_dump()) + "\n")
+            stream.write(json.dumps(step.model_dump()) + "\n")
         elif step.what not in _UNTOLD:
-            self._stream.write(f"{_clock(step.at)}  {_words(step.what, step.data, providers)}\n")
-        self._stream.flush()
+            stream.write(f"{_clock(step.at)}  {_words(step.what, step.data, providers)}\n")
+        stream.flush()
 
 
 @contextmanager
-def telling(client: Client, *, steps_to: Any, as_json: bool = False) -> Iterator[View]:
-    """A view on a job for as long as it is waited for; None as a stream: nothing is shown."""
-    if steps_to is None or not sys.stderr.isatty():
+def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator[View]:
+    """A view on a job for as long as it is waited for, on "stdout" or "stderr"; empty: nothing is shown."""
+    if not steps_to or not sys.stderr.isatty():
         yield View(client, steps_to, None, as_json=as_json)
         return
     with output.errors.status("Waiting") as status:

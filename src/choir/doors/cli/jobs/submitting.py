@@ -335,7 +335,7 @@ def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[Mesh
             return
         if not wanted.as_json:
             output.say(f"{handle.id}: at most {sat(handle.budget)} SAT")
-        shown = None if wanted.as_json else sys.stderr
+        shown = "" if wanted.as_json else "stderr"
         with ending_early(handle.id), telling(buyer.client, steps_to=shown) as view:
             found = mesh.await_and_verify(handle, wanted.timeout_s, on_change=view.look)
     if wanted.as_json:
