@@ -16,6 +16,7 @@ from choir.doors.cli import (
     bench,
     events,
     helping,
+    jobs,
     ledger,
     login,
     node,
@@ -51,6 +52,7 @@ login.register(app)
 account.register(app)
 events.register(app)
 agents.register(app)
+app.add_typer(jobs.app, name="job")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(operators.app, name="operator")
 app.add_typer(policy.app, name="policy")

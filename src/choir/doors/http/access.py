@@ -260,6 +260,7 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
     scheme, _, given = authorization.partition(" ")
     given = given.strip()
     if scheme.lower() == "nostr":
+        await _lift_for_the_known(request, node, authorization)
         signed = await _signed_request(request, node)
         return await _look_up(node, lambda tx: node.nostr_auth.principal_of(tx, authorization, signed))
     if scheme.lower() != "bearer":
@@ -271,6 +272,15 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
     if not given.startswith(TOKEN_PREFIX):
         raise Unauthenticated
     return await _look_up(node, lambda tx: node.tokens.principal_of(tx, given))
+
+
+async def _lift_for_the_known(request: Request, node: Node, authorization: str) -> None:
+    """A signature is over the body, so that must be read first; of a key that is known here it may be large."""
+    told = request.headers.get("content-length", "")
+    if not told.isdecimal() or int(told) <= node.policy.node.stranger_body_bytes_max:
+        return
+    if await _look_up(node, lambda tx: node.nostr_auth.is_known(tx, authorization)):
+        request.state.body_limit.lift()
 
 
 async def _look_up(node: Node, find: Callable[[Tx], T]) -> T:

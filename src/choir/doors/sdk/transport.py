@@ -57,6 +57,11 @@ class _Base:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url})"
 
+    def twin(self) -> Transport:
+        """A transport that waits, for the same node and credential, with connections of its own."""
+        auth, timeout_s = self._options["auth"], self._options["timeout"]
+        return Transport(self.url, auth, timeout_s=timeout_s, patience_s=self._patience_s, connect_s=self._connect_s)
+
     def _attempts(self, call: Call[Any]) -> Attempts:
         return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
 
