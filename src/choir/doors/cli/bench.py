@@ -95,7 +95,7 @@ def bazaar(
     as_json: AsJson = False,
 ) -> None:
     """Measure jobs against bare sandbox runs (some minutes; a node and a provider of its own, removed afterwards)."""
-    from choir.benchmarks.bazaar import FULL, QUICK, run
+    from choir.doors.benchmarks.bazaar import FULL, QUICK, run
 
     output.want_json(as_json)
     result = run(QUICK if quick else FULL, folder, output.say)
