@@ -17,8 +17,10 @@ from typing import Any
 import httpx
 
 from choir.doors.web.assets import address
+from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS, SystemEntropy, format_time
 from choir.identity.phrases import new_phrase
+from tests.doors.http.market import Seller, order, seller
 from tests.doors.http.visitors import (
     Browser,
     Json,
@@ -39,7 +41,10 @@ CALLERS = ("nobody", "other", "unscoped", "scoped", "owner", "operator")
 
 
 class Scene:
-    """An owner with an agent under two delegations, somebody else, and what rows ask about."""
+    """An owner with an agent under two delegations, somebody else, and what rows ask about.
+
+    The owner is a provider, and the buyer of a job that a third person's provider was asked to do.
+    """
 
     def __init__(self, node: NodeUnderTest) -> None:
         self.node = node
@@ -47,8 +52,8 @@ class Scene:
         self.other = Browser(node).sign_up()
         self.agent = self.owner.agent()
         self.unscoped_delegation = self.owner.grant(self.agent, "research")
-        self.scoped_delegation = self.owner.grant(self.agent, "read", "buy", caps=[cap(1000)])
-        fund(node, self.owner.owner, 1000)
+        self.scoped_delegation = self.owner.grant(self.agent, "read", "buy", caps=[cap(10**9)])
+        fund(node, self.owner.owner, 10**9)
 
     @cached_property
     def callers(self) -> dict[str, httpx.Client]:
@@ -60,6 +65,23 @@ class Scene:
             "owner": self.owner.http,
             "operator": self.node.http(),
         }
+
+    @cached_property
+    def job(self) -> Json:
+        return order(self.owner, seller(self.node))
+
+    @cached_property
+    def attempt(self) -> str:
+        return str(self.job["attempts"][0]["id"])
+
+    @cached_property
+    def stall(self) -> Seller:
+        return Seller(self.owner).open_stall()
+
+    @cached_property
+    def upload(self) -> str:
+        body = {"bytes": 5, "hash": bytes_hash(b"hello")}
+        return str(done(self.owner.http.post("/v1/uploads", json=body))["id"])
 
     def own(self, path: str) -> Any:
         return done(self.owner.http.get(path))
@@ -118,12 +140,12 @@ def people(status: int) -> tuple[int, ...]:
     return (401, status, 403, 403, status, 403)
 
 
-def _is(value: Any) -> Make:
+def always(value: Any) -> Make:
     return lambda _: value
 
 
-_BOGUS_NEW = _is({"ceremony": "x", "answer": {}, "name": "phone"})
-_BOGUS_SHOWN = _is({"ceremony": "x", "answer": {}})
+_BOGUS_NEW = always({"ceremony": "x", "answer": {}, "name": "phone"})
+_BOGUS_SHOWN = always({"ceremony": "x", "answer": {}})
 _ACCOUNT = "person:table/available/CREDIT"
 _LEGS = [{"from": _ACCOUNT, "to": "person:nobody/available/CREDIT", "amount": "1"}]
 _ENTRY = {"reason": "a test", "legs": _LEGS}
@@ -161,46 +183,46 @@ NODE = [
     Row("GET", "/v1/node", EVERYBODY),
     Row("GET", "/v1/policy", EVERYBODY),
     Row("GET", "/v1/events", (401, 200, 403, 200, 200, 200), params={"follow": "false"}),
-    Row("GET", "/v1/explain/{subject}", operator(404), path=_is(f"/v1/explain/{_NO_ID}")),
+    Row("GET", "/v1/explain/{subject}", operator(404), path=always(f"/v1/explain/{_NO_ID}")),
 ]
 
 LEDGER = [
-    Row("POST", "/v1/accounts", operator(201), body=_is({"name": _ACCOUNT})),
+    Row("POST", "/v1/accounts", operator(201), body=always({"name": _ACCOUNT})),
     Row("GET", "/v1/accounts", operator(200)),
     Row(
         "POST",
         "/v1/accounts/{act}",
         operator(404),
-        path=_is("/v1/accounts/freeze"),
-        body=_is({"name": "person:nobody/stake/SAT", "reason": "a test"}),
+        path=always("/v1/accounts/freeze"),
+        body=always({"name": "person:nobody/stake/SAT", "reason": "a test"}),
     ),
-    Row("POST", "/v1/entries", operator(404), body=_is(_ENTRY)),
-    Row("POST", "/v1/entries/batch", operator(200), body=_is({"entries": [_ENTRY | {"key": "k"}]})),
+    Row("POST", "/v1/entries", operator(404), body=always(_ENTRY)),
+    Row("POST", "/v1/entries/batch", operator(200), body=always({"entries": [_ENTRY | {"key": "k"}]})),
     Row("GET", "/v1/entries", operator(200)),
-    Row("GET", "/v1/entries/{entry}", operator(404), path=_is(f"/v1/entries/{_NO_ID}")),
-    Row("GET", "/v1/entries/{entry}/proof", operator(404), path=_is(f"/v1/entries/{_NO_ID}/proof")),
+    Row("GET", "/v1/entries/{entry}", operator(404), path=always(f"/v1/entries/{_NO_ID}")),
+    Row("GET", "/v1/entries/{entry}/proof", operator(404), path=always(f"/v1/entries/{_NO_ID}/proof")),
     Row("POST", "/v1/holds", operator(404), body=_hold),
-    Row("GET", "/v1/holds/{hold}", operator(404), path=_is(f"/v1/holds/{_NO_HOLD}")),
+    Row("GET", "/v1/holds/{hold}", operator(404), path=always(f"/v1/holds/{_NO_HOLD}")),
     Row(
         "POST",
         "/v1/holds/{hold}/capture",
         operator(404),
-        path=_is(f"/v1/holds/{_NO_HOLD}/capture"),
-        body=_is({"legs": [{"to": _ACCOUNT, "amount": "1"}], "reason": "a test"}),
+        path=always(f"/v1/holds/{_NO_HOLD}/capture"),
+        body=always({"legs": [{"to": _ACCOUNT, "amount": "1"}], "reason": "a test"}),
     ),
     Row(
         "POST",
         "/v1/holds/{hold}/release",
         operator(404),
-        path=_is(f"/v1/holds/{_NO_HOLD}/release"),
-        body=_is({"reason": "a test"}),
+        path=always(f"/v1/holds/{_NO_HOLD}/release"),
+        body=always({"reason": "a test"}),
     ),
     Row("GET", "/v1/trial-balance", operator(200)),
     Row("POST", "/v1/checkpoints", operator(201)),
     Row("GET", "/v1/checkpoints/latest", operator(200)),
-    Row("GET", "/v1/checkpoints/{size}", operator(404), path=_is("/v1/checkpoints/999999999")),
+    Row("GET", "/v1/checkpoints/{size}", operator(404), path=always("/v1/checkpoints/999999999")),
     Row("GET", "/v1/consistency", operator(404), params={"size1": "999999999"}),
-    Row("POST", "/v1/fund", operator(201), body=_is({"account": _ACCOUNT.replace("table", "t2"), "amount": "1"})),
+    Row("POST", "/v1/fund", operator(201), body=always({"account": _ACCOUNT.replace("table", "t2"), "amount": "1"})),
 ]
 
 PEOPLE_ROWS = [
@@ -239,7 +261,7 @@ PEOPLE_ROWS = [
         "/v1/me/passkeys/{passkey}",
         (401, 404, 403, 403, 204, 403),
         path=lambda s: f"/v1/me/passkeys/{s.passkey()}",
-        body=_is({"name": "old phone"}),
+        body=always({"name": "old phone"}),
     ),
     Row(
         "DELETE",
@@ -251,15 +273,15 @@ PEOPLE_ROWS = [
 
 AGENTS = [
     Row("GET", "/v1/agents", (401, 200, 403, 200, 200, 403)),
-    Row("POST", "/v1/agents", people(201), body=_is({"name": "helper"})),
-    Row("POST", "/v1/agents/stand", (401, 403, 403, 403, 403, 403), body=_is({})),
+    Row("POST", "/v1/agents", people(201), body=always({"name": "helper"})),
+    Row("POST", "/v1/agents/stand", (401, 403, 403, 403, 403, 403), body=always({})),
     Row("GET", "/v1/agents/{agent}", (401, 404, 403, 200, 200, 403), path=lambda s: f"/v1/agents/{s.agent['id']}"),
     Row(
         "PATCH",
         "/v1/agents/{agent}",
         (401, 404, 404, 404, 200, 404),
         path=lambda s: f"/v1/agents/{s.agent['id']}",
-        body=_is({"name": "another name"}),
+        body=always({"name": "another name"}),
     ),
     Row(
         "DELETE",
@@ -289,10 +311,10 @@ AGENTS = [
         path=lambda s: f"/v1/delegations/{s.delegation()}",
     ),
     Row("GET", "/v1/tokens", PEOPLE),
-    Row("POST", "/v1/tokens", people(201), body=_is({"name": "laptop", "scopes": ["read"], "days": 1})),
+    Row("POST", "/v1/tokens", people(201), body=always({"name": "laptop", "scopes": ["read"], "days": 1})),
     Row("DELETE", "/v1/tokens/{token}", (401, 404, 404, 404, 204, 404), path=lambda s: f"/v1/tokens/{s.token()}"),
     Row("GET", "/v1/keys", PEOPLE),
-    Row("POST", "/v1/keys", people(201), body=_is({})),
+    Row("POST", "/v1/keys", people(201), body=always({})),
     Row("POST", "/v1/keys/restore", people(201), body=lambda _: {"phrase": new_phrase(SystemEntropy()).reveal()}),
     Row("POST", "/v1/keys/bring", people(201), body=lambda _: {"secret": new_nostr_key().reveal().hex()}),
     Row("DELETE", "/v1/keys/{public}", (401, 404, 403, 403, 204, 403), path=lambda s: f"/v1/keys/{s.key()}"),
@@ -332,7 +354,7 @@ PAGES = [
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 
-ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY, *PAGES]
+ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY, *PAGES]  # those of the bazaar are beside this
 
 
 def ask(row: Row, scene: Scene, caller: str) -> httpx.Response:

@@ -8,9 +8,11 @@ from fastapi.routing import APIRoute
 
 from choir.doors.http.access import access_of
 from choir.doors.http.app import make_api
-from tests.doors.http.table import CALLERS, PAGES, ROWS, Row, Scene, ask
+from tests.doors.http import bazaar_table, table
+from tests.doors.http.table import CALLERS, PAGES, Row, Scene, ask
 from tests.operations.nodes import NodeUnderTest
 
+ROWS = [*table.ROWS, *bazaar_table.ROWS]
 _AS_FRAMEWORK = "/v1/openapi.json"  # the one path that is no route of ours
 
 

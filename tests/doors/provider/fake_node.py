@@ -104,7 +104,7 @@ class FakeNode:
     def _providers_beat(self, **beat: Any) -> wire.BeatOut:
         self.beats.append(beat)
         waiting = [job.attempt for job in self.jobs_by_id.values() if job.attempt.state in ("assigned", "running")]
-        return wire.BeatOut(provider=self.provider(), attempts=waiting, next_s=1)
+        return wire.BeatOut(provider=self.provider(), attempts=waiting, next_s=1, now=self.time())
 
     def _providers_drain(self, on: bool) -> wire.ProviderOut:
         self.drained.append(on)

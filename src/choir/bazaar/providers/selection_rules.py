@@ -133,15 +133,13 @@ def criteria_from(type_: JobType, max_price: int, asked: dict[str, Any], exclude
                 max_price=max_price,
                 units_milli=_whole(asked.get("units_milli", 0)),
                 min_success_bps=_whole(asked.get("min_success_bps", 0)),
-                min_isolation=None if isolation is None else Isolation.parse(str(isolation)),
-                providers=tuple(parse_provider_id(str(one)) for one in asked.get("providers", ())),
-                regions=tuple(str(one) for one in asked.get("regions", ())),
-                near=str(asked.get("near", "")),
+                min_isolation=None if isolation is None else Isolation.parse(_text(isolation)),
+                providers=tuple(parse_provider_id(one) for one in _texts(asked.get("providers", []))),
+                regions=_texts(asked.get("regions", [])),
+                near=_text(asked.get("near", "")),
                 excluded=excluded,
             )
         )
-    except (TypeError, ValueError):
-        raise BadCriteria(why="a value is not of the right kind") from None
     except BadCriteria:
         raise
     except Invalid as error:
@@ -166,6 +164,18 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise BadCriteria(why="numbers must be whole")
     return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise BadCriteria(why="names must be text")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise BadCriteria(why="several names must be a list")
+    return tuple(_text(one) for one in value)
 
 
 def score(candidate: Candidate, criteria: Criteria, policy: ProvidersPolicy) -> Scored:

@@ -20,6 +20,7 @@ from choir.doors.cli import (
     ledger,
     login,
     node,
+    operators,
     output,
     policy,
     provider,
@@ -53,6 +54,7 @@ events.register(app)
 agents.register(app)
 app.add_typer(jobs.app, name="job")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(operators.app, name="operator")
 app.add_typer(policy.app, name="policy")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(provider.app, name="provider")

@@ -26,7 +26,6 @@ from choir.doors.provider.model import Tell, Wanted, short_type
 from choir.doors.provider.seller import Seller
 from choir.doors.provider.serving import Serving
 from choir.doors.provider.telling import Journal, JsonLines, Lines, Sink
-from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import Policy
 from choir.identity.nostr_keys import npub, public_of
 
@@ -46,7 +45,7 @@ def serve(
         tell("seller", who=found.shown, owner=found.owner, node=found.url)
         tell("keys", result_key=npub(public_of(key)), file=str(home.result_key_file))
         if found.clock.ahead_us:
-            tell("skew", ahead_s=round(found.clock.ahead_us / MICROSECONDS, 1))
+            tell("skew", ahead_s=round(found.clock.ahead_s, 1))
         with machine.started(home, wanted, key, found.clock, policy) as at_hand:
             _serve(found, wanted, policy, at_hand, tell, show, signals)
 

@@ -11,6 +11,7 @@ node can use them at another. Only for this machine's own node is that address t
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,8 +60,8 @@ def find(
     """The seller, made if there is none; with `make` off, nothing is made and there may be none."""
     settings = load_settings()
     url = address_of(settings, node)
-    clock = NodeClock(lambda: _time_of(url))
-    clock.measure()
+    clock = NodeClock()
+    clock.note_ahead(_ahead_s(url))
     if key_file is not None:
         return _by_key(url, read_key(key_file), key_file, clock, home, _signed_url(settings, url, public_url), name)
     by_token = _by_token(settings, url, clock, home)
@@ -72,10 +73,12 @@ def find(
     return _by_key(url, home.agent_key(), home.agent_key_file, clock, home, signed, name)
 
 
-def _time_of(url: str) -> str:
-    """What the node's clock says; anybody may ask."""
+def _ahead_s(url: str) -> float:
+    """How far the node's clock is ahead, before anything is signed by ours."""
     with Client(url, "", timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S) as stranger:
-        return stranger.node().now
+        with suppress(Unauthenticated):
+            stranger.me.who()
+        return stranger.ahead_s
 
 
 def _by_token(settings: Settings, url: str, clock: NodeClock, home: ProviderHome) -> Seller | None:

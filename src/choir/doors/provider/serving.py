@@ -29,7 +29,6 @@ from choir.foundation.policy import WorkersPolicy
 
 _TICK_S = 0.1
 _LOOK_S_MIN = 0.2  # between two looks, however much is told
-_MEASURE_S = 600.0  # how often clocks are compared
 _REFUSED_IN_A_ROW_MAX = 3
 _REMEMBERED = 10_000
 _AT_WORK = frozenset(state.value for state in AT_WORK)
@@ -78,7 +77,6 @@ class Serving:
         self._drain_until = 0.0
         self._next_beat = 0.0
         self._next_look = 0.0
-        self._next_measure = time.monotonic() + _MEASURE_S
         self._pause_s = PAUSE_S
         self._refused = 0
         self._earned_before: int | None = None
@@ -155,15 +153,16 @@ class Serving:
         carried = len(self.at_work())
         free = 0 if self.draining else max(0, self._pool.capacity - carried - self._pool.health().stuck)
         healthy = bool(self._pool.types()) and free + carried > 0
+        asked_us = self._clock.own_us()
         answer = self._client.providers.beat(healthy=healthy, free_slots=free, version=self._version, running=carried)
+        if answer.now is not None and self._clock.note(answer.now, asked_us):
+            self._tell("skew", ahead_s=round(self._clock.ahead_s, 1))
         self._next_beat = time.monotonic() + max(1, answer.next_s)
         self._is_back()
         self._note(answer.provider)
         self._consider(answer.attempts)
         if self._handed:
             self._look()
-        if time.monotonic() >= self._next_measure:
-            self._measure()
 
     def _look(self) -> None:
         self._next_look = time.monotonic() + _LOOK_S_MIN
@@ -199,7 +198,7 @@ class Serving:
         with self._lock:
             self._carried[item.id] = carried
         again = item.state == AttemptState.RUNNING.value  # an earlier process had begun it
-        self._tell("taken", job=item.job, attempt=item.id, left_s=round(left_s), again=again)
+        self._tell("taken", job=item.job, attempt=item.id, left_s=round(left_s), again=again, trial=not carried.ceiling)
         threading.Thread(target=self._carry, args=(carried,), name=f"choir-{item.id}", daemon=True).start()
 
     def _carry(self, carried: Carried) -> None:
@@ -241,7 +240,8 @@ class Serving:
                 "outcome", job=item.job, attempt=item.id, type=kind, state=item.state, reason=item.reason,
                 paid=item.paid, earned=str(earned) if alone else None,
             )  # fmt: skip
-        self._next_beat = 0.0  # a verdict changes what the node thinks of us
+        if judged:
+            self._next_beat = 0.0  # a verdict changes what the node thinks of us
 
     def _earned(self) -> int:
         """What the books say has come in since the last look at them."""
@@ -274,14 +274,12 @@ class Serving:
                 self._tell("refused", why=str(error))
                 self.drain()
                 raise error
-            self._next_measure = 0.0  # signed requests are refused when clocks are apart
+            self._clock.note_ahead(self._client.ahead_s)  # signed requests are refused when clocks are apart
         if self.away_since is None:
             self.away_since = time.monotonic()
             self._tell("away", why=str(error))
         self._next_beat = time.monotonic() + self._pause_s
         self._pause_s = longer(self._pause_s)
-        if time.monotonic() >= self._next_measure:
-            self._measure()
 
     def _is_back(self) -> None:
         self._refused = 0
@@ -289,15 +287,6 @@ class Serving:
         if self.away_since is not None:
             self._tell("back", away_s=round(time.monotonic() - self.away_since, 1))
             self.away_since = None
-
-    def _measure(self) -> None:
-        self._next_measure = time.monotonic() + _MEASURE_S
-        try:
-            ahead_s = self._clock.measure()
-        except ChoirError:
-            return
-        if ahead_s:
-            self._tell("skew", ahead_s=round(ahead_s, 1))
 
     # --- the end ---
 

@@ -110,6 +110,7 @@ _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     ),
     "taken": lambda f, _k, j: (
         f"{j} {'taken up again' if f['again'] == 'True' else 'taken'}, {f['left_s']} seconds to do it"
+        + (", to qualify" if f["trial"] == "True" else "")
     ),
     "started": lambda _f, k, j: f"{j} ({k}) is being worked on",
     "handed_in": lambda f, k, j: f"{j} ({k}) handed in after {f['took_s']} seconds",

@@ -99,7 +99,8 @@ class Board:
 def _row(item: Carried) -> tuple[str, ...]:
     since, left = time.monotonic() - item.taken, max(0.0, item.left_s)
     kind = short_type(item.type) if item.type else ""
-    return printable(item.job), kind, item.phase.value, f"{since:.0f} s", f"{left:.0f} s", sat(item.ceiling)
+    worth = sat(item.ceiling) if item.ceiling else "to qualify"
+    return printable(item.job), kind, item.phase.value, f"{since:.0f} s", f"{left:.0f} s", worth
 
 
 def _style(told: Told) -> str:

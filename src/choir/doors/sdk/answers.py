@@ -21,7 +21,7 @@ from choir.foundation.errors import ChoirError, error_class
 
 T = TypeVar("T")
 
-_NEVER_RAISED_BY_A_NODE = ("choir.benchmarks", "choir.doors.cli", "choir.doors.provider")
+_NEVER_RAISED_BY_A_NODE = ("choir.benchmarks", "choir.doors.cli")
 _tried: set[str] = set()
 
 

@@ -43,6 +43,11 @@ class Rooms(Ledger[R], Events[R]):
         self.providers: Providers[R] = Providers(transport)
         self.disputes: Disputes[R] = Disputes(transport)
 
+    @property
+    def ahead_s(self) -> float:
+        """How far the node's clock is ahead of this machine's, by its last answer; below two seconds it counts as 0."""
+        return self._transport.ahead_s
+
 
 class Client(Rooms[Transport]):
     """Everything a node offers, as methods that wait for the answer. Threads may share a client.
