@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
 EXIT_NOT_DONE = 6
+_PATIENCE_S = 3.0
 
 JobArgument = Annotated[str, typer.Argument(help="Such as job_01h….", metavar="JOB")]
 
@@ -93,12 +95,18 @@ class View:
         self._as_json = as_json
         self._told = 0
         self._seen: tuple[Any, ...] = ()
+        self._changed_s = 0.0
+        self._explained = False
 
     def look(self, job: wire.JobOut) -> None:
         """Called whenever the job was looked at."""
         seen = (job.state, job.closed_at, *((item.id, item.state) for item in job.attempts))
-        if seen == self._seen or not self._stream:
+        if not self._stream:
             return
+        if seen == self._seen:
+            self._say_why_nobody(job)
+            return
+        self._changed_s = time.monotonic()
         self._seen = seen
         if self._status is not None:
             self._status.update(f"{job.id} is {job.state}")
@@ -107,6 +115,18 @@ class View:
         for step in steps[self._told :]:
             self._tell(step, providers)
         self._told = len(steps)
+
+    def _say_why_nobody(self, job: wire.JobOut) -> None:
+        """Who waits for a provider for a while is told, once, why there is none."""
+        waits = job.state == "open" and time.monotonic() > self._changed_s + _PATIENCE_S
+        if not waits or self._explained or self._as_json:
+            return
+        self._explained = True
+        why = self._client.jobs.select(job.type, int(job.budget), job.criteria).explanation
+        if why.get("candidates"):
+            return
+        output.say(f"Nobody can take it now: {nobody_because(why)}. It waits until {job.expires_at}.")
+        output.say(f"Ctrl-C leaves it waiting; choir job cancel {job.id} calls it off.")
 
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
@@ -160,6 +180,16 @@ def _words(what: str, data: dict[str, Any], providers: dict[str, str]) -> str:
     for name in ("budget", "paid", "reason", "said"):
         told.setdefault(name, "")
     return _WORDS.get(what, what.replace("_", " ")).format(**told)
+
+
+def nobody_because(why: dict[str, Any]) -> str:
+    """What keeps all providers of a type from a job."""
+    tally = dict(why.get("nobody_because", {}))
+    known = tally.pop("known", 0)
+    if not known:
+        return "no provider sells such work here"
+    kept = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(tally.items()) if count]
+    return f"of {known} that sell it, " + (", ".join(kept) or "none fits the budget, the region and who has tried")
 
 
 def _clock(at: str) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
-from choir.doors.cli.jobs.following import JobArgument
+from choir.doors.cli.jobs.following import JobArgument, nobody_because
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
 from choir.foundation.errors import NotFound
@@ -178,10 +178,7 @@ def _print_candidates(why: dict[str, Any], chosen: str) -> None:
         output.print_line("  This one went to a newcomer, by lot.")
     candidates = why.get("candidates", [])
     if not candidates:
-        reasons = ", ".join(
-            f"{name.replace('_', ' ')}: {count}" for name, count in sorted(why.get("nobody_because", {}).items())
-        )
-        output.print_line(f"  Nobody fits. {plain(reasons)}")
+        output.print_line(f"  Nobody fits: {nobody_because(why)}.")
     for one in candidates:
         mark = "*" if one["provider"] == chosen else " "
         output.print_line(
