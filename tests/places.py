@@ -23,7 +23,7 @@ def throw_away() -> Path:
 
 
 def _roomy(place: Path) -> bool:
-    if not os.access(place, os.W_OK | os.X_OK):
+    if not os.access(place, os.W_OK | os.X_OK) or os.statvfs(place).f_flag & os.ST_NOEXEC:
         return False
     return min(shutil.disk_usage(place).free, _memory_available()) >= _ROOM_BYTES_MIN
 
