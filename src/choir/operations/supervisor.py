@@ -34,7 +34,7 @@ from choir.storage.processes import Child
 log = logging.getLogger(__name__)
 Progress = Callable[[str], None]
 
-WORKER = "choir.doors.http.worker"
+WORKER = "choir.doors.http.worker_start"
 DATABASE_VARIABLE = "CHOIR_WORKER_DATABASE"
 _LOOK_S = 0.2
 _STOP_S_MAX = 15.0
