@@ -3,9 +3,9 @@
 Called as: simple_fixer.py REQUEST.json REPOSITORY
 
 It reads the order, runs the buyer's test command, and then tries small changes one after another: another operator, a
-number that is one off, `and` for `or`. Lines that the failing tests mention come first. A change that lets more tests
-pass is kept, until all pass or nothing helps. Tests themselves are never touched. It knows nothing about any
-particular repository, and it finds only bugs of this kind; that is the point of an example.
+number that is one off, `and` for `or`, `is` for `==`. Lines that the failing tests mention come first. A change that
+lets more tests pass is kept, until all pass or nothing helps. Tests themselves are never touched. It knows nothing
+about any particular repository, and it finds only bugs of this kind; that is the point of an example.
 
 What a worker of yours needs to know:
 - It runs in a sandbox, started in the repository, with no network unless its profile names hosts.
@@ -46,6 +46,7 @@ OTHERS = {
     ">=": (">", "<="),
     "+=": ("-=",),
     "-=": ("+=",),
+    "is": ("==",),
     "and": ("or",),
     "or": ("and",),
     "True": ("False",),

@@ -66,17 +66,25 @@ def strategy(race: int, attempts: int) -> dict[str, Any]:
 class Hall:
     """Everything of a bazaar that tests touch."""
 
-    def __init__(self, database: Database, policy: BazaarPolicy | None = None, *, production: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        policy: BazaarPolicy | None = None,
+        *,
+        production: bool = False,
+        providers: ProvidersPolicy = NUMBERS,
+    ) -> None:
         self.agency = Agency(database)
         self.agency.open_books()
         self.clock = self.agency.clock
-        self.policy = policy or BazaarPolicy()
+        self.policy = policy or BazaarPolicy(examine_s_max=0)  # nobody examines here
         self.objects = Objects(self.clock, ObjectsPolicy())
         with self.tx() as tx:
             self.keys = NodeKeys(read_identity(tx).origin, SECRET.signer, self.clock)
             self.keys.record_first(tx)
             self.agency.accounts.open(tx, [WORLD, PLATFORM], reason="a test", source="test")
         self.stalls: dict[UUID, Stall] = {}
+        self.outbox = Outbox(self.clock, self.agency.entropy)
         agency = self.agency
         parts = Parts(
             ledger=agency.ledger,
@@ -85,15 +93,16 @@ class Hall:
             objects=self.objects,
             keys=self.keys,
             clusters=Clusters(self.clock, agency.policy),
-            outbox=Outbox(self.clock, agency.entropy),
+            outbox=self.outbox,
             clock=self.clock,
             entropy=agency.entropy,
-            policy=Policy(bazaar=self.policy, providers=NUMBERS),
+            policy=Policy(bazaar=self.policy, providers=providers),
             policy_hash=POLICY,
         )
         bazaar = assemble(parts, production=production)
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
+        self.qualifying, self.forget = bazaar.qualifying, bazaar.forget
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0
@@ -238,9 +247,14 @@ class Hall:
             for line in reading.trial_balance(tx):
                 totals[line.asset] = totals.get(line.asset, 0) + line.balance
             assert not any(totals.values()), totals
-            over = tx.rows("select hold, state from jobs where closed_us is not null")
+            over = tx.rows("select hold, state from jobs where closed_us is not null and qualifies is null")
             for hold, state in over:
                 assert reading.balance(tx, hold_account(hold, Asset.SAT)).balance == 0, state
+            free = tx.value(
+                "select count(*) from jobs where qualifies is not null and exists"
+                " (select 1 from accounts where name = 'hold:' || hold || '/escrow/SAT')"
+            )
+            assert free == 0  # what costs nothing holds nothing
             unfinished = tx.value(
                 "select count(*) from jobs where closed_us is null and state in ('closed', 'expired')"
             )

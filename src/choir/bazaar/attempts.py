@@ -76,8 +76,8 @@ class Attempts:
         self._must_be_at_work(job, attempt)
         attempt = replace(attempt, state=AttemptState.RUNNING)
         store.save_attempt(tx, attempt)
-        self._lives.note(tx, job, "started", who.source, attempt=attempt_id(attempt.id))
-        self._lives.go_on(tx, job, who.source)
+        self._lives.note(tx, job, "started", who.source, attempt=attempt)
+        self._lives.go_on(tx, job)
         return attempt
 
     def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str) -> Attempt:
@@ -87,8 +87,8 @@ class Attempts:
             return attempt
         self._must_be_at_work(job, attempt)
         attempt = self._lives.end_attempt(tx, job, attempt, AttemptState.WITHDRAWN, "bazaar.withdrawn")
-        self._lives.note(tx, job, "withdrawn", who.source, attempt=attempt_id(attempt.id), said=reason[:200])
-        self._lives.go_on(tx, job, who.source)
+        self._lives.note(tx, job, "withdrawn", who.source, attempt=attempt, said=reason[:200])
+        self._lives.go_on(tx, job)
         return attempt
 
     def hand_in(self, tx: Tx, who: Principal, id_: UUID, handed: Handed) -> Attempt:
@@ -113,8 +113,8 @@ class Attempts:
             trajectory=trajectory,
         )
         store.save_attempt(tx, attempt)
-        self._lives.note(tx, job, "handed_in", who.source, attempt=attempt_id(attempt.id), artifact=artifact)
-        self._lives.go_on(tx, job, who.source)
+        self._lives.note(tx, job, "handed_in", who.source, attempt=attempt, artifact=artifact)
+        self._lives.go_on(tx, job)
         schedule(tx, VERIFY, str(attempt.id), self._lives.clock.now_us())
         return attempt
 
@@ -157,9 +157,9 @@ class Attempts:
         lives.note(
             tx,
             job,
-            "paid" if settled.state is AttemptState.PASSED else settled.state.value,
+            _said(job, settled.state),
             SOURCE,
-            attempt=attempt_id(attempt.id),
+            attempt=attempt,
             paid=str(paid),
             reason=settled.reason,
             receipt=receipt,
@@ -170,19 +170,21 @@ class Attempts:
 
     @staticmethod
     def _note_earnings(tx: Tx, job: Job, attempt: Attempt, settled: Settled, at_us: int) -> None:
+        if job.qualifies is not None:
+            return  # it earns nothing, and is no work for anybody
         shares = settled.shares or Shares(0, 0)
         passed = int(settled.state is AttemptState.PASSED)
         counts = {"jobs": 1, "passed": passed, "earned": shares.provider, "fees": shares.platform}
         earning.note(tx, attempt.provider, job.type, at_us, **counts)
 
     def abandon(self, tx: Tx, id_: UUID, reason: str) -> None:
-        """The order itself cannot be verified against: nobody has failed, and the job is called off."""
+        """It cannot be verified, by the order itself or by this node: nobody has failed, and the job is called off."""
         job, attempt = self._locked(tx, id_)
         if attempt.state is not AttemptState.VERIFYING:
             return
         self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason)
         job = replace(job, cancelled_us=job.cancelled_us or self._lives.clock.now_us())
-        self._lives.note(tx, job, "unverifiable", SOURCE, attempt=attempt_id(attempt.id), reason=reason)
+        self._lives.note(tx, job, "unverifiable", SOURCE, attempt=attempt, reason=reason)
         self._lives.go_on(tx, job)
 
     def _keep(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> ObjectHash:
@@ -213,6 +215,12 @@ class Attempts:
         if attempt.state not in AT_WORK or self._lives.clock.now_us() >= attempt.deadline_us:
             state = attempt.state.value if attempt.state not in AT_WORK else "too late"
             raise AttemptOver(attempt=attempt_id(attempt.id), state=state, job=job_id(job.id))
+
+
+def _said(job: Job, state: AttemptState) -> str:
+    if state is not AttemptState.PASSED:
+        return state.value
+    return "paid" if job.qualifies is None else "qualified"
 
 
 def verdict_atom(job: Job, attempt: Attempt, verdict: Verdict) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from choir.storage.database import Tx
 
 _JOB = (
     "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
-    " time_limit_s, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us"
+    " time_limit_s, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us,"
+    " ready_us, qualifies"
 )
 _ATTEMPT = (
     "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
@@ -34,12 +35,12 @@ def insert_job(tx: Tx, job: Job) -> bool:
     return bool(
         tx.run(
             f"insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
-            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
             " on conflict (buyer, key) do nothing",
             job.id, job.buyer, job.actor, job.delegation, job.key, job.type, job.state, job.request, Jsonb(job.inputs),
             job.hidden, job.budget, job.hold, Jsonb(job.strategy), Jsonb(job.criteria), job.time_limit_s,
             job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,
-            job.receipt, job.closed_us,
+            job.receipt, job.closed_us, job.ready_us, job.qualifies,
         )
     )  # fmt: skip
 
@@ -70,9 +71,10 @@ def live_jobs(tx: Tx, buyer: str) -> int:
 def save_job(tx: Tx, job: Job) -> None:
     """Write what can change about a job."""
     tx.run(
-        "update jobs set state = %s, offer_us = %s, cancelled_us = %s, winner = %s, price = %s, receipt = %s,"
-        " closed_us = %s where id = %s",
-        job.state, job.offer_us, job.cancelled_us, job.winner, job.price, job.receipt, job.closed_us, job.id,
+        "update jobs set state = %s, offer_us = %s, ready_us = %s, cancelled_us = %s, winner = %s, price = %s,"
+        " receipt = %s, closed_us = %s where id = %s",
+        job.state, job.offer_us, job.ready_us, job.cancelled_us, job.winner, job.price, job.receipt, job.closed_us,
+        job.id,
     )  # fmt: skip
 
 
@@ -131,6 +133,32 @@ def to_offer(tx: Tx, now_us: int, limit: int) -> list[UUID]:
     """Open jobs whose turn it is."""
     rows = tx.rows(
         "select id from jobs where state = 'open' and offer_us <= %s order by offer_us limit %s", now_us, limit
+    )
+    return [row[0] for row in rows]
+
+
+def waiting(tx: Tx, type_: JobType, now_us: int, limit: int) -> list[tuple[int, UUID]]:
+    """Open jobs of a type that could go to somebody now, with how long they wait for that; the longest first."""
+    rows = tx.rows(
+        "select ready_us, id from jobs where state = 'open' and type = %s and ready_us <= %s"
+        " order by ready_us limit %s",
+        type_, now_us, limit,
+    )  # fmt: skip
+    return [(row[0], row[1]) for row in rows]
+
+
+def live_of(tx: Tx, buyer: str, limit: int) -> list[UUID]:
+    """A buyer's jobs that are not over, in order of id."""
+    rows = tx.rows("select id from jobs where buyer = %s and closed_us is null order by id limit %s", buyer, limit)
+    return [row[0] for row in rows]
+
+
+def at_work_of_owner(tx: Tx, owner: str) -> list[UUID]:
+    """The jobs that an owner's provider is at work on."""
+    rows = tx.rows(
+        "select a.job from job_attempts a join providers p on p.id = a.provider"
+        " where p.owner = %s and a.ended_us is null and a.state in ('assigned', 'running') order by a.job",
+        owner,
     )
     return [row[0] for row in rows]
 

@@ -6,7 +6,7 @@ provider handed in before a cancellation is still checked, and paid its part if 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -35,6 +35,7 @@ from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope, agent_owner, person_owner
 from choir.objects.service import Objects
 from choir.storage.database import Tx
+from choir.storage.tasks import schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,12 @@ class Order:
     criteria: dict[str, Any] = field(default_factory=dict)
 
 
+LOOK = "bazaar.look"  # a task: go on with a job
+EXAMINE = "bazaar.examine"  # a task: see whether an order can be verified against at all
+EXAMINED = frozenset({JobType.PATCH_GEN, JobType.CODE_REVIEW})  # what is not offered before
+_FOR_ALL = frozenset({"opened", "cancel_asked", "closed", "expired", "cancelled"})  # what every provider of it may see
+
+
 class Jobs:
     """Use cases of buyers, and the assignment of their jobs; all inside the caller's transaction."""
 
@@ -61,7 +68,8 @@ class Jobs:
     def open(self, tx: Tx, who: Principal, order: Order, key: str) -> Job:
         """Order work: its budget is held from now on. The same key and order give the same job.
 
-        It is offered to providers by `assign`, in a transaction of its own: slots come before the ledger's head.
+        It is offered to providers by `assign`, in a transaction of its own: slots come before the ledger's head. An
+        order that has to be examined is offered by `examined`.
         """
         return self.open_or_find(tx, who, order, key)[0]
 
@@ -89,12 +97,16 @@ class Jobs:
         self._lives.settling.hold(
             tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
         )
+        if job.type in EXAMINED:
+            schedule(tx, EXAMINE, str(job.id), job.created_us)
         return job, True
 
     def _new_job(self, who: Principal, buyer: str, order: Order, request: ObjectHash, key: str) -> Job:
         policy = self._lives.policy
         now_us = self._lives.clock.now_us()
         time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
+        examine_s = policy.examine_s_max if order.type in EXAMINED else 0
+        offer_us = now_us + examine_s * MICROSECONDS
         return Job(
             id=self._lives.new_id(),
             buyer=buyer,
@@ -113,8 +125,28 @@ class Jobs:
             time_limit_s=time_limit_s,
             created_us=now_us,
             expires_us=rules.job_expires_us(now_us, time_limit_s, policy),
-            offer_us=now_us,
+            offer_us=offer_us,
+            ready_us=offer_us,
         )
+
+    def to_examine(self, tx: Tx, id_: UUID) -> Job | None:
+        """The job, if it is still waiting to be examined."""
+        job = store.job(tx, id_)
+        if job is None or job.state is not JobState.OPEN or store.attempts(tx, id_):
+            return None
+        return job
+
+    def examined(self, tx: Tx, id_: UUID, reason: str = "", said: str = "") -> Job:
+        """The order was looked at: it is offered now, or called off because nothing could pass. Twice is once."""
+        job = self._lives.lock(tx, id_)
+        if job.state is not JobState.OPEN or job.cancelled_us is not None or store.attempts(tx, id_):
+            return job
+        now_us = self._lives.clock.now_us()
+        if reason:
+            self._lives.note(tx, job, "unverifiable", settling.SOURCE, reason=reason, said=said)
+            return self._lives.go_on(tx, replace(job, cancelled_us=now_us))
+        self._lives.note(tx, job, "examined", settling.SOURCE)
+        return self._assign(tx, replace(job, offer_us=now_us, ready_us=now_us))
 
     def cancel(self, tx: Tx, who: Principal, id_: UUID) -> Job:
         """Call the work off. Whoever is at work gets nothing; what was handed in is still checked."""
@@ -160,12 +192,19 @@ class Jobs:
             )
             store.insert_attempt(tx, attempt)
             why = choice.explanation
-            lives.note(tx, job, "offered", settling.SOURCE, attempt=attempt_id(attempt.id), why=why)
+            lives.note(tx, job, "offered", settling.SOURCE, attempt=attempt, why=why)
         return lives.go_on(tx, job)
 
     def to_offer(self, tx: Tx, limit: int) -> list[UUID]:
         """Open jobs whose turn it is."""
         return store.to_offer(tx, self._lives.clock.now_us(), limit)
+
+    def waiting_for(self, tx: Tx, providers: Collection[UUID], limit: int) -> list[UUID]:
+        """Open jobs that these providers may be able to take now, the longest waiting first."""
+        now_us = self._lives.clock.now_us()
+        types = self._lives.market.types_of(tx, providers)
+        found = [one for type_ in types for one in store.waiting(tx, type_, now_us, limit)]
+        return [id_ for _, id_ in sorted(found)[:limit]]
 
     def to_look_at(self, tx: Tx, limit: int) -> list[UUID]:
         """Jobs of which some time is over, or whose provider no longer answers."""
@@ -193,7 +232,7 @@ class Jobs:
             else:
                 continue
             self._lives.end_attempt(tx, job, attempt, state, reason)
-            self._lives.note(tx, job, state.value, settling.SOURCE, attempt=attempt_id(attempt.id))
+            self._lives.note(tx, job, state.value, settling.SOURCE, attempt=attempt)
         self._end_unverifiable(tx, job, now_us)
         return self._lives.go_on(tx, job)
 
@@ -204,7 +243,23 @@ class Jobs:
         for attempt in rules.handed_in(store.attempts(tx, job.id)):
             if attempt.delivered_us is not None and now_us >= attempt.delivered_us + verify_us:
                 self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, "bazaar.not_verified_in_time")
-                self._lives.note(tx, job, "not_verified", settling.SOURCE, attempt=attempt_id(attempt.id))
+                self._lives.note(tx, job, "not_verified", settling.SOURCE, attempt=attempt)
+
+    def forget(self, tx: Tx, owner: str) -> None:
+        """The owner is erased: their orders are called off, and what they were working on goes to others.
+
+        Only what must be said now is said now; the node goes on with each of these jobs right after the commit.
+        """
+        now_us = self._lives.clock.now_us()
+        for id_ in store.live_of(tx, owner, self._lives.policy.open_jobs_per_buyer_max):
+            job = self._lives.lock(tx, id_)
+            if job.closed_us is None and job.cancelled_us is None:
+                job = replace(job, cancelled_us=now_us)
+                store.save_job(tx, job)
+                self._lives.note(tx, job, "cancel_asked", settling.SOURCE, reason="bazaar.buyer_erased")
+            schedule(tx, LOOK, str(id_), now_us)
+        for attempt in store.at_work_of_owner(tx, owner):
+            schedule(tx, LOOK, str(attempt), now_us)
 
     # Seeing
 
@@ -234,8 +289,13 @@ class Jobs:
         return [attempt for attempt in found if attempt.owner in owners_of(who)]
 
     def events(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
-        """Every step of a job's life."""
-        return store.events(tx, self.get(tx, who, id_).id)
+        """Every step of a job's life; a provider sees those of its own tries, and how the job began and ended."""
+        job = self.get(tx, who, id_)
+        found = store.events(tx, job.id)
+        if who.role is Role.OPERATOR or job.buyer in owners_of(who):
+            return found
+        mine = {attempt_id(attempt.id) for attempt in self.attempts(tx, who, id_)}
+        return [_without_why(event) for event in found if _concerns(event, mine)]
 
     def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         """What the buyer has paid for; before that it is in escrow, and what lost never leaves it."""
@@ -272,6 +332,16 @@ def owners_of(who: Principal) -> set[str]:
     if who.agent is not None:
         owners.add(agent_owner(who.agent))
     return owners
+
+
+def _concerns(event: JobEvent, mine: Collection[str]) -> bool:
+    about = event.data.get("attempt")
+    return about in mine if about is not None else event.what in _FOR_ALL
+
+
+def _without_why(event: JobEvent) -> JobEvent:
+    """Why somebody was chosen tells of others who were not."""
+    return replace(event, data={name: value for name, value in event.data.items() if name != "why"})
 
 
 def _same(known: Job, order: Order, request: ObjectHash) -> Job:

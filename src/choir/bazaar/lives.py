@@ -1,7 +1,8 @@
 """What every step of a job's life has in common: lock, change, note, announce, and settle the rest.
 
-Guarantees: a step happens with the job's row locked and is noted with its time and actor; when a job is over,
-its hold is empty in the same transaction.
+Guarantees: a step happens with the job's row locked and is noted with its time and actor; it is announced to the
+buyer and to the provider whose try it is about, and tells no provider about another; when a job is over, its hold
+is empty in the same transaction.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from uuid import UUID
 
 from choir.bazaar import job_store as store
 from choir.bazaar import rules
+from choir.bazaar.debts import Taken
+from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.market import Market
-from choir.bazaar.model import Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
+from choir.bazaar.model import LIVE_JOB, Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
 from choir.bazaar.pricing import Shares
 from choir.bazaar.settling import SOURCE, Settling
 from choir.foundation.canonical import ObjectHash
@@ -67,10 +70,31 @@ class Lives:
             raise UnknownJob(job=job_id(id_))
         return found
 
-    def note(self, tx: Tx, job: Job, what: str, actor: str, **data: Any) -> None:
-        """Keep a step in the job's history and tell those who listen."""
-        store.add_event(tx, job.id, self.clock.now_us(), what, actor, data)
-        self.outbox.announce(tx, f"bazaar.job.{what}", subject=job_id(job.id), actor=actor, data=data)
+    def note(
+        self,
+        tx: Tx,
+        job: Job,
+        what: str,
+        actor: str,
+        *,
+        attempt: Attempt | None = None,
+        others: Sequence[str] = (),
+        why: dict[str, Any] | None = None,
+        **data: Any,
+    ) -> None:
+        """Keep a step in the job's history and tell whom it concerns: the buyer, whose try it is, and `others`.
+
+        `why` is for the buyer, who can look it up in the history; it is not announced.
+        """
+        if attempt is not None:
+            data["attempt"] = attempt_id(attempt.id)
+        kept = data if why is None else {**data, "why": why}
+        store.add_event(tx, job.id, self.clock.now_us(), what, actor, kept)
+        concerned = {job.buyer, job.actor, *others} | ({attempt.owner} if attempt is not None else set())
+        audience = sorted(concerned - {SOURCE})
+        self.outbox.announce(
+            tx, f"bazaar.job.{what}", subject=job_id(job.id), actor=actor, data=data, audience=audience
+        )
 
     def end_attempt(
         self, tx: Tx, job: Job, attempt: Attempt, state: AttemptState, reason: str, *, paid: int = 0
@@ -82,6 +106,8 @@ class Lives:
         self.market.let_go(tx, job, attempt)
         if state is not AttemptState.CANCELLED:
             self.market.record(tx, job, ended, passed=state in _GOOD, at_us=now_us)
+        elif job.qualifies is not None:
+            self.market.put_off(tx, job, attempt)
         return ended
 
     def go_on(self, tx: Tx, job: Job, actor: str = SOURCE, due: Due | None = None) -> Job:
@@ -90,6 +116,7 @@ class Lives:
         If the job is over, whoever is still at work is called off and the hold is emptied.
         """
         attempts = store.attempts(tx, job.id)
+        working = [attempt.owner for attempt in rules.live(attempts)]
         held = self.settling.held(tx, job) - (due.shares.total if due is not None else 0)
         now_us = self.clock.now_us()
         if job.winner is not None or job.cancelled_us is not None or now_us >= job.expires_us:
@@ -99,15 +126,29 @@ class Lives:
         over = rules.is_over(state, attempts)
         before, job = job, replace(job, state=state, closed_us=now_us if over else None)
         if state is JobState.OPEN:
-            job = replace(job, offer_us=rules.offer_us(job, attempts, now_us, self.policy))
+            offer_us = rules.offer_us(job, attempts, now_us, self.policy)
+            job = replace(job, offer_us=offer_us, ready_us=rules.ready_us(before, now_us, self.policy))
         store.save_job(tx, job)
         if state is not before.state and state is not JobState.PAID:  # that it is paid is noted with the verdict
-            self.note(tx, job, state.value, actor)
+            self.note(tx, job, state.value, actor, others=() if state in LIVE_JOB else working)
         if due is not None:
-            self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
+            taken = self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
+            self._tell_debts(tx, taken)
         if over:
             self.settling.give_back(tx, job)
         return job
+
+    def _tell_debts(self, tx: Tx, taken: Sequence[Taken]) -> None:
+        """Both sides hear that something of what was owed has been paid."""
+        for one in taken:
+            self.outbox.announce(
+                tx,
+                "bazaar.dispute.owed_paid",
+                subject=dispute_id(one.debt.dispute),
+                actor=SOURCE,
+                data={"amount": str(one.amount), "left": str(one.left)},
+                audience=[account.partition("/")[0] for account in (one.debt.debtor, one.debt.creditor)],
+            )
 
     def _call_off(self, tx: Tx, job: Job, attempts: Sequence[Attempt], actor: str) -> list[Attempt]:
         """Nobody need work on it any longer; what was handed in is still checked."""
@@ -116,7 +157,7 @@ class Lives:
             if attempt in rules.at_work(attempts):
                 reason = "bazaar.another_was_first" if job.winner is not None else "bazaar.called_off"
                 after.append(self.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason))
-                self.note(tx, job, "called_off", actor, attempt=attempt_id(attempt.id), reason=reason)
+                self.note(tx, job, "called_off", actor, attempt=attempt, reason=reason)
             else:
                 after.append(attempt)
         return after

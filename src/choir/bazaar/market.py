@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from choir.bazaar.model import Attempt, AttemptState, Job
+from choir.bazaar.model import Attempt, AttemptState, Job, JobType
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.assigning import Assigning
@@ -26,6 +26,7 @@ _TRIES = {
     AttemptState.PASSED: TryState.PASSED,
     AttemptState.FAILED: TryState.REFUSED,
     AttemptState.LOST: TryState.REFUSED,
+    AttemptState.WITHDRAWN: TryState.REFUSED,  # it has said itself that it cannot
 }
 
 
@@ -93,8 +94,17 @@ class Market:
             at_us=at_us,
             reason=attempt.reason,
             attempt=attempt.n,
+            qualification=job.qualifies is not None,
         )
         self._providers.record_outcome(tx, attempt.provider, told)
+
+    def put_off(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """A qualification came to nothing, and that was not the provider's doing."""
+        self._providers.put_off_qualification(tx, attempt.provider, job.type, job.id)
+
+    def types_of(self, tx: Tx, providers: Collection[UUID]) -> list[JobType]:
+        """What these providers can be asked for."""
+        return self._providers.types_of(tx, providers)
 
     def result_key(self, tx: Tx, attempt: Attempt) -> bytes:
         """The key that signs what the provider hands in."""

@@ -123,6 +123,9 @@ class AttemptState(StrEnum):
     GONE = "gone"  # its provider no longer answers
 
 
+# Bells: a provider can take a job now; a provider has something to qualify for.
+FREE, QUALIFY = "bazaar.free", "bazaar.qualify"
+
 LIVE_JOB = frozenset({JobState.OPEN, JobState.ASSIGNED, JobState.RUNNING, JobState.DELIVERED, JobState.VERIFYING})
 AT_WORK = frozenset({AttemptState.ASSIGNED, AttemptState.RUNNING})
 HANDED_IN = frozenset({AttemptState.DELIVERED, AttemptState.VERIFYING})
@@ -144,18 +147,20 @@ class Job:
     inputs: dict[str, ObjectHash]
     hidden: ObjectHash | None  # what the hidden checks were committed to
     budget: int
-    hold: UUID
+    hold: UUID  # a qualification has none: its own id stands here
     strategy: dict[str, Any]
     criteria: dict[str, Any]
     time_limit_s: int
     created_us: int
     expires_us: int  # when it is given up, if nothing is delivered
-    offer_us: int  # while it is open: when it is offered next
+    offer_us: int  # while it is open: when it is offered next, whoever is free
     cancelled_us: int | None = None
     winner: UUID | None = None  # the attempt that was paid
     price: int | None = None
     receipt: ObjectHash | None = None
     closed_us: int | None = None  # from here on nothing is held
+    ready_us: int = 0  # while it is open: from when a slot that comes free may go to it
+    qualifies: UUID | None = None  # a job of the node's own, for nothing, that shows what this provider can do
 
     @property
     def is_live(self) -> bool:

@@ -82,6 +82,16 @@ def offer_us(job: Job, attempts: Sequence[Attempt], now_us: int, policy: BazaarP
     return now_us + min(longest_us, max(policy.backoff_s * MICROSECONDS, waited_us))
 
 
+def ready_us(before: Job, now_us: int, policy: BazaarPolicy) -> int:
+    """From when an open job may take a slot that comes free: after the pause, if a try has just ended.
+
+    A job that nobody could take now goes behind those that were not tried since.
+    """
+    if before.state is JobState.OPEN:
+        return max(before.ready_us, now_us)
+    return now_us + policy.backoff_s * MICROSECONDS
+
+
 def live(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [attempt for attempt in attempts if attempt.state in LIVE_ATTEMPT]
 

@@ -1,22 +1,26 @@
-"""What a node does by itself: expire holds, sign checkpoints, tend jobs, collect objects, forget what is over."""
+"""What a node does by itself: expire holds, sign checkpoints, tend jobs, verify, collect objects, forget what is over.
+
+A server process has a scheduler for what is due, others for verification, which takes long, and an attendant that
+is woken when a provider becomes free. What the attendant misses, the scheduler finds a moment later.
+"""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from uuid import UUID
 
+from choir.bazaar.jobs import LOOK
+from choir.bazaar.model import FREE, QUALIFY
 from choir.foundation.clock import MICROSECONDS
-from choir.foundation.errors import ChoirError
 from choir.foundation.policy import tree
 from choir.ledger import holds, reading
 from choir.node import Node
+from choir.operations.market import MarketRounds
 from choir.operations.preparing import publish_checkpoint
 from choir.operations.rotation import rewrap_account_keys
+from choir.operations.verifying import Verifying
+from choir.storage.bells import Attendant
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Scheduler, Task, schedule
-
-log = logging.getLogger(__name__)
 
 _HOLDS_AT_ONCE = 200
 _EVENTS_AT_ONCE = 1000
@@ -28,12 +32,37 @@ _REWRAP_EVERY_S = 300
 _FORGET_USED_EVERY_S = 60
 _OFFER_EVERY_S = 1
 _SILENCE_EVERY_S = 5
+_RECORDS_EVERY_S = 5
+_PROMISES_EVERY_S = 5
+_QUALIFY_EVERY_S = 5
+_STOP_S = 5.0
 _FORGET_UPLOADS_EVERY_S = 60
-_JOBS_AT_ONCE = 200
 _UPLOADS_AT_ONCE = 50
 
 
-def make_scheduler(node: Node) -> Scheduler:
+class Background:
+    """All of it, for one server process."""
+
+    def __init__(self, node: Node, stopping: Callable[[], bool] = lambda: False) -> None:
+        self.verifying = Verifying(node, stopping)
+        rounds = MarketRounds(node, self.verifying.bench.ailment)
+        self._scheduler = make_scheduler(node, rounds)
+        self._attendant = Attendant(node.database.bells, {FREE: rounds.offer, QUALIFY: rounds.qualify})
+
+    def start(self) -> None:
+        self._scheduler.start()
+        self._attendant.start()
+        self.verifying.start()
+
+    def stop(self) -> None:
+        """In bounded time: nothing in here is asked to finish, only to stop."""
+        self._scheduler.halt()
+        self.verifying.stop()
+        self._attendant.stop(_STOP_S)
+        self._scheduler.stop(_STOP_S)
+
+
+def make_scheduler(node: Node, rounds: MarketRounds) -> Scheduler:
     """The scheduler with all handlers; repeating tasks are on the list once, whoever comes first."""
     work = _Work(node)
     handlers = Handlers(
@@ -43,10 +72,14 @@ def make_scheduler(node: Node) -> Scheduler:
             "outbox.forget": work.forget_events,
             "identity.forget_used": work.forget_used,
             "bazaar.silence": work.silence_providers,
+            "bazaar.records": rounds.rebuild_records,
+            "bazaar.promises": rounds.refresh_promises,
             "bazaar.forget_uploads": work.forget_uploads,
         },
         slow={
-            "bazaar.jobs": work.tend_jobs,
+            "bazaar.jobs": rounds.tend_jobs,
+            "bazaar.qualifying": rounds.qualify_all,
+            LOOK: rounds.look,
             "ledger.checkpoint": work.checkpoint,
             "objects.collect": work.collect_objects,
             "identity.rewrap": work.rewrap,
@@ -68,6 +101,9 @@ def schedule_repeating(node: Node) -> None:
         "identity.forget_used": _FORGET_USED_EVERY_S,
         "bazaar.jobs": _OFFER_EVERY_S,
         "bazaar.silence": _SILENCE_EVERY_S,
+        "bazaar.records": _RECORDS_EVERY_S,
+        "bazaar.promises": _PROMISES_EVERY_S,
+        "bazaar.qualifying": _QUALIFY_EVERY_S,
         "bazaar.forget_uploads": _FORGET_UPLOADS_EVERY_S,
     }
     with node.unit_of_work() as tx:
@@ -142,23 +178,3 @@ class _Work:
     def forget_uploads(self, tx: Tx, _: Task) -> None:
         """Drop uploads that were not finished in their time."""
         self._node.bazaar.uploads.forget(tx, _UPLOADS_AT_ONCE)
-
-    def tend_jobs(self, _: Task) -> None:
-        """Offer jobs that are open, and go on where a time is over; each in a transaction of its own."""
-        node, bazaar = self._node, self._node.bazaar
-        with node.unit_of_work() as tx:
-            late = bazaar.jobs.to_look_at(tx, _JOBS_AT_ONCE)
-            silent = bazaar.disputes.unanswered(tx, _JOBS_AT_ONCE)
-        self._each(late, bazaar.jobs.look)
-        self._each(silent, bazaar.disputes.default)
-        with node.unit_of_work() as tx:
-            open_ = bazaar.jobs.to_offer(tx, _JOBS_AT_ONCE)
-        self._each(open_, bazaar.jobs.assign)
-
-    def _each(self, ids: list[UUID], work: Callable[[Tx, UUID], object]) -> None:
-        """One that fails must not keep the others waiting."""
-        for id_ in ids:
-            try:
-                self._node.database.run(lambda tx, id_=id_: work(tx, id_))  # type: ignore[misc]
-            except ChoirError as error:
-                log.warning("a job could not go on", extra={"job": str(id_), "error": error.code})

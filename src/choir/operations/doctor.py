@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Broken, ChoirError
@@ -17,6 +19,7 @@ from choir.ledger.keys import NodeKeys
 from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
 from choir.operations.preparing import PUBLISHED, Dsns, compare_published, database_of
 from choir.operations.supervisor import AddressInUse
+from choir.sandbox.service import Sandboxes
 from choir.storage.database import Tx, connect
 from choir.storage.identity import read_identity
 from choir.storage.migrations import check_migrated
@@ -41,6 +44,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _checked("disk", lambda: _disk(settings))
     yield from _checked("node key", lambda: _node_key(settings))
     yield from _checked("address", lambda: _address(settings))
+    yield _sandbox(settings)
     try:
         if settings.embedded and not (settings.home / "postgres" / "data").exists():
             yield _no_database(settings)
@@ -121,6 +125,21 @@ def _address(settings: Settings) -> str:
             address = f"{settings.host}:{settings.port}"
             raise AddressInUse(address=address, why=(error.strerror or str(error)).lower()) from None
     return f"{settings.host}:{settings.port} is free"
+
+
+def _sandbox(settings: Settings) -> Finding:
+    """Without one the ledger works, but no job can be verified."""
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="choir-doctor-") as folder,
+            Sandboxes(Path(folder), _policy(settings).sandbox, clean_first=False) as sandboxes,
+        ):
+            why = sandboxes.lacking()
+    except (ChoirError, OSError) as error:
+        why = str(error)
+    if not why:
+        return Finding("sandbox", "ok", "strangers' code can be run, so jobs can be verified")
+    return Finding("sandbox", "note", f"no job can be verified here: {why}", "`choir sandbox doctor` says more.")
 
 
 def _database(settings: Settings, dsns: Dsns) -> str:

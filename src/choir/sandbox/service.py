@@ -94,6 +94,15 @@ class Sandboxes:
             self._known.clear()
         return [self.capabilities(tier) for tier in Tier]
 
+    def lacking(self) -> str:
+        """Why strangers' code cannot be run here at all; empty if it can."""
+        spec = Spec(argv=("true",))
+        try:
+            rules.choose(spec, self._needed(spec), self.policy)
+        except ChoirError as error:
+            return str(error)
+        return ""
+
     def probe(self, tier: Tier) -> Capabilities:
         """Run something in a tier within the time limit and say what came of it."""
         driver = _BUILT.get(tier)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any, LiteralString, TypeVar
+from uuid import UUID
 
 import psycopg
 from psycopg import errors as pg
@@ -23,6 +24,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
+from choir.storage.bells import Bells
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -69,10 +71,15 @@ class StorageConflict(Unavailable):
 class Tx:
     """One open transaction. Parameters are always bound, never formatted into the text."""
 
-    __slots__ = ("connection",)
+    __slots__ = ("connection", "rings")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.rings: set[tuple[str, UUID | None]] = set()
+
+    def ring(self, bell: str, item: UUID | None = None) -> None:
+        """Wake what waits for this in the same process, once the transaction has committed."""
+        self.rings.add((bell, item))
 
     def run(self, sql: LiteralString, *params: Any) -> int:
         """Execute and say how many rows were touched."""
@@ -126,6 +133,7 @@ class Database:
     def __init__(self, conninfo: str, *, connections_max: int = 16, wait_s: float = 10.0) -> None:
         self.wait_s = wait_s
         self.conninfo = conninfo
+        self.bells = Bells()
         self._stopping = threading.Event()
         self._spare: Connection | None = None
         self._spare_lock = threading.Lock()
@@ -202,7 +210,9 @@ class Database:
         It works for whoever set the deadline of this context: when they have given up, its statement is cancelled.
         """
         with self._connected() as connection:
-            yield Tx(connection)
+            tx = Tx(connection)
+            yield tx
+        self._ring(tx)
 
     @contextmanager
     def statements(self) -> Iterator[Tx]:
@@ -210,10 +220,16 @@ class Database:
         with self._connected() as connection:
             connection.autocommit = True  # said to nobody: the driver just does not begin a transaction
             try:
-                yield Tx(connection)
+                tx = Tx(connection)
+                yield tx
             finally:
                 if not connection.closed:
                     connection.autocommit = False
+        self._ring(tx)
+
+    def _ring(self, tx: Tx) -> None:
+        for bell, item in tx.rings:
+            self.bells.ring(bell, item)
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:

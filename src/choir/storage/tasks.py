@@ -3,7 +3,8 @@
 Guarantees: a quick task's effect and its completion commit together, so it happens once; a slow task
 runs without an open transaction under a lease, and the fencing token keeps a process that was
 thought dead from completing what another has taken over. What fails is tried again, later and
-later, and set aside with its error at the end. A repeating task is rescheduled from its due time.
+later, and set aside with its error at the end. A repeating task is rescheduled from its due time. A task that
+is put on the list is begun at once by a free scheduler of the same process, and within a second by any other.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -41,6 +43,10 @@ class Task:
     token: int  # grows with every claim
 
 
+class Postponed(Exception):
+    """A slow task was left where it is, because this process ends: whoever comes next does it, at once."""
+
+
 Quick = Callable[[Tx, Task], None]
 Slow = Callable[[Task], None]
 
@@ -61,6 +67,7 @@ def schedule(
     tx: Tx, name: str, key: str, due_us: int, *, payload: dict[str, Any] | None = None, every_us: int | None = None
 ) -> bool:
     """Put a task on the list unless one of this name and key is there; says whether it did."""
+    tx.ring(name)
     return bool(
         tx.run(
             "insert into tasks (name, key, due_us, payload, every_us) values (%s, %s, %s, %s, %s)"
@@ -79,16 +86,31 @@ class Scheduler:
         self._clock = clock
         self._policy = policy
         self._stop = threading.Event()
+        self._woken = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
+        self._database.bells.listen(self._handlers.names, self._hear)
         self._thread = threading.Thread(target=self._loop, name="scheduler", daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
-        self._stop.set()
+    def stop(self, wait_s: float = 10.0) -> None:
+        self.halt()
         if self._thread is not None:
-            self._thread.join(timeout=10)
+            self._thread.join(wait_s)
+
+    def halt(self) -> None:
+        """Begin nothing more; what is under way goes on."""
+        self._database.bells.leave(self._hear)
+        self._stop.set()
+        self.wake()
+
+    def wake(self) -> None:
+        """Look for due tasks now, if nothing is being done."""
+        self._woken.set()
+
+    def _hear(self, _bell: str, _item: UUID | None) -> None:
+        self.wake()
 
     def run_due(self) -> int:
         """Run everything that is due now; says how many tasks were run."""
@@ -99,13 +121,14 @@ class Scheduler:
 
     def _loop(self) -> None:
         while not self._stop.is_set():
+            self._woken.clear()  # before looking: what comes while we look is looked for again
             try:
                 self.run_due()
             except ChoirError as error:  # the database is away: the next look may find it
                 log.warning("background work is waiting", extra={"error": error.code})
             except Exception:
                 log.exception("background work failed")
-            self._stop.wait(_IDLE_S_MAX)
+            self._woken.wait(_IDLE_S_MAX)
 
     def _run_one(self) -> bool:
         quick: Task | None = None
@@ -131,6 +154,8 @@ class Scheduler:
         try:
             with self._renewing(task):
                 self._handlers.slow[task.name](task)
+        except Postponed:
+            self._let_go(task)
         except Exception as error:
             self._failed(task, error)
         else:
@@ -163,6 +188,13 @@ class Scheduler:
             "update tasks set leased_until_us = %s where name = %s and key = %s and token = %s",
             until_us, task.name, task.key, task.token,
         )  # fmt: skip
+
+    def _let_go(self, task: Task) -> None:
+        with self._database.unit_of_work() as tx:
+            tx.run(
+                "update tasks set leased_until_us = null where name = %s and key = %s and token = %s",
+                task.name, task.key, task.token,
+            )  # fmt: skip
 
     def _claim(self, tx: Tx) -> Task | None:
         now_us = self._clock.now_us()

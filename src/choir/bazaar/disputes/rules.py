@@ -25,6 +25,8 @@ from choir.foundation.policy import BazaarPolicy
 
 def check_open(job: Job, attempt: Attempt, side: Side, trigger: Trigger, now_us: int, policy: BazaarPolicy) -> None:
     """Raise unless this side may dispute this attempt now."""
+    if job.qualifies is not None:
+        raise NotDisputable(why="it was a qualification; it can be tried again instead")
     if job.closed_us is None or attempt.ended_us is None or attempt.verdict is None:
         raise NotDisputable(why="it has no verdict yet, or the job is not over")
     if side is Side.BUYER and attempt.paid == 0:

@@ -1,15 +1,17 @@
 """Opening, answering and resolving disputes.
 
 Guarantees: a dispute exists exactly when its deposit is held; it is resolved once; what its resolution moves is
-one set of entries in the same transaction, and what could not be taken from the loser is recorded as owed.
+one set of entries in the same transaction, and what could not be taken from the loser is recorded as owed, and taken
+from what they are paid later (`debts`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
-from choir.bazaar import earning, job_store, pricing, settling
+from choir.bazaar import debts, earning, job_store, pricing, settling
 from choir.bazaar.disputes import rules, store
 from choir.bazaar.disputes.model import (
     Dispute,
@@ -86,7 +88,9 @@ class Disputes:
         )
         store.insert(tx, dispute)
         job_store.save_job(tx, replace(found, state=JobState.DISPUTED))
-        lives.note(tx, found, "disputed", who.source, dispute=dispute_id(dispute.id), trigger=trigger.value)
+        lives.note(
+            tx, found, "disputed", who.source, attempt=tried, dispute=dispute_id(dispute.id), trigger=trigger.value
+        )
         schedule(tx, REVERIFY, str(dispute.id), now_us)
         self._hold_deposit(tx, who, dispute, tried)
         return dispute, True
@@ -105,7 +109,7 @@ class Disputes:
         state = DisputeState.RESPONDED if dispute.state is DisputeState.OPEN else dispute.state
         dispute = replace(dispute, response=response, state=state)
         store.save(tx, dispute)
-        self._lives.note(tx, job, "dispute_answered", who.source, dispute=dispute_id(id_))
+        self._lives.note(tx, job, "dispute_answered", who.source, attempt=attempt, dispute=dispute_id(id_))
         return dispute
 
     def reverified(self, tx: Tx, id_: UUID, again: Verdict) -> Dispute:
@@ -116,9 +120,20 @@ class Disputes:
         winner = rules.by_machine(dispute, self._passed(tx, attempt), again)
         if winner is not None:
             return self._resolve(tx, dispute, job, attempt, winner, "The checks were run again.", settling.SOURCE)
+        return self._review(tx, dispute, job, attempt)
+
+    def not_reverified(self, tx: Tx, id_: UUID, reason: str) -> Dispute:
+        """The checks could not be run again, by the order itself or by this node: people look at it."""
+        dispute, job, attempt = self._locked(tx, id_)
+        if dispute.state not in (DisputeState.OPEN, DisputeState.RESPONDED):
+            return dispute
+        return self._review(tx, dispute, job, attempt, reason=reason)
+
+    def _review(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, **data: Any) -> Dispute:
         dispute = replace(dispute, state=DisputeState.UNDER_REVIEW)
         store.save(tx, dispute)
-        self._lives.note(tx, job, "under_review", settling.SOURCE, dispute=dispute_id(id_))
+        id_ = dispute_id(dispute.id)
+        self._lives.note(tx, job, "under_review", settling.SOURCE, attempt=attempt, dispute=id_, **data)
         return dispute
 
     def case(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt]:
@@ -151,7 +166,7 @@ class Disputes:
         if not store.add_ruling(tx, id_, Ruling(who.source, winner, reasoning), self._lives.clock.now_us()):
             return dispute  # an operator's first ruling stands
         rulings = store.rulings(tx, id_)
-        self._lives.note(tx, job, "ruled", who.source, dispute=dispute_id(id_), winner=winner.value)
+        self._lives.note(tx, job, "ruled", who.source, attempt=attempt, dispute=dispute_id(id_), winner=winner.value)
         decided = rules.by_rulings(rulings, self._rulings_needed)
         if decided is None:
             return dispute
@@ -195,7 +210,14 @@ class Disputes:
         if winner is not Winner.SPLIT:  # what counts in the provider's record from now on
             self._lives.market.record(tx, job, attempt, passed=winner is Winner.PROVIDER, at_us=now_us)
         self._lives.note(
-            tx, job, "resolved", actor, dispute=dispute_id(dispute.id), winner=winner.value, refund=str(due)
+            tx,
+            job,
+            "resolved",
+            actor,
+            attempt=attempt,
+            dispute=dispute_id(dispute.id),
+            winner=winner.value,
+            refund=str(due),
         )
         self._end_deposit(tx, dispute, job, lost=rules.opener_lost(dispute, winner))
         owed = self._move(tx, resolved, job, attempt, due)
@@ -204,7 +226,7 @@ class Disputes:
         return resolved
 
     def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> int:
-        """Take from the loser what is there; says how much was not."""
+        """Take from the loser what is there; says how much was not, and is owed from now on."""
         if due == 0:
             return 0
         shares = pricing.shares(due, self._lives.policy)
@@ -218,14 +240,14 @@ class Disputes:
         self._ledger.lock(tx)  # so that what is read here can still be taken
         legs: list[Leg] = []
         left: dict[str, int] = {}
-        taken = 0
+        missing: list[tuple[str, str, int]] = []
         sign = -1 if dispute.side is Side.BUYER else 1
         earned = {"earned": 0, "fees": 0}
         for (payer, payee, wanted), whose in zip(parts, earned, strict=True):
             there = left.get(payer, reading.balance(tx, payer).balance)
             amount = min(wanted, max(0, there))
             left[payer] = there - amount
-            taken += amount
+            missing.append((payer, payee, wanted - amount))
             earned[whose] = sign * amount
             if amount:
                 legs.append(Leg(payer, payee, amount))
@@ -236,7 +258,7 @@ class Disputes:
             self._ledger.post(
                 tx, Draft(_REFUND, reason, settling.SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
             )
-        return due - taken
+        return debts.record(tx, dispute.id, missing)
 
     def _hold_deposit(self, tx: Tx, who: Principal, dispute: Dispute, attempt: Attempt) -> None:
         expires_us = dispute.respond_by_us + self._lives.policy.ruling_s * MICROSECONDS

@@ -1,11 +1,14 @@
-"""What the market announces. Names, models and other claims of people are not in events: they can be erased."""
+"""What the market announces, each to the owner of the provider that it is about.
+
+Names, models and other claims of people are not in events: they can be erased.
+"""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from choir.bazaar.model import JobType
-from choir.bazaar.providers.model import Book, OutcomeRecord, provider_id
+from choir.bazaar.providers import store
+from choir.bazaar.providers.model import Book, Offer, OutcomeRecord, Qualification, provider_id
 from choir.foundation.clock import format_time
 from choir.foundation.ids import show_id
 from choir.storage.database import Tx
@@ -16,32 +19,41 @@ NODE = "node"
 
 def changed(outbox: Outbox, tx: Tx, what: str, provider: UUID, actor: str = NODE, **data: object) -> None:
     """Something about a provider: registered, retired, draining, undrained, online, silent, …"""
-    outbox.announce(tx, f"bazaar.provider.{what}", subject=provider_id(provider), actor=actor, data=data)
+    _announce(outbox, tx, f"bazaar.provider.{what}", provider, actor, data)
+
+
+def _announce(outbox: Outbox, tx: Tx, type_: str, provider: UUID, actor: str, data: dict[str, object]) -> None:
+    found = store.get(tx, provider)
+    audience = () if found is None else (found.owner,)
+    outbox.announce(tx, type_, subject=provider_id(provider), actor=actor, data=data, audience=audience)
 
 
 def book_published(outbox: Outbox, tx: Tx, book: Book) -> None:
-    outbox.announce(
-        tx,
-        "bazaar.pricebook.published",
-        subject=provider_id(book.provider),
-        actor=book.actor,
-        data={
-            "type": book.type.value,
-            "version": book.version,
-            "base": str(book.base),
-            "per_unit": str(book.per_unit),
-            "cap": str(book.cap),
-            "effective_at": format_time(book.effective_us),
-        },
-    )
+    data: dict[str, object] = {
+        "type": book.type.value,
+        "version": book.version,
+        "base": str(book.base),
+        "per_unit": str(book.per_unit),
+        "cap": str(book.cap),
+        "effective_at": format_time(book.effective_us),
+    }
+    _announce(outbox, tx, "bazaar.pricebook.published", book.provider, book.actor, data)
 
 
 def tier_changed(outbox: Outbox, tx: Tx, provider: UUID, before: int, after: int) -> None:
     changed(outbox, tx, "tier_changed", provider, before=before, after=after)
 
 
-def qualification(outbox: Outbox, tx: Tx, provider: UUID, type_: JobType, state: str) -> None:
-    changed(outbox, tx, "qualification", provider, type=type_.value, state=state)
+def qualification(outbox: Outbox, tx: Tx, offer: Offer, reason: str) -> None:
+    """Where a provider stands with a type now; why, if it failed, and when it is asked again."""
+    data: dict[str, object] = {"type": offer.type.value, "state": offer.qualification.value}
+    if offer.qualifying_job is not None:
+        data["job"] = show_id("job", offer.qualifying_job)
+    if reason:
+        data["reason"] = reason[:200]
+    if offer.qualification in (Qualification.FAILED, Qualification.NEEDED) and offer.retry_us:
+        data["again_at"] = format_time(offer.retry_us)
+    _announce(outbox, tx, "bazaar.provider.qualification", offer.provider, NODE, data)
 
 
 def outcome(outbox: Outbox, tx: Tx, provider: UUID, told: OutcomeRecord) -> None:

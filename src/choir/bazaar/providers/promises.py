@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection
+from typing import LiteralString
 from uuid import UUID
 
 from choir.bazaar.model import JobType
@@ -24,6 +25,14 @@ from choir.storage.database import Tx
 
 TOP_PRICE_MIN = 100_000  # below this, rounding to whole milli-satoshi is not negligible
 _ROUNDING = 2  # points
+_BELOW: LiteralString = (
+    "select provider from provider_offers where selectable and type = %s and promised_by < %s"
+    " order by promised_by limit %s"
+)
+_ABOVE: LiteralString = (
+    "select provider from provider_offers where selectable and type = %s and promised_by > %s"
+    " order by promised_by limit %s"
+)
 
 
 def policy_name(policy: ProvidersPolicy) -> int:
@@ -73,11 +82,15 @@ def refresh(tx: Tx, providers: Collection[UUID], policy: ProvidersPolicy) -> Non
 
 def refresh_round(tx: Tx, policy: ProvidersPolicy, limit: int) -> int:
     """Make some promises anew that another policy had made; says of how many providers."""
-    rows = tx.rows(
-        "select distinct provider from provider_offers where promised_by <> %s order by provider limit %s",
-        policy_name(policy), limit,
-    )  # fmt: skip
-    found = [row[0] for row in rows]
+    name = policy_name(policy)
+    outdated: set[UUID] = set()
+    for type_ in JobType:  # by their index, so that it costs nothing where there is nothing to do
+        for rows in (
+            tx.rows(_BELOW, type_, name, limit),
+            tx.rows(_ABOVE, type_, name, limit),
+        ):
+            outdated.update(row[0] for row in rows)
+    found = sorted(outdated)[:limit]
     if found:
         tx.rows("select 1 from provider_market where provider = any(%s) order by provider for no key update", found)
         refresh(tx, found, policy)

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from uuid import UUID
 
-from choir.bazaar.model import JobType
+from choir.bazaar.model import FREE, QUALIFY, JobType
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import events, promises, record_store, rules, showing, store
 from choir.bazaar.providers.model import (
@@ -22,7 +22,6 @@ from choir.bazaar.providers.model import (
     Heartbeat,
     MarketRow,
     NotOffered,
-    NotQualifying,
     Offer,
     OutcomeRecord,
     OwnerNeeded,
@@ -35,6 +34,7 @@ from choir.bazaar.providers.model import (
     UnknownProvider,
     provider_id,
 )
+from choir.bazaar.providers.qualifications import Qualifications
 from choir.bazaar.providers.record_store import Outcome
 from choir.bazaar.providers.records import Records
 from choir.bazaar.providers.selecting import Selection
@@ -60,6 +60,7 @@ class Providers:
     ) -> None:
         self.records = Records(clusters, outbox, policy)
         self.selection = Selection(policy)
+        self._qualifications = Qualifications(outbox, clock, policy)
         self._outbox = outbox
         self._clock = clock
         self._entropy = entropy
@@ -108,11 +109,12 @@ class Providers:
         events.changed(self._outbox, tx, "retired", row.provider, by.source)
 
     def forget(self, tx: Tx, owner: str) -> None:
-        """Empty what an owner who is erased had written, and retire their provider."""
+        """Empty what an owner who is erased had written, and retire their provider, who is gone from now on."""
         found = store.of_owner(tx, owner)
         if found is not None:
             store.lock(tx, [found.id])
             store.set_claims(tx, found.id, None, None)
+            store.unheard(tx, found.id)
             if found.retired_us is None:
                 store.set_retired(tx, found.id, self._clock.now_us())
                 events.changed(self._outbox, tx, "retired", found.id)
@@ -202,6 +204,8 @@ class Providers:
         events.changed(
             self._outbox, tx, "capabilities", row.provider, by.source, types=sorted(set(types)), capacity=capacity
         )
+        tx.ring(QUALIFY, row.provider)
+        tx.ring(FREE, row.provider)
         return store.offers(tx, row.provider, now_us)
 
     def heartbeat(self, tx: Tx, by: Principal, beat: Heartbeat) -> MarketRow:
@@ -217,6 +221,9 @@ class Providers:
         store.heard(tx, row.provider, until_us, beat.healthy, busy, slots, version)
         if not row.is_alive(now_us):
             events.changed(self._outbox, tx, "online", row.provider, by.source)
+        if not row.is_alive(now_us) or beat.healthy != row.healthy or slots > row.slots:
+            tx.ring(QUALIFY, row.provider)
+            tx.ring(FREE, row.provider)
         return replace(
             row, alive_until_us=until_us, healthy=beat.healthy, busy_elsewhere=busy, slots=slots, version=version
         )
@@ -225,6 +232,7 @@ class Providers:
         """Finish what is at work and take nothing new; or take work again."""
         row = self._own(tx, by)
         store.set_draining(tx, row.provider, on)
+        tx.ring(FREE, row.provider)
         events.changed(self._outbox, tx, "draining" if on else "undrained", row.provider, by.source)
 
     def silence_round(self, tx: Tx) -> int:
@@ -247,38 +255,47 @@ class Providers:
 
     def release(self, tx: Tx, provider: UUID, job: UUID) -> bool:
         """Give a job's slot back; False: it had none, or had given it back before."""
-        return store.release(tx, provider, job)
+        if not store.release(tx, provider, job):
+            return False
+        tx.ring(FREE, provider)
+        tx.ring(QUALIFY, provider)
+        return True
+
+    def types_of(self, tx: Tx, providers: Collection[UUID]) -> list[JobType]:
+        """The types that any of these can be selected for now."""
+        return store.types_of(tx, providers)
+
+    def any_free(self, tx: Tx, providers: Collection[UUID]) -> bool:
+        """Whether one of these can take a job now."""
+        return store.any_free(tx, providers, self._clock.now_us())
 
     # Qualification and outcomes
 
-    def to_qualify(self, tx: Tx, limit: int) -> list[tuple[UUID, JobType]]:
-        """Providers that are there, offer a type, and could take its qualification job now."""
-        return store.waiting_to_qualify(tx, self._clock.now_us(), limit)
+    def to_qualify(self, tx: Tx, limit: int, of: Collection[UUID] | None = None) -> list[tuple[UUID, JobType]]:
+        """Providers that are there, offer a type, and could take its qualification job now; `of` these, or any."""
+        now_us = self._clock.now_us()
+        if of is not None:
+            return store.waiting_to_qualify_of(tx, of, now_us, limit)
+        return store.waiting_to_qualify(tx, now_us, limit)
 
     def begin_qualification(self, tx: Tx, provider: UUID, type_: JobType, job: UUID) -> None:
         """A qualification job was given to this provider; its outcome decides."""
-        store.lock(tx, [provider])
-        now_us = self._clock.now_us()
-        offer = store.offer(tx, provider, type_, now_us)
-        if offer is None or not offer.offered:
-            raise NotOffered(provider=provider_id(provider), type=type_.value)
-        if offer.selectable or offer.retry_us > now_us:
-            why = "it is qualified" if offer.selectable else "one is under way or failed a short time ago"
-            raise NotQualifying(provider=provider_id(provider), type=type_.value, why=why)
-        again_us = now_us + self._policy.qualification_s_max * MICROSECONDS
-        running = replace(offer, qualification=Qualification.RUNNING, qualifying_job=job, retry_us=again_us)
-        self._qualification(tx, running)
+        self._qualifications.begin(tx, provider, type_, job)
+
+    def put_off_qualification(self, tx: Tx, provider: UUID, type_: JobType, job: UUID) -> None:
+        """The node could not see it through: nothing is held against the provider, and it is asked again later."""
+        self._qualifications.put_off(tx, provider, type_, job)
 
     def record_outcome(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
         """Note what came of a try; False if it was noted before. The same try told differently is a correction."""
         if told.qualification:
-            return self._qualified(tx, provider, told)
+            return self._qualifications.decide(tx, provider, told)
         corrects = record_store.outcome(tx, provider, told.job, told.attempt) is not None
         if not self.records.add(tx, provider, told):
             return False
         events.outcome(self._outbox, tx, provider, told)
         if not corrects:
-            self._failed_in_row(tx, provider, told)
+            self._qualifications.count(tx, provider, told)
         return True
 
     def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
@@ -287,32 +304,6 @@ class Providers:
         if found is not None:
             told = replace(found.told, passed=passed, at_us=at_us, reason="" if passed else "bazaar.overturned")
             self.record_outcome(tx, provider, told)
-
-    def _qualified(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
-        store.lock(tx, [provider])
-        offer = store.offer(tx, provider, told.type, told.at_us)
-        if offer is None or offer.qualification is not Qualification.RUNNING or offer.qualifying_job != told.job:
-            return False  # told before, or another one has begun since
-        state, failed, retry_us = rules.after_qualification(told.passed, offer.failed_in_row, told.at_us, self._policy)
-        since_us = told.at_us if told.passed else offer.qualified_us
-        after = replace(offer, qualification=state, failed_in_row=failed, retry_us=retry_us, qualified_us=since_us)
-        self._qualification(tx, after)
-        return True
-
-    def _failed_in_row(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> None:
-        """Failing a type again and again takes the qualification for it away."""
-        offer = store.offer(tx, provider, told.type, told.at_us)
-        if offer is None or offer.qualification is not Qualification.PASSED:
-            return
-        failed = 0 if told.passed else offer.failed_in_row + 1
-        if failed >= self._policy.failures_in_row_max and self._policy.qualification_required:
-            self._qualification(tx, replace(offer, qualification=Qualification.NEEDED, failed_in_row=0))
-        elif failed != offer.failed_in_row:
-            store.set_qualification(tx, replace(offer, failed_in_row=failed))
-
-    def _qualification(self, tx: Tx, offer: Offer) -> None:
-        store.set_qualification(tx, offer)
-        events.qualification(self._outbox, tx, offer.provider, offer.type, offer.qualification.value)
 
     # Inside
 

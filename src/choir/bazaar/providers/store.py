@@ -169,6 +169,19 @@ def gone(tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
     return {row[0] for row in rows}
 
 
+def unheard(tx: Tx, provider: UUID) -> None:
+    """As if it had never been heard from."""
+    tx.run("update provider_market set alive_until_us = 0, silent = true where provider = %s", provider)
+
+
+def any_free(tx: Tx, providers: Collection[UUID], now_us: int) -> bool:
+    found = tx.row(
+        "select 1 from provider_market where provider = any(%s) and available and alive_until_us > %s limit 1",
+        list(providers), now_us,
+    )  # fmt: skip
+    return found is not None
+
+
 # Slots
 
 
@@ -314,6 +327,26 @@ def waiting_to_qualify(tx: Tx, now_us: int, limit: int) -> list[tuple[UUID, JobT
         now_us, now_us, limit,
     )  # fmt: skip
     return [(row[0], JobType(row[1])) for row in rows]
+
+
+def waiting_to_qualify_of(tx: Tx, providers: Collection[UUID], now_us: int, limit: int) -> list[tuple[UUID, JobType]]:
+    """The same for some providers."""
+    rows = tx.rows(
+        "select o.provider, o.type from provider_offers o join provider_market m on m.provider = o.provider"
+        " where o.provider = any(%s) and o.offered and o.qualification <> 'passed' and o.retry_us <= %s"
+        " and m.available and m.alive_until_us > %s order by o.retry_us, o.provider limit %s",
+        list(providers), now_us, now_us, limit,
+    )  # fmt: skip
+    return [(row[0], JobType(row[1])) for row in rows]
+
+
+def types_of(tx: Tx, providers: Collection[UUID]) -> list[JobType]:
+    """What any of these sells and is qualified for."""
+    rows = tx.rows(
+        "select distinct type from provider_offers where provider = any(%s) and selectable order by type",
+        list(providers),
+    )
+    return [JobType(row[0]) for row in rows]
 
 
 def _typed_offer(offer_: Offer) -> Offer:

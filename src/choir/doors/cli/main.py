@@ -10,7 +10,22 @@ from typing import Annotated
 
 import typer
 
-from choir.doors.cli import account, agents, bench, events, helping, ledger, login, node, output, policy, sandbox
+from choir.doors.cli import (
+    account,
+    agents,
+    bench,
+    events,
+    helping,
+    jobs,
+    ledger,
+    login,
+    node,
+    operators,
+    output,
+    policy,
+    provider,
+    sandbox,
+)
 from choir.doors.cli.ledger import entries
 from choir.foundation.errors import ChoirError, Unavailable
 
@@ -37,9 +52,12 @@ login.register(app)
 account.register(app)
 events.register(app)
 agents.register(app)
+app.add_typer(jobs.app, name="job")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(operators.app, name="operator")
 app.add_typer(policy.app, name="policy")
 app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(provider.app, name="provider")
 app.add_typer(bench.app, name="bench")
 entries.register_at_the_top(app)
 helping.improve(app)

@@ -37,6 +37,11 @@ class Ending:
         """Whether the node that started this process is gone."""
         return os.getppid() != self._parent
 
+    @property
+    def begun(self) -> bool:
+        """Whether this process is to end."""
+        return self._begun.is_set()
+
     def begin(self) -> int:
         """Start to end; says how many seconds requests under way have. May be called by a signal handler."""
         self._begun.set()

@@ -25,7 +25,7 @@ from choir.doors.http import provider_views as views
 from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, SellerDep, SignedInDep
 from choir.doors.http.describing import problems
 from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number
-from choir.foundation.clock import parse_time
+from choir.foundation.clock import format_time, parse_time
 from choir.identity.model import Principal, Role
 from choir.node import Node
 from choir.storage.database import Tx
@@ -118,6 +118,7 @@ def beat(body: wire.BeatIn, who: SellerDep, node: NodeDep) -> wire.BeatOut:
             provider=_own(tx, node, who),
             attempts=[job_views.attempt(item) for item in waiting],
             next_s=max(1, node.policy.providers.heartbeat_s // _BEATS),
+            now=format_time(node.clock.now_us()),
         )
 
     return node.database.run(heard)

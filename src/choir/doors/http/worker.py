@@ -26,7 +26,7 @@ from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
 from choir.node import Node, build_node
-from choir.operations.background import keep_policy, make_scheduler, schedule_repeating
+from choir.operations.background import Background, keep_policy, schedule_repeating
 from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.storage.database import Database
 
@@ -51,15 +51,15 @@ def main() -> None:
     # The server sends itself the signal again after it has stopped; what follows it here must still happen.
     signal.signal(signal.SIGTERM, leave)
     node = build_node(settings, database.open())
-    scheduler = make_scheduler(node)
     schedule_repeating(node)
     keep_policy(node)
-    scheduler.start()
+    background = Background(node, stopping=lambda: ending.begun)
+    background.start()
     try:
         _serve(node, listener, ending)
     finally:
-        database.stop_waiting()  # requests are over; what the scheduler still waits for may never come
-        scheduler.stop()
+        database.stop_waiting()  # requests are over; what background work still waits for may never come
+        background.stop()
         node.close()
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 import httpx
@@ -40,17 +40,26 @@ class NostrKey(httpx.Auth):
     """A secp256k1 key (nsec1… or 64 hex digits) that signs each request.
 
     `delegation` names the one to act by, where the agent has several. `public_url` is the address that the
-    node knows itself by, where that is another than the one it is reached at: it is what gets signed.
+    node knows itself by, where that is another than the one it is reached at: it is what gets signed. `now` is
+    for a machine whose own clock is not the node's.
     """
 
     requires_request_body = True
 
-    def __init__(self, secret: str, *, delegation: str | None = None, public_url: str | None = None) -> None:
+    def __init__(
+        self,
+        secret: str,
+        *,
+        delegation: str | None = None,
+        public_url: str | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         from choir.identity.nostr_keys import parse_secret, public_of
 
         self._secret: SecretKey = parse_secret(secret)
         self.public = public_of(self._secret)
         self._delegation = delegation
+        self._now = now
         self._public_url = public_url.rstrip("/") if public_url else None
 
     def __repr__(self) -> str:
@@ -74,7 +83,7 @@ class NostrKey(httpx.Auth):
             tags.append(("payload", hashlib.sha256(body).hexdigest()))
         if self._delegation is not None:
             tags.append(("delegation", self._delegation))
-        now = int(time.time())
+        now = int(self._now())
         id_ = event_id(self.public, now, HTTP_AUTH_KIND, tuple(tags), "")
         signature = coincurve.PrivateKey(self._secret.reveal()).sign_schnorr(id_)
         event = NostrEvent(id_, self.public, now, HTTP_AUTH_KIND, tuple(tags), "", signature)

@@ -43,6 +43,11 @@ class Rooms(Ledger[R], Events[R]):
         self.providers: Providers[R] = Providers(transport)
         self.disputes: Disputes[R] = Disputes(transport)
 
+    @property
+    def ahead_s(self) -> float:
+        """How far the node's clock is ahead of this machine's, by its last answer; below two seconds it counts as 0."""
+        return self._transport.ahead_s
+
 
 class Client(Rooms[Transport]):
     """Everything a node offers, as methods that wait for the answer. Threads may share a client.
@@ -82,6 +87,10 @@ class Client(Rooms[Transport]):
         """Give the connections back."""
         self._transport.close()
 
+    def twin(self) -> Client:
+        """The same client with connections of its own."""
+        return _twin(self.url, self.who, self._transport.twin())
+
 
 class AsyncClient(Rooms[AsyncTransport]):
     """The same methods as `Client`, to be awaited; listings and events are for `async for`."""
@@ -115,6 +124,17 @@ class AsyncClient(Rooms[AsyncTransport]):
     async def close(self) -> None:
         """Give the connections back."""
         await self._transport.close()
+
+    def twin(self) -> Client:
+        """A client that waits, of the same node and for the same credential."""
+        return _twin(self.url, self.who, self._transport.twin())
+
+
+def _twin(url: str, who: Chosen, transport: Transport) -> Client:
+    made = Client.__new__(Client)
+    made.url, made.who = url, who
+    Rooms.__init__(made, transport)
+    return made
 
 
 def _chosen(url: str | None, token: str | None, auth: Any) -> tuple[str, Chosen, httpx.Auth | None]:

@@ -8,9 +8,11 @@ they wait. An `AsyncTransport` that is cancelled leaves its other calls alone.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, closing
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import httpx
@@ -24,6 +26,7 @@ from choir.doors.sdk.streams import EventReader, Told
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 T = TypeVar("T")
+_DATE_S = 2.0  # a difference that a date in whole seconds, and the way here, can explain
 _SILENCE_S_MAX = 60.0  # a node that streams gives a sign of life more often than that
 
 
@@ -42,13 +45,34 @@ class _Base:
         self.url = _checked_address(url)
         self._patience_s = patience_s
         self._connect_s = connect_s
-        self._options: dict[str, Any] = {"base_url": url, "auth": auth, "timeout": timeout_s, "trust_env": False}
+        self.ahead_s = 0.0  # how far the node's clock was ahead of this machine's when it last answered
+        self._options: dict[str, Any] = {
+            "base_url": url,
+            "auth": auth,
+            "timeout": timeout_s,
+            "trust_env": False,
+            "verify": trust_for(url),
+        }
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url})"
 
+    def twin(self) -> Transport:
+        """A transport that waits, for the same node and credential, with connections of its own."""
+        auth, timeout_s = self._options["auth"], self._options["timeout"]
+        return Transport(self.url, auth, timeout_s=timeout_s, patience_s=self._patience_s, connect_s=self._connect_s)
+
     def _attempts(self, call: Call[Any]) -> Attempts:
         return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
+
+    def _heard(self, answer: httpx.Response) -> None:
+        """Compare clocks; a date has whole seconds, and takes its time to get here."""
+        try:
+            date = parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
+        except (ValueError, TypeError):
+            return
+        ahead_s = date - time.time()
+        self.ahead_s = ahead_s if abs(ahead_s) > _DATE_S else 0.0
 
     def _unreachable(self, error: httpx.TransportError) -> ChoirError:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -66,6 +90,14 @@ def _checked_address(url: str) -> str:
     if not good:
         raise Invalid(what=f"the node's address '{url}'", why="write it like http://localhost:8420")
     return url
+
+
+def trust_for(url: str) -> ssl.SSLContext:
+    """Whom to believe that they are the node. A plain address gets a context that believes nobody and is not asked:
+    reading the world's certificates takes longer than most calls."""
+    if httpx.URL(url).scheme == "https":
+        return httpx.create_ssl_context(trust_env=False)
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
@@ -119,6 +151,7 @@ class Transport(_Base):
                 if pause_s is None:
                     raise self._unreachable(error) from None
             else:
+                self._heard(answer)
                 pause_s = attempts.after_answer(answer)
                 if pause_s is None:
                     return answers.result(call.shape, answer)
@@ -197,6 +230,7 @@ class AsyncTransport(_Base):
                 if pause_s is None:
                     raise self._unreachable(error) from None
             else:
+                self._heard(answer)
                 pause_s = attempts.after_answer(answer)
                 if pause_s is None:
                     return answers.result(call.shape, answer)

@@ -183,6 +183,7 @@ class BeatOut(Wire, json_schema_extra=example(provider=_PROVIDER, attempts=[], n
     provider: ProviderOut
     attempts: list[AttemptOut]
     next_s: int = Field(description="Seconds until the next sign of life is due, well before it counts as silent.")
+    now: str | None = Field(default=None, description="The node's time, which deadlines and trajectories are held to.")
 
 
 class DrainIn(Wire, json_schema_extra=example(draining=True)):

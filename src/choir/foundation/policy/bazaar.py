@@ -48,11 +48,23 @@ class BazaarPolicy:
     open_s: int = value(
         3_600, "seconds", 10, 30 * _DAY_S, "engineering", "How long a job waits for providers before it expires."
     )
+    examine_s_max: int = value(
+        300,
+        "seconds",
+        0,
+        3_600,
+        "engineering",
+        "An order is examined before it is offered: whether its tests fail now, whether its diff can be read. If that"
+        " takes longer, it is offered nevertheless.",
+    )
     verify_s_max: int = value(
         3_600, "seconds", 10, _DAY_S, "engineering", "How long verification may take in all before it is tried again."
     )
     verify_tries_max: int = value(
         3, "tries", 1, 20, "engineering", "How often verification is tried when the node itself fails at it."
+    )
+    verify_at_once: int = value(
+        2, "verifications", 1, 64, "engineering", "How many attempts one server process verifies at once."
     )
     captures_max: int = value(64, "captures", 2, 1_000, "engineering", "How many payments one job's hold can make.")
     open_jobs_per_buyer_max: int = value(1_000, "jobs", 1, 100_000, "engineering", "Most open jobs of one buyer.")
@@ -79,6 +91,9 @@ class BazaarPolicy:
     trajectory_bytes_max: int = value(16_000_000, "bytes", 1_000, 10**9, "engineering", "The largest trajectory.")
     inputs_bytes_max: int = value(
         512_000_000, "bytes", 1_000, 10**9, "engineering", "The largest input of a job, such as a bundled repository."
+    )
+    waiting_tries_max: int = value(
+        100, "jobs", 1, 10_000, "engineering", "How many waiting jobs are tried at once when providers become free."
     )
     part_bytes: int = value(
         4_000_000, "bytes", 1_000, 16_000_000, "engineering", "How much of a blob one request sends or fetches."

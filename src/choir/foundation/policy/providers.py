@@ -75,6 +75,12 @@ class ProvidersPolicy:
     qualification_s_max: int = value(
         3_600, "seconds", 1, 86_400, _ENG, "A qualification without an outcome for this long may be begun again."
     )
+    qualification_limit_s: int = value(
+        900, "seconds", 10, 86_400, _ENG, "How long a provider has for a qualification job."
+    )
+    qualifications_at_once: int = value(
+        50, "jobs", 1, 10_000, _ENG, "Most qualification jobs that one round gives out."
+    )
     failures_in_row_max: int = value(
         5, "jobs", 1, 1_000, _ENG, "After so many failed jobs of a type in a row a provider qualifies anew for it."
     )

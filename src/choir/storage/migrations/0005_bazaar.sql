@@ -13,26 +13,32 @@ create table jobs (
     request text collate "C" not null,
     inputs jsonb not null,
     hidden text collate "C",
-    budget bigint not null check (budget > 0),
+    budget bigint not null check (budget >= 0),
     hold uuid not null unique,
     strategy jsonb not null,
     criteria jsonb not null,
     time_limit_s integer not null check (time_limit_s > 0),
     created_us bigint not null,
     expires_us bigint not null,
-    offer_us bigint not null,  -- while it is open: when it is offered next
+    offer_us bigint not null,  -- while it is open: when it is offered next, whoever is free
+    ready_us bigint not null,  -- while it is open: from when a slot that comes free may go to it; who waits longest first
     cancelled_us bigint,
     winner uuid,
     price bigint check (price >= 0 and price <= budget),
     receipt text collate "C",
     closed_us bigint,
-    unique (buyer, key)
+    qualifies uuid,  -- a job of the node's own, which shows whether this provider can do the type
+    unique (buyer, key),
+    -- Whoever orders pays. Only the node's own jobs cost nothing; they hold nothing, and no hold has a job's id.
+    check (case when qualifies is null then budget > 0 and hold <> id
+        else budget = 0 and hold = id and buyer = 'system:bazaar' end)
 );
 create index jobs_buyer on jobs (buyer, id desc);
 create index jobs_live on jobs (buyer) where closed_us is null;
 create index jobs_to_offer on jobs (offer_us) where state = 'open';
+create index jobs_waiting on jobs (type, ready_us) where state = 'open';
 create index jobs_to_end on jobs (expires_us) where closed_us is null;
-grant select, insert, update (state, offer_us, cancelled_us, winner, price, receipt, closed_us) on jobs to {app};
+grant select, insert, update (state, offer_us, ready_us, cancelled_us, winner, price, receipt, closed_us) on jobs to {app};
 
 create table job_attempts (
     id uuid primary key,
@@ -109,6 +115,19 @@ create index disputes_unanswered on disputes (respond_by_us) where state = 'unde
 create index disputes_under_review on disputes (id) where state = 'under_review';
 create index disputes_undecided on disputes (attempt) where state <> 'resolved';
 grant select, insert, update (state, response, verdict, winner, reasoning, refund, owed, resolved_us) on disputes to {app};
+
+-- What could not be taken from who lost: it is taken from what they are paid later. disputes.owed is the sum.
+create table dispute_debts (
+    dispute uuid not null references disputes,
+    n smallint not null,
+    debtor text collate "C" not null,  -- an account, and so is the creditor
+    creditor text collate "C" not null,
+    amount bigint not null check (amount > 0),
+    paid bigint not null default 0 check (paid between 0 and amount),
+    primary key (dispute, n)
+);
+create index dispute_debts_open on dispute_debts (debtor, dispute, n) where paid < amount;
+grant select, insert, update (paid) on dispute_debts to {app};
 
 create table dispute_rulings (
     dispute uuid not null references disputes,

@@ -1,0 +1,57 @@
+"""The node's time, as seen from a machine whose own clock may be off.
+
+Deadlines, trajectories and signed requests are judged by the node's clock. So the difference is noted whenever the node
+says its time, told when it matters, and added: a provider with a wrong clock works all the same.
+
+Guarantees: a difference that the way to the node explains counts as none; what comes out never depends on anything but
+the machine's clock and the last difference that was noted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from choir.foundation.clock import MICROSECONDS, parse_time
+
+_NOISE_US = MICROSECONDS
+
+
+class NodeClock:
+    """The machine's clock and what the node's is ahead of it."""
+
+    def __init__(self, own_us: Callable[[], int] | None = None) -> None:
+        self.own_us = own_us or (lambda: time.time_ns() // 1_000)
+        self.ahead_us = 0
+
+    def now_us(self) -> int:
+        return self.own_us() + self.ahead_us
+
+    def now_s(self) -> float:
+        """For signing requests."""
+        return self.now_us() / MICROSECONDS
+
+    @property
+    def ahead_s(self) -> float:
+        return self.ahead_us / MICROSECONDS
+
+    def note(self, told: str, asked_us: int) -> bool:
+        """The node said its time, on a question of that moment; whether the difference is another than before."""
+        heard_us = self.own_us()
+        ahead_us = parse_time(told) - (asked_us + heard_us) // 2
+        return self._note(ahead_us, _NOISE_US + max(0, heard_us - asked_us))
+
+    def note_ahead(self, seconds: float) -> bool:
+        """The same by the date of an answer, which is less exact."""
+        return self._note(int(seconds * MICROSECONDS), 3 * _NOISE_US)
+
+    def _note(self, ahead_us: int, noise_us: int) -> bool:
+        ahead_us = 0 if abs(ahead_us) <= noise_us else ahead_us
+        if abs(ahead_us - self.ahead_us) <= noise_us:
+            return False
+        self.ahead_us = ahead_us
+        return True
+
+    def left_s(self, deadline_at: str) -> float:
+        """Seconds until a time that the node named."""
+        return (parse_time(deadline_at) - self.now_us()) / MICROSECONDS

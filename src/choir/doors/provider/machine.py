@@ -1,0 +1,90 @@
+"""The machine's side: a sandbox of one tier, the workers that were named, and the pool that they work in.
+
+Guarantees: everything that workers run, runs in the tier that the provider claims and in no other; what an earlier
+process left of its sandboxes is removed first; when it is closed, nothing of it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from choir.bazaar.model import JobType
+from choir.bazaar.workers import Fulfilling, PooledRunner, Worker, WorkerPool, Workshop, workers
+from choir.doors.provider.home import ProviderHome
+from choir.doors.provider.model import IsolationMissing, NoSuchWork, Wanted, short_type
+from choir.foundation.clock import Clock
+from choir.foundation.policy import Policy, SandboxPolicy
+from choir.identity.secret_values import SecretKey
+from choir.sandbox.model import Tier
+from choir.sandbox.pool import Pool
+from choir.sandbox.rules import stranger_refusal
+from choir.sandbox.service import Sandboxes
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What does the work here."""
+
+    pool: WorkerPool
+    types: tuple[JobType, ...]  # what is offered
+    folder: Path  # for the inputs of jobs
+    model: str
+
+
+@contextmanager
+def started(home: ProviderHome, wanted: Wanted, key: SecretKey, clock: Clock, policy: Policy) -> Iterator[Machine]:
+    """The machine, ready for work; at the end it is cleared."""
+    folder = home.folder / "work"
+    shutil.rmtree(folder, ignore_errors=True)  # an earlier process's, which was killed
+    folder.mkdir(mode=0o700, parents=True)
+    with Sandboxes(home.folder / "sandbox", policy.sandbox) as sandboxes:
+        check_isolation(sandboxes, wanted.isolation, policy.sandbox)
+        with (
+            Pool(sandboxes, policy.sandbox) as runs,
+            Workshop(
+                PooledRunner(runs, wanted.isolation), folder, policy.workers, policy.verification, policy.sandbox
+            ) as shop,
+        ):
+            found = workers(wanted.workers, shop, os.environ, wanted.model, wanted.api)
+            types = offered(found, wanted.types)
+            fulfils = Fulfilling(key, clock, policy.workers)
+            with WorkerPool(found, fulfils, policy.workers, wanted.capacity) as pool:
+                yield Machine(pool, types, shop.folder, model_of(found, wanted))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> None:
+    """Raise unless strangers' code can be contained in this tier here."""
+    why = _why_not(sandboxes, tier, policy)
+    if why:
+        works = [each.label for each in Tier if each is not tier and not _why_not(sandboxes, each, policy)]
+        raise IsolationMissing(tier=tier.label, why=why, works=", ".join(works) or "nothing")
+
+
+def _why_not(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> str:
+    if tier is Tier.LOCAL:  # no order of a stranger runs there, whatever policy says
+        return "it contains nothing, and strangers' code never runs in it."
+    found = sandboxes.capabilities(tier)
+    return stranger_refusal(found, policy) if found.works else found.why or "it does not work."
+
+
+def offered(found: Iterable[Worker], asked: Sequence[JobType]) -> tuple[JobType, ...]:
+    """The types that are offered: those asked for, if somebody does them; else all that somebody does."""
+    able = {kind for worker in found for kind in worker.types}
+    for kind in asked:
+        if kind not in able:
+            raise NoSuchWork(type=short_type(kind), able=", ".join(short_type(each) for each in sorted(able)))
+    return tuple(sorted(asked or able))
+
+
+def model_of(found: Sequence[Worker], wanted: Wanted) -> str:
+    """Which model the workers use, as the provider claims it; empty where there is none."""
+    if wanted.model:
+        return wanted.model
+    profiles = (getattr(worker, "profile", None) for worker in found)
+    return next((profile.model for profile in profiles if profile is not None and profile.model), "")

@@ -1,0 +1,132 @@
+"""What the provider's process is told, what it tells, and what it cannot go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from choir.bazaar.model import JobType
+from choir.foundation.errors import Invalid, NotAllowed, Refusal, Unavailable
+from choir.sandbox.model import Tier
+
+Tell = Callable[..., None]  # tell("taken", job=…, attempt=…)
+
+_FRIENDLY: Mapping[str, JobType] = {
+    "run": JobType.SANDBOX_RUN,
+    "review": JobType.CODE_REVIEW,
+    "patch": JobType.PATCH_GEN,
+    "fix": JobType.PATCH_GEN,
+    "text": JobType.TEXT_GEN,
+}
+_SHOWN = {
+    JobType.SANDBOX_RUN: "run",
+    JobType.CODE_REVIEW: "review",
+    JobType.PATCH_GEN: "patch",
+    JobType.TEXT_GEN: "text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How a provider is to serve, as its owner asked."""
+
+    workers: tuple[str, ...]
+    isolation: Tier
+    capacity: int
+    types: tuple[JobType, ...] = ()  # none named: all that the workers can do
+    name: str | None = None  # None: as it was, or the default
+    region: str | None = None
+    model: str = ""
+    api: str = "anthropic"
+    drain_s: float | None = None  # None: as policy says
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that happened here."""
+
+    at: str
+    what: str  # "taken", "handed_in", "outcome" …
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def job_type(text: str) -> JobType:
+    """A type by the name that people use or by its own."""
+    word = text.strip().lower().replace("-", "_")
+    found = _FRIENDLY.get(word) or next((kind for kind in JobType if kind.value == word), None)
+    if found is None:
+        raise Invalid(what=f"The type '{text[:40]}'", why=f"there are {', '.join(_SHOWN.values())}")
+    return found
+
+
+def short_type(kind: JobType | str) -> str:
+    """What people call a type."""
+    return _SHOWN[JobType(kind)]
+
+
+class AlreadyServing(Refusal):
+    code = "provider.already_serving"
+    sentence = "A provider is being served from {home} already ({holder})."
+    hint = "Stop that one, or serve another with its own --provider-home."
+
+
+class ServedElsewhere(Refusal):
+    code = "provider.served_elsewhere"
+    sentence = "The provider {provider} is online with another result key: another machine serves it."
+    hint = "Stop it there and wait a minute, bring its folder over, or sell as another agent with --key."
+
+
+class KeyOfAnother(Refusal):
+    code = "provider.key_of_another"
+    sentence = "The result key in {home} belongs to another account or provider already."
+    hint = "Serve from another folder, with --name or --provider-home; it gets a key of its own."
+
+
+class UnsafeKey(Refusal):
+    code = "provider.unsafe_key"
+    sentence = "The key file {path} is not used: {why}."
+    hint = "A key file is a plain file of yours with mode 0600 that holds 64 hex digits or an nsec."
+
+
+class HomeUnusable(Unavailable):
+    code = "provider.home_unusable"
+    sentence = "The provider's folder {home} cannot be used: {why}."
+    hint = "Choose another one with --provider-home or CHOIR_PROVIDER_HOME."
+
+
+class CannotSell(NotAllowed):
+    code = "provider.cannot_sell"
+    sentence = "The credential that is set here cannot sell work: {why}."
+    hint = "Use one with the scope 'sell', or none (`unset CHOIR_TOKEN`) to sell as an agent of its own."
+
+
+class AddressNotSigned(NotAllowed):
+    code = "provider.address_not_signed"
+    sentence = "The node does not accept requests that are signed for {address}: {why}."
+    hint = "If the node knows itself by another address, name it with --public-url; if clocks differ, set yours."
+
+
+class NoSuchWork(Refusal):
+    code = "provider.no_such_work"
+    sentence = "No worker here does {type}; they do {able}."
+    hint = "Name another worker with --worker, or other types with --types."
+
+
+class IsolationMissing(Unavailable):
+    code = "provider.isolation_missing"
+    sentence = "The isolation {tier} cannot be offered here: {why}"
+    hint = "What works here for strangers' code: {works}. See `choir sandbox doctor`."
+
+
+class NotServedYet(Refusal):
+    code = "provider.not_served_yet"
+    sentence = "There is no provider of yours at {url} yet; looked for one in {home}."
+    hint = "Start one with `choir provider serve`, or say which with --name, --provider-home or --key."
+
+
+class BadOrder(Refusal):
+    """What the node sent cannot be worked on; the work is given back with these words."""
+
+    code = "provider.bad_order"
+    sentence = "The order cannot be worked on: {why}."

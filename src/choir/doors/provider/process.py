@@ -1,0 +1,139 @@
+"""`choir provider serve`: everything put together, with signals and an orderly end.
+
+The first Ctrl-C or SIGTERM drains: what is at work may finish, for a while. The second stops it and gives it back.
+
+Guarantees: when it returns, no sandbox of this process runs and its folder is free for another.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+
+from choir.bazaar.providers.model import ResultKeyTaken
+from choir.doors.provider import enrolling, machine, seller
+from choir.doors.provider.carrying import Carrier
+from choir.doors.provider.fetching import Fetching
+from choir.doors.provider.home import ProviderHome
+from choir.doors.provider.listening import Listener
+from choir.doors.provider.machine import Machine
+from choir.doors.provider.model import KeyOfAnother, Tell, Wanted, short_type
+from choir.doors.provider.seller import Seller
+from choir.doors.provider.serving import Serving
+from choir.doors.provider.telling import Journal, JsonLines, Lines, Sink
+from choir.foundation.policy import Policy
+from choir.identity.nostr_keys import npub, public_of
+
+_JOIN_S = 0.1
+
+
+def serve(
+    home: ProviderHome, wanted: Wanted, policy: Policy, *, node: str | None = None, key_file: Path | None = None,
+    public_url: str | None = None, as_json: bool = False,
+) -> None:  # fmt: skip
+    """Serve a provider until a signal ends it."""
+    signals = Signals()
+    with signals.heard(), home.locked(), _shown(as_json) as (tell, show):
+        found = seller.find(home, node, key_file, public_url, name=wanted.name)
+        assert found is not None
+        key = home.result_key()
+        tell("seller", who=found.shown, owner=found.owner, node=found.url)
+        tell("keys", result_key=npub(public_of(key)), file=str(home.result_key_file))
+        if found.clock.ahead_us:
+            tell("skew", ahead_s=round(found.clock.ahead_s, 1))
+        with machine.started(home, wanted, key, found.clock, policy) as at_hand:
+            _serve(found, wanted, policy, at_hand, tell, show, signals)
+
+
+def _serve(
+    found: Seller, wanted: Wanted, policy: Policy, at_hand: Machine, tell: Tell, show: Callable[[Serving], None],
+    signals: Signals,
+) -> None:  # fmt: skip
+    with found.client() as client:
+        try:
+            provider = enrolling.enrol(client, found.owner, found.home.result_key(), wanted, at_hand)
+        except ResultKeyTaken:
+            raise KeyOfAnother(home=found.home.folder) from None
+        fetching = Fetching(client, frozenset(at_hand.types), policy)
+        carrier = Carrier(client, at_hand.pool, fetching, at_hand.folder, tell)
+        serving = Serving(
+            client, at_hand.pool, carrier, found.clock, policy.workers, tell,
+            version=f"choir {version('choir')}", drain_s=wanted.drain_s,
+        )  # fmt: skip
+        serving.begin_counting()
+        tell(
+            "serving", provider=provider.id, types=", ".join(short_type(kind) for kind in at_hand.types),
+            workers=", ".join(wanted.workers), capacity=wanted.capacity, isolation=wanted.isolation.label,
+        )  # fmt: skip
+        for worker in at_hand.pool.health().workers:
+            if worker.ailment:
+                tell("unwell", worker=worker.name, why=worker.ailment)
+        show(serving)
+        listener = Listener(found.client, serving.wake, tell)
+        listener.start()
+        try:
+            signals.until_done(serving)
+        finally:
+            listener.close()
+
+
+class Signals:
+    """Counts signals, and passes them on from an ordinary thread: a handler itself may take no lock."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._serving = False
+        self._error: BaseException | None = None
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM are ours for a while. Before there is anything to drain, they end the process."""
+        before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _take(self, _number: int, _frame: FrameType | None) -> None:
+        self._count += 1
+        if not self._serving:
+            raise KeyboardInterrupt
+
+    def until_done(self, serving: Serving) -> None:
+        """Let it serve; raises what it ended with."""
+        thread = threading.Thread(target=self._run, args=(serving,), name="choir-provider", daemon=True)
+        self._serving = True
+        thread.start()
+        while thread.is_alive():
+            if self._count > 1:
+                serving.stop_now()
+            elif self._count:
+                serving.drain()
+            thread.join(_JOIN_S)
+        if self._error is not None:
+            raise self._error
+
+    def _run(self, serving: Serving) -> None:
+        try:
+            serving.run()
+        except BaseException as error:  # raised in the thread that waits
+            self._error = error
+
+
+@contextmanager
+def _shown(as_json: bool) -> Iterator[tuple[Tell, Callable[[Serving], None]]]:
+    """Where it is told: JSON lines, a live view on a terminal, or plain lines."""
+    from choir.doors.provider.view import Board, live
+
+    board = Board()
+    on_terminal = sys.stdout.isatty() and not as_json
+    sinks: list[Sink] = [JsonLines(sys.stdout)] if as_json else [] if on_terminal else [Lines(sys.stdout)]
+    with live(board) if on_terminal else nullcontext():
+        yield Journal([*sinks, board]), lambda serving: setattr(board, "serving", serving)

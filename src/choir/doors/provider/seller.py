@@ -1,0 +1,166 @@
+"""Who sells: the owner of a token or a login that may, or else an agent that stands on a key of its own.
+
+In this order: a key file that was named; the token that is set (and then it must be able to sell); the agent of the
+provider's folder, once it has one; a saved login with the scope to sell; a new agent on a new key. The operator's token
+is never used: a provider belongs to a person or an agent.
+
+Guarantees: signed requests name the address that the owner meant, never one that the node claims to have, so that no
+node can use them at another. Only for this machine's own node is that address taken from its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from choir.doors.provider.clocks import NodeClock
+from choir.doors.provider.home import ProviderHome, read_key
+from choir.doors.provider.model import AddressNotSigned, CannotSell
+from choir.doors.sdk.auth import NostrKey
+from choir.doors.sdk.choosing import address_of, choose
+from choir.doors.sdk.client import Client
+from choir.doors.wire import MeOut
+from choir.foundation.errors import Unauthenticated
+from choir.foundation.settings import Settings, load_settings
+from choir.identity.model import BadCredential, Scope
+from choir.identity.secret_values import SecretKey
+from choir.operations.home import running_node
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_TIMEOUT_S = 60.0
+_PATIENCE_S = 5.0  # the serving loop is patient itself, and wants to notice when it is to stop
+_CONNECT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seller:
+    """Who sells at which node, and how to ask it in their name."""
+
+    url: str
+    owner: str
+    shown: str  # for people: "the agent agent_01…, which stands on the key in …"
+    client: Callable[[], Client]  # another one, for another thread's stream
+    clock: NodeClock
+    home: ProviderHome
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a key is used with."""
+
+    home: ProviderHome
+    clock: NodeClock
+    signed_url: str
+    name: str | None
+    make: bool
+
+
+def find(
+    home: ProviderHome,
+    node: str | None = None,
+    key_file: Path | None = None,
+    public_url: str | None = None,
+    *,
+    name: str | None = None,
+    make: bool = True,
+) -> Seller | None:
+    """The seller, made if there is none; with `make` off, nothing is made and there may be none."""
+    settings = load_settings()
+    url = address_of(settings, node)
+    clock = NodeClock()
+    clock.note_ahead(_ahead_s(url))
+    asked = _Asked(home, clock, _signed_url(settings, url, public_url), name, make)
+    if key_file is not None:
+        return _by_key(url, read_key(key_file), key_file, asked)
+    by_token = _by_token(settings, url, clock, home)
+    if by_token is not None:
+        return by_token
+    if not home.has_agent and not make:
+        return None
+    return _by_key(url, home.agent_key(), home.agent_key_file, asked)
+
+
+def _ahead_s(url: str) -> float:
+    """How far the node's clock is ahead, before anything is signed by ours."""
+    with Client(url, "", timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S) as stranger:
+        with suppress(Unauthenticated):
+            stranger.me.who()
+        return stranger.ahead_s
+
+
+def _by_token(settings: Settings, url: str, clock: NodeClock, home: ProviderHome) -> Seller | None:
+    """The owner of the token that is set, or of a saved login that may sell."""
+    chosen = choose(settings, url)
+    if chosen.source not in ("setting", "login") or (chosen.source == "login" and home.has_agent):
+        return None
+
+    def client() -> Client:
+        return Client(url, chosen.token, timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S)
+
+    try:
+        with client() as asking:
+            who = asking.me.who()
+    except Unauthenticated:
+        if chosen.source == "setting":
+            raise CannotSell(why="the node does not know it") from None
+        return None
+    if Scope.SELL not in who.scopes or who.role == "operator":
+        if chosen.source == "setting":
+            raise CannotSell(why="it is the operator's" if who.role == "operator" else "it lacks the scope 'sell'")
+        return None
+    return Seller(url, who.owner, f"{_called(who)}, because {chosen.why}", client, clock, home)
+
+
+def _called(who: MeOut) -> str:
+    person = f"@{who.handle}" if who.handle else who.person or who.owner
+    return f"{who.agent} for {person}" if who.agent and who.person else who.agent or person
+
+
+def _by_key(url: str, key: SecretKey, file: Path, asked: _Asked) -> Seller | None:
+    secret = key.reveal().hex()
+
+    def client() -> Client:
+        auth = NostrKey(secret, public_url=asked.signed_url, now=asked.clock.now_s)
+        return Client(url, auth=auth, timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S)
+
+    try:
+        with client() as asking:
+            who = _standing(asking, asked)
+    except BadCredential as error:
+        why = str(error.fields.get("why", "it does not say why"))
+        if why.startswith("nobody") and not asked.make:
+            return None
+        raise AddressNotSigned(address=asked.signed_url, why=why) from None
+    if Scope.SELL not in who.scopes:
+        raise CannotSell(why="the node does not let this key sell")
+    shown = f"{_called(who)}, who stands on the key in {file}"
+    return Seller(url, who.owner, shown, client, asked.clock, asked.home)
+
+
+def _standing(client: Client, asked: _Asked) -> MeOut:
+    """Whoever has this key; if nobody has, an agent stands up on it."""
+    try:
+        return client.me.who()
+    except BadCredential:
+        if not asked.make:
+            raise
+    client.agents.stand(asked.name)
+    return client.me.who()
+
+
+def _signed_url(settings: Settings, url: str, named: str | None) -> str:
+    """The address that signed requests are for."""
+    if named:
+        return named.rstrip("/")
+    running = running_node(settings.home) if settings.home.exists() else None
+    if running is not None and running.url == url:
+        return settings.public_url
+    parsed = httpx.URL(url)
+    if parsed.host in _LOOPBACK:  # what a node on this machine calls itself unless it was told otherwise
+        port = f":{parsed.port}" if parsed.port else ""
+        return f"{parsed.scheme}://localhost{port}"
+    return url

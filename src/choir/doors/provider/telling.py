@@ -1,0 +1,136 @@
+"""What happens here, told: a line for people, a JSON object for machines.
+
+Guarantees: one line per event; what others wrote cannot steer a terminal; amounts are shown in SAT with all decimals.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+from choir.doors.provider.model import Told, short_type
+from choir.foundation.clock import Clock, SystemClock, format_time
+from choir.foundation.money import Asset
+
+Sink = Callable[[Told], None]
+
+
+class Journal:
+    """Tells everything to everybody who listens. Safe to call from many threads."""
+
+    def __init__(self, sinks: Sequence[Sink], clock: Clock | None = None) -> None:
+        self._sinks = tuple(sinks)
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+
+    def __call__(self, what: str, **facts: Any) -> None:
+        told = Told(format_time(self._clock.now_us()), what, facts)
+        with self._lock:
+            for sink in self._sinks:
+                with suppress(OSError, ValueError):  # nobody reads any more; the work goes on
+                    sink(told)
+
+
+class Lines:
+    """For people, and logs that people read."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def __call__(self, told: Told) -> None:
+        self._out.write(f"{told.at[11:19]}  {sentence(told)}\n")
+        self._out.flush()
+
+
+class JsonLines:
+    """For machines."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def __call__(self, told: Told) -> None:
+        self._out.write(json.dumps({"at": told.at, "event": told.what, **told.facts}, default=str) + "\n")
+        self._out.flush()
+
+
+def sat(msat: int | str) -> str:
+    """An amount as people read it."""
+    return f"{Asset.SAT.format(int(msat))} SAT"
+
+
+def printable(text: object) -> str:
+    """A text of somebody else's that is safe to show."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(text))
+
+
+def sentence(told: Told) -> str:
+    """An event in words."""
+    facts = {name: printable(value) for name, value in told.facts.items() if value is not None}
+    kind = _kind(facts.get("type", ""))
+    job = facts.get("job", "")
+    make = _SENTENCES.get(told.what)
+    if make is not None:
+        return printable(make(facts, kind, job))
+    rest = " ".join(f"{name}={value}" for name, value in facts.items())
+    return f"{told.what.replace('_', ' ')} {rest}".strip()
+
+
+def _kind(value: str) -> str:
+    try:
+        return short_type(value)
+    except ValueError:
+        return value
+
+
+def _why(facts: dict[str, str], name: str = "why") -> str:
+    return f": {facts[name]}" if facts.get(name) else ""
+
+
+def _outcome(facts: dict[str, str], kind: str, job: str) -> str:
+    words = {"passed": "passed", "lost": "passed, but another was first", "failed": "did not pass"}
+    came = words.get(facts["state"], facts["state"].replace("_", " "))
+    money = ""
+    if facts.get("earned", "0") != "0":
+        money = f", earned {sat(facts['earned'])}"
+    elif facts.get("paid", "0") != "0":
+        money = f", the buyer paid {sat(facts['paid'])}"
+    return f"{job} ({kind}) {came}{money}{_why(facts, 'reason')}"
+
+
+_SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
+    "seller": lambda f, _k, _j: f"Selling as {f['who']} ({f['owner']}) at {f['node']}.",
+    "keys": lambda f, _k, _j: f"Results are signed by {f['result_key']}, whose key is in {f['file']}.",
+    "serving": lambda f, _k, _j: (
+        f"{f['provider']} serves {f['types']} with {f['workers']}, {f['capacity']} at once, in {f['isolation']}."
+    ),
+    "unwell": lambda f, _k, _j: f"The worker {f['worker']} cannot work now{_why(f)}",
+    "qualification": lambda f, k, _j: (
+        f"Qualification for {k}: {f['state']}"
+        + (f", to be tried again at {f['retry_at']}" if f.get("retry_at") else "")
+    ),
+    "taken": lambda f, _k, j: (
+        f"{j} {'taken up again' if f['again'] == 'True' else 'taken'}, {f['left_s']} seconds to do it"
+        + (", to qualify" if f["trial"] == "True" else "")
+    ),
+    "started": lambda _f, k, j: f"{j} ({k}) is being worked on",
+    "handed_in": lambda f, k, j: f"{j} ({k}) handed in after {f['took_s']} seconds",
+    "given_back": lambda f, _k, j: f"{j} given back: {f['reason']}" + (f" ({f['why']})" if f.get("why") else ""),
+    "not_given_back": lambda f, _k, j: f"{j} could not be given back{_why(f)}",
+    "cancelled": lambda f, _k, j: f"{j} called off{_why(f)}",
+    "over": lambda f, _k, j: f"{j} is over{_why(f)}",
+    "late": lambda f, _k, j: f"{j} came too late{_why(f)}",
+    "fault": lambda f, _k, j: f"{j}: a fault of the provider's own program{_why(f)}",
+    "outcome": _outcome,
+    "away": lambda f, _k, _j: f"The node is away, work goes on{_why(f)}",
+    "back": lambda f, _k, _j: f"The node is back after {f['away_s']} seconds",
+    "refused": lambda f, _k, _j: f"The node refuses this provider{_why(f)}",
+    "skew": lambda f, _k, _j: f"The node's clock is {f['ahead_s']} seconds ahead of this machine's; its time is used",
+    "deaf": lambda f, _k, _j: f"The node tells no events, so work is looked for with each beat only{_why(f)}",
+    "draining": lambda f, _k, _j: (
+        f"Stopping: {f['at_work']} at work may go on for {float(f['drain_s']):g} seconds; Ctrl-C again stops at once"
+    ),
+    "stopped": lambda f, _k, _j: f"Stopped. {f['passed']} passed, {f['failed']} did not",
+}

@@ -1,0 +1,111 @@
+"""What a node does for its market: offer jobs, go on where a time is over, qualify newcomers, keep records right.
+
+Guarantees: each job is gone on with in a transaction of its own, and one that fails keeps no other waiting; every
+round is bounded; what a round did not reach is reached by one of the next. Rounds over all providers keep their
+place in the task itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from choir.bazaar.model import JobType
+from choir.bazaar.providers import promises
+from choir.foundation.errors import ChoirError
+from choir.node import Node
+from choir.storage.database import Tx
+from choir.storage.tasks import Task
+
+log = logging.getLogger(__name__)
+
+_JOBS_AT_ONCE = 200
+_RECORDS_AT_ONCE = 20
+_PROMISES_AT_ONCE = 500
+_FIRST = UUID(int=0)
+
+
+class MarketRounds:
+    """The handlers. `ailment` says why nothing can be verified here, if so."""
+
+    def __init__(self, node: Node, ailment: Callable[[], str]) -> None:
+        self._node = node
+        self._ailment = ailment
+
+    # Jobs
+
+    def tend_jobs(self, _: Task) -> None:
+        """Offer jobs that are open, and go on where a time is over."""
+        node, bazaar = self._node, self._node.bazaar
+        with node.unit_of_work() as tx:
+            late = bazaar.jobs.to_look_at(tx, _JOBS_AT_ONCE)
+            silent = bazaar.disputes.unanswered(tx, _JOBS_AT_ONCE)
+        self._each(late, bazaar.jobs.look)
+        self._each(silent, bazaar.disputes.default)
+        with node.unit_of_work() as tx:
+            open_ = bazaar.jobs.to_offer(tx, _JOBS_AT_ONCE)
+        self._each(open_, bazaar.jobs.assign)
+
+    def look(self, task: Task) -> None:
+        """Go on with one job, because something about it has changed."""
+        self._node.database.run(lambda tx: self._node.bazaar.jobs.look(tx, UUID(task.key)))
+
+    def offer(self, providers: Collection[UUID]) -> None:
+        """These have become free: offer the jobs that wait for that, until nobody of them is free any more."""
+        node, bazaar = self._node, self._node.bazaar
+        with node.unit_of_work() as tx:
+            waiting = bazaar.jobs.waiting_for(tx, providers, node.policy.bazaar.waiting_tries_max)
+        for job in waiting:
+            with node.unit_of_work() as tx:
+                if not bazaar.providers.any_free(tx, providers):
+                    return
+            self._each([job], bazaar.jobs.assign)
+
+    def _each(self, ids: Collection[UUID], work: Callable[[Tx, UUID], object]) -> None:
+        """One that fails must not keep the others waiting."""
+        for id_ in ids:
+            try:
+                self._node.database.run(lambda tx, id_=id_: work(tx, id_))  # type: ignore[misc]
+            except ChoirError as error:
+                log.warning("a job could not go on", extra={"job": str(id_), "error": error.code})
+
+    # Newcomers
+
+    def qualify(self, providers: Collection[UUID]) -> None:
+        """Give these what they can qualify with now."""
+        self._qualify(providers)
+
+    def qualify_all(self, _: Task) -> None:
+        """The same for whoever waits."""
+        self._qualify(None)
+
+    def _qualify(self, providers: Collection[UUID] | None) -> None:
+        node = self._node
+        with node.unit_of_work() as tx:
+            found = node.bazaar.providers.to_qualify(tx, node.policy.providers.qualifications_at_once, providers)
+        if found and self._ailment():
+            return  # nobody shall work for what nobody can look at; the log says why
+        for provider, type_ in found:
+            self._begin(provider, type_)
+
+    def _begin(self, provider: UUID, type_: JobType) -> None:
+        try:
+            self._node.database.run(lambda tx: self._node.bazaar.qualifying.begin(tx, provider, type_))
+        except ChoirError as error:  # somebody else was quicker, or it has gone
+            log.info("no qualification began", extra={"provider": str(provider), "error": error.code})
+
+    # Records
+
+    def rebuild_records(self, tx: Tx, task: Task) -> None:
+        """Compute some providers' records from scratch, as the clusters are now."""
+        after = UUID(task.payload.get("after", str(_FIRST)))
+        following, _ = self._node.bazaar.providers.records.rebuild_round(tx, after, _RECORDS_AT_ONCE)
+        payload = {} if following is None else {"after": str(following)}
+        tx.run("update tasks set payload = %s where name = %s and key = %s", Jsonb(payload), task.name, task.key)
+
+    def refresh_promises(self, tx: Tx, _: Task) -> None:
+        """Make some promises anew that another policy had made. It finds its place by what is still to be done."""
+        promises.refresh_round(tx, self._node.policy.providers, _PROMISES_AT_ONCE)

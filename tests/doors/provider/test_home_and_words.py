@@ -1,0 +1,139 @@
+"""The provider's folder and keys, the names of types, amounts, and what is told."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from choir.bazaar.model import JobType
+from choir.doors.cli.provider.asking import typed_price
+from choir.doors.provider.home import ProviderHome, folder_of, read_key
+from choir.doors.provider.machine import check_isolation
+from choir.doors.provider.model import AlreadyServing, HomeUnusable, IsolationMissing, UnsafeKey, job_type
+from choir.doors.provider.telling import Journal, JsonLines, Lines
+from choir.foundation.errors import ChoirError, Invalid
+from choir.sandbox.model import Tier
+from choir.sandbox.service import Sandboxes
+
+
+def test_keys_are_made_once_private_and_apart(tmp_path: Path) -> None:
+    home = ProviderHome(tmp_path / "a")
+    assert not home.has_agent
+    agent, result = home.agent_key(), home.result_key()
+    assert agent != result
+    assert (home.agent_key(), home.result_key()) == (agent, result)
+    for path in (home.agent_key_file, home.result_key_file):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.folder.stat().st_mode) == 0o700
+
+
+def test_a_key_that_others_could_have_read_or_put_there_is_refused_and_not_quoted(tmp_path: Path) -> None:
+    secret = "ab" * 32
+    file = tmp_path / "key"
+    file.write_text(secret)
+    file.chmod(0o644)
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    nothing = tmp_path / "nothing"
+    nothing.write_text(secret + secret)
+    nothing.chmod(0o600)
+    for path, why in ((file, "others can use it"), (link, "symbolic link"), (nothing, "does not hold a key")):
+        with pytest.raises(UnsafeKey, match=why) as caught:
+            read_key(path)
+        assert secret not in str(caught.value)
+        assert secret not in str(caught.value.fields)
+    with pytest.raises(UnsafeKey, match="no such file"):
+        read_key(tmp_path / "missing")
+    file.chmod(0o600)
+    assert read_key(file).reveal().hex() == secret
+
+
+def test_one_process_at_a_time_serves_from_a_folder(tmp_path: Path) -> None:
+    home = ProviderHome(tmp_path / "a")
+    again = ProviderHome(tmp_path / "a").locked()
+    with home.locked(), pytest.raises(AlreadyServing, match=str(os.getpid())):
+        again.__enter__()
+    with ProviderHome(tmp_path / "a").locked():  # and again once it is free
+        pass
+
+
+def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a").chmod(0o777)
+    with pytest.raises(HomeUnusable, match="others can write"):
+        ProviderHome(tmp_path / "a").agent_key()
+
+
+def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CHOIR_PROVIDER_HOME", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert folder_of(None, None) == tmp_path / "choir" / "providers" / "provider"
+    assert folder_of("Night Shift/../x", None) == tmp_path / "choir" / "providers" / "night-shift-x"
+    monkeypatch.setenv("CHOIR_PROVIDER_HOME", "/from/environment")
+    assert folder_of("x", None) == Path("/from/environment")
+    assert folder_of("x", "/from/flag") == Path("/from/flag")
+    monkeypatch.delenv("CHOIR_PROVIDER_HOME")
+    with pytest.raises(Invalid):
+        folder_of("../..", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("run", "sandbox_run"), ("Sandbox-Run", "sandbox_run"), ("review", "code_review"), ("patch", "patch_gen"),
+     ("text_gen", "text_gen")],
+)  # fmt: skip
+def test_types_have_friendly_names(text: str, kind: str) -> None:
+    assert job_type(text) is JobType(kind)
+    with pytest.raises(Invalid, match="run, review, patch, text"):
+        job_type("dance")
+
+
+def test_prices_are_exact_and_may_be_nothing() -> None:
+    assert [typed_price(text) for text in ("0", "0.000", "0.5", "200", "0.001")] == [0, 0, 500, 200_000, 1]
+    for bad in ("", ".", "-1", "0.0001", "ten"):
+        with pytest.raises(ChoirError):
+            typed_price(bad)
+
+
+def test_what_others_wrote_cannot_steer_a_terminal_and_money_is_shown_whole() -> None:
+    plain, machine = io.StringIO(), io.StringIO()
+    tell = Journal([Lines(plain), JsonLines(machine)])
+    tell("given_back", job="job_1", reason="\x1b[2J\nboo", why="")
+    tell("outcome", job="job_1", type="sandbox_run", state="passed", reason="", paid="200500", earned="180450")
+    tell("something_new", number=1)
+    lines = plain.getvalue().splitlines()
+    assert len(lines) == 3
+    assert "\x1b" not in plain.getvalue()
+    assert lines[1].endswith("job_1 (run) passed, earned 180.450 SAT")
+    assert lines[2].endswith("something new number=1")
+    assert [json.loads(line)["event"] for line in machine.getvalue().splitlines()] == [
+        "given_back",
+        "outcome",
+        "something_new",
+    ]
+
+
+def test_an_isolation_that_contains_nothing_cannot_be_offered(tmp_path: Path) -> None:
+    with Sandboxes(tmp_path / "sandbox") as sandboxes:
+        with pytest.raises(IsolationMissing, match="never runs in it") as caught:
+            check_isolation(sandboxes, Tier.LOCAL, sandboxes.policy)
+        assert "bubblewrap" in caught.value.advice
+        check_isolation(sandboxes, Tier.BUBBLEWRAP, sandboxes.policy)
+
+
+def test_the_process_loads_no_database() -> None:
+    """It is the node's other side; what it needs of the node comes through the SDK."""
+    script = (
+        "import sys, choir.doors.provider.process, choir.doors.provider.view\n"
+        "database = ('psycopg', 'choir.storage.database', 'choir.ledger', 'choir.node')\n"
+        "bad = [name for name in sys.modules if name.startswith(database)]\n"
+        "assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
