@@ -44,6 +44,8 @@ def serve(
         assert found is not None
         key = home.result_key()
         tell("seller", who=found.shown, owner=found.owner, node=found.url)
+        if found.remark:
+            tell("remark", text=found.remark)
         tell("keys", result_key=npub(public_of(key)), file=str(home.result_key_file))
         if found.clock.ahead_us:
             tell("skew", ahead_s=round(found.clock.ahead_s, 1))
@@ -75,7 +77,7 @@ def _serve(
             if worker.ailment:
                 tell("unwell", worker=worker.name, why=worker.ailment)
         show(serving)
-        listener = Listener(found.client, serving.wake, tell)
+        listener = Listener(found.client, serving.wake, serving.no_events, tell)
         listener.start()
         try:
             signals.until_done(serving)
