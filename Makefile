@@ -3,6 +3,8 @@
 .PHONY: help setup browser run test lint format bench docs lock clean
 
 BIN := .venv/bin
+# Some images forbid Python to keep what it compiled, and then every process that a test starts compiles it anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 help: ## Show the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile

@@ -2,10 +2,14 @@
 
 A migrated template is cloned for each test that asks for `database`, which is fast and leaves tests
 alone with their data. fsync is off here; the tests that kill things run their own durable server.
+
+How a run is shared out: tests wait about as long as they compute (for disks, for processes to start, for limits to be
+reached), so there are twice as many workers as cores; the longest tests begin first, so that no worker ends alone.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -26,6 +30,18 @@ settings.register_profile(
 settings.load_profile("house")
 
 TEMPLATE = "choir_template"
+_WORKERS_MAX = 8  # each has a database, and some a browser; many cores need no more than that
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` means here."""
+    cores = len(os.sched_getaffinity(0))
+    return max(cores, min(2 * cores, _WORKERS_MAX))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow ones first; otherwise a module's tests stay together, because they may share a node."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 class DatabaseFactory:

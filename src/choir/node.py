@@ -145,6 +145,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         policy=policy,
         policy_hash=effective_hash(policy),
     )
+    bazaar = assemble(parts, production=identity.production)
     return Node(
         settings=settings,
         policy=policy,
@@ -168,7 +169,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         sessions=Sessions(clock, entropy, policy.people),
         recovery=Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
         people=people,
-        erasing=Erasing(people, accounts, objects, outbox, clock),
+        erasing=Erasing(people, accounts, objects, outbox, clock, bazaar.forget),
         agents=Agents(rates, clock, entropy, policy.delegations),
         delegations=delegations,
         spending=spending,
@@ -180,5 +181,5 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         account_signer=LocalSigner(account_keys),
         nostr_auth=NostrAuth(delegations, clock, policy.delegations),
         clusters=clusters,
-        bazaar=assemble(parts, production=identity.production),
+        bazaar=bazaar,
     )

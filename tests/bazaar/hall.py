@@ -77,13 +77,14 @@ class Hall:
         self.agency = Agency(database)
         self.agency.open_books()
         self.clock = self.agency.clock
-        self.policy = policy or BazaarPolicy()
+        self.policy = policy or BazaarPolicy(examine_s_max=0)  # nobody examines here
         self.objects = Objects(self.clock, ObjectsPolicy())
         with self.tx() as tx:
             self.keys = NodeKeys(read_identity(tx).origin, SECRET.signer, self.clock)
             self.keys.record_first(tx)
             self.agency.accounts.open(tx, [WORLD, PLATFORM], reason="a test", source="test")
         self.stalls: dict[UUID, Stall] = {}
+        self.outbox = Outbox(self.clock, self.agency.entropy)
         agency = self.agency
         parts = Parts(
             ledger=agency.ledger,
@@ -92,7 +93,7 @@ class Hall:
             objects=self.objects,
             keys=self.keys,
             clusters=Clusters(self.clock, agency.policy),
-            outbox=Outbox(self.clock, agency.entropy),
+            outbox=self.outbox,
             clock=self.clock,
             entropy=agency.entropy,
             policy=Policy(bazaar=self.policy, providers=providers),
@@ -101,7 +102,7 @@ class Hall:
         bazaar = assemble(parts, production=production)
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
-        self.qualifying = bazaar.qualifying
+        self.qualifying, self.forget = bazaar.qualifying, bazaar.forget
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0

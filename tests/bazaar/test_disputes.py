@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -22,6 +23,7 @@ from choir.identity.model import Principal, Role
 from choir.ledger import holds
 from choir.ledger.model import Draft, InsufficientFunds, Leg
 from choir.storage.database import Database
+from choir.storage.outbox import Position
 from tests.bazaar.hall import WORLD, Hall, verdict
 
 OPERATOR = Principal(Role.OPERATOR, "operator", credential="operator")
@@ -101,22 +103,74 @@ def test_a_provider_who_was_refused_wrongly_is_paid(failed: Case, hall: Hall) ->
     hall.check()
 
 
-def test_what_the_loser_no_longer_has_is_owed(paid: Case, hall: Hall) -> None:
-    with hall.tx() as tx:  # the provider has put most of it elsewhere
-        hall.agency.ledger.post(
-            tx,
-            holds.place(
-                f"{paid.provider.source}/available/SAT",
-                2_000_000,
-                expires_us=hall.clock.now_us() + 10**9,
-                reason="gone",
-                source="test",
-                key="gone",
-            ),
+def indebted(paid: Case, hall: Hall) -> Dispute:
+    """The provider has spent most of what it was paid, then loses."""
+    with hall.tx() as tx:
+        draft = holds.place(
+            f"{paid.provider.source}/available/SAT",
+            2_000_000,
+            expires_us=hall.clock.now_us() + 10**12,
+            reason="spent",
+            source="test",
+            key="spent",
         )
+        hall.agency.ledger.post(tx, draft)
     done = paid.again(paid.open(paid.buyer), verdict(visible=False))
-    assert (done.refund, done.owed) == (3_100_000, 2_000_000)
-    assert hall.has(paid.provider) == 0
+    assert (done.refund, done.owed, hall.has(paid.provider)) == (3_100_000, 2_000_000, 0)
+    hall.check()
+    return done
+
+
+def owed(hall: Hall, dispute: Dispute) -> int:
+    with hall.tx() as tx:
+        left = tx.value("select sum(amount - paid) from dispute_debts where dispute = %s", dispute.id)
+        found = hall.disputes.get(tx, OPERATOR, dispute.id)
+    assert found.owed == left
+    return found.owed
+
+
+def test_what_is_owed_is_taken_from_later_pay_and_only_once(paid: Case, hall: Hall) -> None:
+    dispute = indebted(paid, hall)
+    before, other = hall.has(paid.buyer), hall.person(50_000)
+    rest = 2_000_000 - 558_000
+    for left, has in ((rest, 0), (0, 2_790_000 - rest), (0, 2 * 2_790_000 - rest)):
+        # First a fee for a hidden check that failed, then twice the whole price: 2790 SAT of 3100.
+        job = hall.order(other, attempts=1)
+        [attempt] = hall.assign(job)
+        hall.hand_in(attempt)
+        for _ in range(2):  # a verdict that comes twice
+            hall.judge(attempt, verdict(hidden=left == 0))
+        assert (owed(hall, dispute), hall.has(paid.provider)) == (left, has)
+        assert hall.has(paid.buyer) == before + 2_000_000 - left
+    with hall.tx() as tx:
+        told = [event for event in hall.outbox.read(tx, Position(), 1000) if event.type == "bazaar.dispute.owed_paid"]
+    assert [event.data["left"] for event in told] == ["1442000", "0"]
+    assert set(told[0].audience) == {paid.provider.source, paid.buyer.source}
+    hall.check()
+
+
+def test_several_payments_at_once_take_what_is_owed_once(paid: Case, hall: Hall) -> None:
+    dispute = indebted(paid, hall)
+    before, other = hall.has(paid.buyer), hall.person(50_000)
+    attempts = []
+    for _ in range(4):
+        [attempt] = hall.assign(hall.order(other, 5_000))
+        attempts.append(hall.hand_in(attempt))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda attempt: hall.judge(attempt, verdict()), attempts * 2))
+    assert owed(hall, dispute) == 0
+    assert hall.has(paid.buyer) == before + 2_000_000
+    assert hall.has(paid.provider) == 4 * 2_790_000 - 2_000_000
+    hall.check()
+
+
+def test_what_cannot_be_verified_again_goes_to_people(paid: Case, hall: Hall) -> None:
+    dispute = paid.open(paid.buyer)
+    with hall.tx() as tx:
+        assert hall.disputes.not_reverified(tx, dispute.id, "bazaar.bad_order").state is DisputeState.UNDER_REVIEW
+    assert paid.rule(dispute, Winner.BUYER).winner is Winner.BUYER
+    with hall.tx() as tx:
+        assert hall.disputes.not_reverified(tx, dispute.id, "bazaar.bad_order").state is DisputeState.RESOLVED
     hall.check()
 
 

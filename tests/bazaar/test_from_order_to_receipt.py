@@ -41,6 +41,7 @@ class Street:
         self.inspecting = Inspecting(
             hall.agency.database,
             hall.objects,
+            hall.jobs,
             hall.attempts,
             hall.disputes,
             hall.market,

@@ -61,6 +61,7 @@ class School:
         self.inspecting = Inspecting(
             hall.agency.database,
             hall.objects,
+            hall.jobs,
             hall.attempts,
             hall.disputes,
             hall.market,

@@ -13,12 +13,12 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import NewDesk
 from tests.browser.desk import Desk
-from tests.operations.nodes import NodeUnderTest
+from tests.operations.nodes import PLAIN, NodeUnderTest
 
 
 def api(town: NodeUnderTest, token: str = "") -> httpx.Client:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return httpx.Client(base_url=f"{town.url}/v1", headers=headers, timeout=60, trust_env=False)
+    return httpx.Client(base_url=f"{town.url}/v1", headers=headers, timeout=60, trust_env=False, verify=PLAIN)
 
 
 def make_agent(desk: Desk, name: str) -> None:

@@ -36,6 +36,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
     """Every command of the page, in order, on a node of its own."""

@@ -13,7 +13,7 @@ import httpx
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.storage.database import Database, Tx
 from choir.storage.outbox import Outbox
-from tests.operations.nodes import NodeUnderTest, until
+from tests.operations.nodes import PLAIN, NodeUnderTest, until
 
 
 class Announcer:
@@ -53,7 +53,7 @@ class Ear:
         self.status = 0
         self.ended = threading.Event()
         self.began = threading.Event()
-        self._client = httpx.Client(base_url=node.url, headers=given, timeout=60, trust_env=False)
+        self._client = httpx.Client(base_url=node.url, headers=given, timeout=60, trust_env=False, verify=PLAIN)
         self._params = params
         self._response: httpx.Response | None = None
         threading.Thread(target=self._listen, daemon=True).start()

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import json
 import pkgutil
+import ssl
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ import choir
 from choir.doors.sdk.auth import Bearer
 from choir.doors.sdk.errors import NodeError
 from choir.doors.sdk.retrying import Attempts
+from choir.doors.sdk.transport import trust_for
 from choir.foundation.errors import Invalid, Unavailable, known_codes
 from choir.identity.model import BadCredential, CapExceeded, DelegationEnded, PersonNeeded, ScopeMissing, TooManyTries
 from choir.identity.nostr_keys import nsec
@@ -353,3 +355,13 @@ def test_a_signature_for_another_address_is_refused(funded: NodeUnderTest) -> No
     auth = NostrKey(KEY, public_url="https://elsewhere.example")
     with Client(funded.url, auth=auth) as client, pytest.raises(BadCredential):
         client.me.who()
+
+
+def test_nobody_is_believed_without_a_certificate() -> None:
+    """A plain address asks for none; should one ever be met there, it is believed no more than a stranger's."""
+    plain, secure = (trust_for(f"{scheme}://node.example") for scheme in ("http", "https"))
+    for context in (plain, secure):
+        assert context.verify_mode is ssl.CERT_REQUIRED
+        assert context.check_hostname
+    assert plain.cert_store_stats()["x509_ca"] == 0
+    assert secure.cert_store_stats()["x509_ca"] > 10

@@ -17,7 +17,7 @@ from choir.doors.web.visitors import own_path
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
 from choir.identity.model import Period, Scope
-from tests.operations.nodes import NodeUnderTest
+from tests.operations.nodes import PLAIN, NodeUnderTest
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover"]
@@ -27,7 +27,7 @@ PRIVATE = ["/account", "/agents", "/agents/agent_" + "0" * 26, "/tokens", "/logi
 @pytest.fixture
 def http(running: NodeUnderTest) -> httpx.Client:
     """Somebody with a browser who is not signed in."""
-    return httpx.Client(base_url=running.url, headers=BROWSER, timeout=60, trust_env=False)
+    return httpx.Client(base_url=running.url, headers=BROWSER, timeout=60, trust_env=False, verify=PLAIN)
 
 
 @pytest.mark.parametrize("path", PUBLIC)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from tests.identity.authenticator import Authenticator
-from tests.operations.nodes import NodeUnderTest, new_node
+from tests.operations.nodes import PLAIN, NodeUnderTest, new_node
 
 
 @contextmanager
@@ -36,7 +36,9 @@ class Neighbour:
 
     def __post_init__(self) -> None:
         origin = {"Origin": public_url(self.node)}
-        self.http = httpx.Client(base_url=f"{self.node.url}/v1", headers=origin, timeout=60, trust_env=False)
+        self.http = httpx.Client(
+            base_url=f"{self.node.url}/v1", headers=origin, timeout=60, trust_env=False, verify=PLAIN
+        )
 
     def sign_up(self) -> Neighbour:
         begun = self.post("/sign-up/begin", handle=self.handle)

@@ -8,8 +8,10 @@ from uuid import uuid4
 import pytest
 
 from choir.foundation.errors import ChoirError
+from choir.identity.erasing import Erasing
 from choir.identity.model import FreshAssertionNeeded, HandleTaken, UnknownPerson, agent_owner
 from choir.ledger.model import AccountFrozen, Draft, Leg
+from choir.storage.database import Tx
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import GIFT_CREDIT, Citizen, Town, refused
 
@@ -51,6 +53,24 @@ def test_nothing_that_names_the_person_is_left(town: Town) -> None:
         assert secret not in after
     assert "for the coffee" in after  # Bob's words are Bob's
     town.check()
+
+
+def test_what_stands_above_is_asked_to_forget_them_too_in_the_same_transaction(town: Town, ada: Citizen) -> None:
+    asked: list[str] = []
+
+    def forget(tx: Tx, owner: str) -> None:
+        assert tx.value("select erased_us from people where id = %s", ada.person.id) is None  # not yet
+        asked.append(owner)
+        if len(asked) == 1:
+            raise UnknownPerson(person="of a feature that fails")
+
+    erasing = Erasing(town.people, town.books.accounts, town.objects, town.outbox, town.clock, forget)
+    with pytest.raises(UnknownPerson):
+        town.do(lambda tx: erasing.erase(tx, ada.person.id, actor="operator"))
+    assert town.do(lambda tx: erasing.erase(tx, ada.person.id, actor="operator"))
+    assert asked == [ada.owner, ada.owner]
+    assert not town.do(lambda tx: erasing.erase(tx, ada.person.id, actor="operator"))
+    assert len(asked) == 2
 
 
 def test_the_journal_and_the_balances_stay(town: Town, ada: Citizen) -> None:

@@ -20,7 +20,7 @@ from choir.storage.database import Database, DatabaseUnavailable, WriteDiskFull
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, until
 from tests.storage.servers import root_only
 
-pytestmark = root_only
+pytestmark = [root_only, pytest.mark.slow]
 DISK_MB = 600
 ENTRY = {"reason": "a test", "legs": [{"from": ADA, "to": BOB, "amount": "1"}]}
 

@@ -39,6 +39,7 @@ from tests.operations.kill_writer import PAYEE, PAYER, amount_of, request
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, until
 from tests.storage.servers import exists, remove_home
 
+pytestmark = pytest.mark.slow
 KILLS = int(os.environ.get("CHOIR_TEST_KILLS", "104"))
 SEED = int(os.environ.get("CHOIR_TEST_SEED", str(random.SystemRandom().randrange(10**9))))
 NODE_KILLS = max(32, KILLS * 3 // 10)  # every second one of them ends the whole node

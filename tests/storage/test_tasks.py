@@ -13,9 +13,16 @@ import pytest
 from choir.foundation.clock import MICROSECONDS, ManualClock
 from choir.foundation.policy import NodePolicy
 from choir.storage.database import Database, Tx
-from choir.storage.tasks import Handlers, Scheduler, Task, schedule
+from choir.storage.tasks import Handlers, Postponed, Scheduler, Task, schedule
 
 POLICY = NodePolicy(task_attempts_max=3, task_backoff_s=2, task_backoff_s_max=5, task_lease_s=60)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 class Bench:
@@ -307,3 +314,43 @@ def test_work_goes_on_in_a_thread_until_it_is_stopped(bench: Bench) -> None:
     scheduler.stop()
     bench.add("q", "later")
     assert scheduler.run_due() == 0
+
+
+def test_a_task_is_begun_as_soon_as_it_is_committed(bench: Bench) -> None:
+    began = threading.Event()
+    scheduler = bench.scheduler(slow={"a": lambda _: began.set()})
+    scheduler.start()
+    try:
+        time.sleep(0.2)  # it has looked, found nothing, and would sleep for the rest of a second
+        for _ in range(3):
+            asked = time.monotonic()
+            bench.add("a")
+            assert began.wait(5)
+            assert time.monotonic() - asked < 0.5
+            began.clear()
+            until(lambda: bench.rows() == [])
+
+        def fail(tx: Tx) -> None:
+            schedule(tx, "a", "k", bench.clock.at_us)
+            tx.run("select 1 / 0")
+
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            bench.database.run(fail)
+        assert not began.wait(0.3)
+    finally:
+        scheduler.stop()
+
+
+def test_what_a_stopping_process_leaves_is_anybodys_at_once(bench: Bench) -> None:
+    def leave(_: Task) -> None:
+        first.halt()
+        raise Postponed
+
+    first = bench.scheduler(slow={"a": leave})
+    bench.add("a")
+    assert first.run_due() == 1
+    assert bench.rows() == [("a", "k", 0, False, None)]  # no failure of the task
+    done: list[Task] = []
+    assert bench.scheduler(slow={"a": done.append}).run_due() == 1
+    assert len(done) == 1
+    assert bench.rows() == []

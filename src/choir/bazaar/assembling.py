@@ -25,6 +25,7 @@ from choir.ledger.accounts import Accounts
 from choir.ledger.keys import NodeKeys
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
+from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 
 _RULINGS_DEVELOPMENT, _RULINGS_PRODUCTION = 1, 2  # how many operators must agree on a dispute
@@ -39,11 +40,16 @@ class Bazaar:
     jobs: Jobs
     attempts: Attempts
     disputes: Disputes
+    qualifying: Qualifying
     uploads: Uploads
     ordering: Ordering
     delivering: Delivering
     reading: Reading
-    qualifying: Qualifying
+
+    def forget(self, tx: Tx, owner: str) -> None:
+        """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
+        self.jobs.forget(tx, owner)
+        self.providers.forget(tx, owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +85,9 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         jobs=jobs,
         attempts=attempts,
         disputes=Disputes(lives, jobs, parts.ledger, parts.objects, rulings_needed=needed),
+        qualifying=Qualifying(lives, providers, parts.objects, policy.providers),
         uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.bazaar),
         ordering=Ordering(jobs, market, parts.objects, policy),
         delivering=Delivering(attempts, parts.objects, policy),
         reading=Reading(jobs, parts.objects),
-        qualifying=Qualifying(lives, providers, parts.objects, policy.providers),
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
@@ -19,6 +20,7 @@ from choir.bazaar.attempts import Attempts
 from choir.bazaar.contracts import HiddenChecks, read_request, read_result
 from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.disputes.service import Disputes
+from choir.bazaar.jobs import Jobs
 from choir.bazaar.market import Market
 from choir.bazaar.model import Attempt, Check, Job, JobType, Verdict, attempt_id, job_id
 from choir.bazaar.planted import Planted
@@ -60,6 +62,7 @@ class Inspecting:
         self,
         database: Database,
         objects: Objects,
+        jobs: Jobs,
         attempts: Attempts,
         disputes: Disputes,
         market: Market,
@@ -69,12 +72,36 @@ class Inspecting:
     ) -> None:
         self._database = database
         self._objects = objects
+        self._jobs = jobs
         self._attempts = attempts
         self._disputes = disputes
         self._verifier = verifier
         self._market = market
         self._folder = folder
         self._policy = policy
+
+    def examine(self, id_: UUID, cancelled: IsCancelled = _never) -> None:
+        """See whether an order can be verified against, before anybody works on it."""
+        with self._database.unit_of_work() as tx:
+            job = self._jobs.to_examine(tx, id_)
+        if job is None:
+            return
+        reason = said = ""
+        try:
+            with self._folder_for_case() as folder:
+                with self._database.unit_of_work() as tx:
+                    order, _ = self._order(tx, job, folder)
+                verdict = self._verifier().examine(order, cancelled)
+            reason = verdict.reason
+            said = next((check.details for check in verdict.checks if not check.passed), "")
+        except Invalid as error:
+            reason, said = error.code, str(error)
+        self._database.run(lambda tx: self._jobs.examined(tx, id_, reason, said))
+
+    def give_up_order(self, id_: UUID, reason: str) -> None:
+        """This node cannot say whether the order can be verified against: call it off, to nobody's cost."""
+        log.warning("an order cannot be examined", extra={"job": job_id(id_), "code": reason})
+        self._database.run(lambda tx: self._jobs.examined(tx, id_, reason))
 
     def verify(self, id_: UUID, cancelled: IsCancelled = _never) -> None:
         """Verify an attempt that was handed in, and let the verdict count. Raises `Cancelled` if it was stopped."""
@@ -120,9 +147,9 @@ class Inspecting:
         return self._judge(job, attempt, rerun=True, cancelled=_never)
 
     def _judge(self, job: Job, attempt: Attempt, *, rerun: bool, cancelled: IsCancelled) -> Verdict:
-        with tempfile.TemporaryDirectory(prefix="choir-case-", dir=self._folder) as folder:
+        with self._folder_for_case() as folder:
             with self._database.unit_of_work() as tx:
-                case = self._gather(tx, job, attempt, Path(folder))
+                case = self._gather(tx, job, attempt, folder)
             verdict = self._verifier().verify(case.order, case.delivery, cancelled, rerun)
         return self._with_trajectory(case, self._with_planted(case, verdict))
 
@@ -144,12 +171,14 @@ class Inspecting:
             check = Check("trajectory", passed=False, reason=error.code, details=error.sentence)
         return replace(verdict, passed=verdict.passed and check.passed, checks=(*verdict.checks, check))
 
-    def _gather(self, tx: Tx, job: Job, attempt: Attempt, folder: Path) -> Case:
+    @contextmanager
+    def _folder_for_case(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="choir-case-", dir=self._folder) as folder:
+            yield Path(folder)
+
+    def _order(self, tx: Tx, job: Job, folder: Path) -> tuple[Order, bytes | None]:
+        """What was ordered; and, for a review of the node's own, the defects that were planted in it."""
         policy = self._verifier().policy
-        assert attempt.artifact is not None
-        assert attempt.claimed is not None
-        assert attempt.result is not None
-        assert attempt.trajectory is not None
         hidden = self._input(tx, job, HIDDEN)
         defects = hidden if job.type is JobType.CODE_REVIEW else None
         order = Order(
@@ -159,6 +188,15 @@ class Inspecting:
             diff=self._input(tx, job, DIFF),
             hidden=None if hidden is None or defects else HiddenChecks.from_bytes(hidden, policy),
         )
+        return order, defects
+
+    def _gather(self, tx: Tx, job: Job, attempt: Attempt, folder: Path) -> Case:
+        policy = self._verifier().policy
+        assert attempt.artifact is not None
+        assert attempt.claimed is not None
+        assert attempt.result is not None
+        assert attempt.trajectory is not None
+        order, defects = self._order(tx, job, folder)
         delivery = Delivery(
             artifact=self._bytes(tx, attempt.artifact),
             claimed_hash=attempt.claimed,

@@ -53,6 +53,8 @@ class Order:
 
 
 LOOK = "bazaar.look"  # a task: go on with a job
+EXAMINE = "bazaar.examine"  # a task: see whether an order can be verified against at all
+EXAMINED = frozenset({JobType.PATCH_GEN, JobType.CODE_REVIEW})  # what is not offered before
 _FOR_ALL = frozenset({"opened", "cancel_asked", "closed", "expired", "cancelled"})  # what every provider of it may see
 
 
@@ -66,7 +68,8 @@ class Jobs:
     def open(self, tx: Tx, who: Principal, order: Order, key: str) -> Job:
         """Order work: its budget is held from now on. The same key and order give the same job.
 
-        It is offered to providers by `assign`, in a transaction of its own: slots come before the ledger's head.
+        It is offered to providers by `assign`, in a transaction of its own: slots come before the ledger's head. An
+        order that has to be examined is offered by `examined`.
         """
         return self.open_or_find(tx, who, order, key)[0]
 
@@ -94,12 +97,16 @@ class Jobs:
         self._lives.settling.hold(
             tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
         )
+        if job.type in EXAMINED:
+            schedule(tx, EXAMINE, str(job.id), job.created_us)
         return job, True
 
     def _new_job(self, who: Principal, buyer: str, order: Order, request: ObjectHash, key: str) -> Job:
         policy = self._lives.policy
         now_us = self._lives.clock.now_us()
         time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
+        examine_s = policy.examine_s_max if order.type in EXAMINED else 0
+        offer_us = now_us + examine_s * MICROSECONDS
         return Job(
             id=self._lives.new_id(),
             buyer=buyer,
@@ -118,9 +125,28 @@ class Jobs:
             time_limit_s=time_limit_s,
             created_us=now_us,
             expires_us=rules.job_expires_us(now_us, time_limit_s, policy),
-            offer_us=now_us,
-            ready_us=now_us,
+            offer_us=offer_us,
+            ready_us=offer_us,
         )
+
+    def to_examine(self, tx: Tx, id_: UUID) -> Job | None:
+        """The job, if it is still waiting to be examined."""
+        job = store.job(tx, id_)
+        if job is None or job.state is not JobState.OPEN or store.attempts(tx, id_):
+            return None
+        return job
+
+    def examined(self, tx: Tx, id_: UUID, reason: str = "", said: str = "") -> Job:
+        """The order was looked at: it is offered now, or called off because nothing could pass. Twice is once."""
+        job = self._lives.lock(tx, id_)
+        if job.state is not JobState.OPEN or job.cancelled_us is not None or store.attempts(tx, id_):
+            return job
+        now_us = self._lives.clock.now_us()
+        if reason:
+            self._lives.note(tx, job, "unverifiable", settling.SOURCE, reason=reason, said=said)
+            return self._lives.go_on(tx, replace(job, cancelled_us=now_us))
+        self._lives.note(tx, job, "examined", settling.SOURCE)
+        return self._assign(tx, replace(job, offer_us=now_us, ready_us=now_us))
 
     def cancel(self, tx: Tx, who: Principal, id_: UUID) -> Job:
         """Call the work off. Whoever is at work gets nothing; what was handed in is still checked."""

@@ -14,6 +14,8 @@ from uuid import UUID
 
 from choir.bazaar import job_store as store
 from choir.bazaar import rules
+from choir.bazaar.debts import Taken
+from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.market import Market
 from choir.bazaar.model import LIVE_JOB, Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
 from choir.bazaar.pricing import Shares
@@ -130,10 +132,23 @@ class Lives:
         if state is not before.state and state is not JobState.PAID:  # that it is paid is noted with the verdict
             self.note(tx, job, state.value, actor, others=() if state in LIVE_JOB else working)
         if due is not None:
-            self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
+            taken = self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
+            self._tell_debts(tx, taken)
         if over:
             self.settling.give_back(tx, job)
         return job
+
+    def _tell_debts(self, tx: Tx, taken: Sequence[Taken]) -> None:
+        """Both sides hear that something of what was owed has been paid."""
+        for one in taken:
+            self.outbox.announce(
+                tx,
+                "bazaar.dispute.owed_paid",
+                subject=dispute_id(one.debt.dispute),
+                actor=SOURCE,
+                data={"amount": str(one.amount), "left": str(one.left)},
+                audience=[account.partition("/")[0] for account in (one.debt.debtor, one.debt.creditor)],
+            )
 
     def _call_off(self, tx: Tx, job: Job, attempts: Sequence[Attempt], actor: str) -> list[Attempt]:
         """Nobody need work on it any longer; what was handed in is still checked."""

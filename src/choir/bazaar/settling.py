@@ -1,15 +1,20 @@
 """Moving a job's money: the hold, what is captured from it, what goes back, and the receipt of it.
 
 Guarantees: everything happens inside the caller's transaction, with the job's row locked; each payment has a key
-made of the job and the attempt, so it happens once; the receipt is signed by the node and named on the entry.
+made of the job and the attempt, so it happens once; what somebody owes is taken from it; the receipt is signed by
+the node and named on the entry.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from choir.bazaar import debts
+from choir.bazaar.debts import Taken
+from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.model import Attempt, AttemptState, Job, Verdict, attempt_id, job_id
 from choir.bazaar.pricing import Shares
 from choir.foundation.canonical import ObjectHash, hash_digest
@@ -69,15 +74,21 @@ class Settling:
             return 0
         return reading.balance(tx, hold_account(job.hold, SAT)).balance
 
-    def pay(self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool) -> None:
-        """Pay an attempt's shares out of the hold; a final payment gives the rest back."""
-        from_ = hold_account(job.hold, SAT)
+    def pay(
+        self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool
+    ) -> list[Taken]:
+        """Pay an attempt's shares out of the hold; a final payment gives the rest back.
+
+        What somebody owes goes to whom they owe it; says how much of it did.
+        """
         parts = ((available(attempt.owner), shares.provider), (PLATFORM, shares.platform))
         assert shares.skill == shares.referrer == 0, "nobody has these shares yet"
-        legs = tuple(Leg(from_, to, amount) for to, amount in parts if amount)
-        if not legs:
-            return
-        self._accounts.open(tx, [to for to, amount in parts if amount], reason="paid work", source=SOURCE)
+        taken = [one for to, amount in parts for one in debts.take(tx, to, amount)]
+        amounts = _less_debts(parts, taken)
+        if not amounts:
+            return []
+        legs = tuple(Leg(hold_account(job.hold, SAT), to, amount) for to, amount in amounts.items())
+        self._accounts.open(tx, list(amounts), reason="paid work", source=SOURCE)
         draft = holds.capture(
             job.hold,
             legs,
@@ -85,11 +96,12 @@ class Settling:
             reason=_WHY[attempt.state],
             source=SOURCE,
             key=f"pay:{attempt_id(attempt.id)}",
-            refs=(job_id(job.id), attempt_id(attempt.id)),
+            refs=(job_id(job.id), attempt_id(attempt.id), *(dispute_id(id_) for id_ in _disputes(taken))),
             receipt=receipt,
             policy=self._policy_hash,
         )
         self._spending.settle(tx, draft)
+        return taken
 
     def give_back(self, tx: Tx, job: Job) -> None:
         """Release what is left of the hold to the buyer, if anything is."""
@@ -121,6 +133,20 @@ class Settling:
         signature = signer.sign(hash_digest(stored.hash))
         self._objects.add_signature(tx, stored.hash, Scheme.ED25519, signer.public, signature)
         return stored.hash
+
+
+def _less_debts(parts: Sequence[tuple[str, int]], taken: Sequence[Taken]) -> dict[str, int]:
+    """Who gets how much when debts are taken off. It adds up to the same."""
+    amounts = dict.fromkeys((to for to, _ in parts), 0)
+    for to, amount in parts:
+        amounts[to] += amount - sum(one.amount for one in taken if one.debt.debtor == to)
+    for one in taken:
+        amounts[one.debt.creditor] = amounts.get(one.debt.creditor, 0) + one.amount
+    return {to: amount for to, amount in amounts.items() if amount}
+
+
+def _disputes(taken: Sequence[Taken]) -> list[UUID]:
+    return sorted({one.debt.dispute for one in taken})
 
 
 def receipt_atom(

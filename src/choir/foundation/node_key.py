@@ -10,11 +10,14 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from choir.foundation.clock import Entropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.settings import Settings
-from choir.foundation.signing import NodeSecret
+
+if TYPE_CHECKING:  # signing brings the cryptographic libraries, and most who come here only want a file written
+    from choir.foundation.signing import NodeSecret
 
 _COMMAND_S_MAX = 30
 
@@ -29,6 +32,8 @@ class NodeKeyMissing(Unavailable):
 
 def load_node_secret(settings: Settings) -> NodeSecret:
     """The secret as the settings give it now."""
+    from choir.foundation.signing import NodeSecret
+
     if settings.node_key:
         return NodeSecret.parse(settings.node_key)
     if settings.node_key_command:
@@ -48,6 +53,8 @@ def retired_key_file(path: Path, name: str) -> Path:
 
 def load_retired_secrets(settings: Settings) -> list[NodeSecret]:
     """The keys that were replaced and are still kept beside the key file."""
+    from choir.foundation.signing import NodeSecret
+
     file = settings.node_key_file
     try:
         return [NodeSecret.parse(kept.read_text()) for kept in sorted(file.parent.glob(f"{file.name}.retired-*"))]

@@ -21,7 +21,7 @@ class Act:
 
     n: int  # the cursor of a listing
     at_us: int
-    actor: str  # who did it: "person:…", "agent:…", "operator"
+    actor: str  # who did it: "person:…", "agent:…", "operator", "operator:…"
     owner: str  # whose identity it is about
     act: str
     subject: str | None

@@ -4,11 +4,12 @@ Guarantees: afterwards the handle, passkeys, sessions, recovery codes, given nam
 account's secret keys destroyed; nobody can sign in as that person or take their handle; what they delegated is
 revoked. The journal is not touched: it never held personal data, so it verifies as before. Balances stay where
 they are, on accounts that are frozen: an entry that emptied them would have to invent who is owed the money.
-All of it happens in one transaction, or none.
+Features that stand above identity are asked to forget the owner too. All of it happens in one transaction, or none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 from choir.foundation.clock import Clock
@@ -26,12 +27,23 @@ from choir.storage.outbox import Outbox
 _REASON = "the person was erased"
 _PAGE = 500
 
+Forget = Callable[[Tx, str], None]  # what else is known of an owner
+
 
 class Erasing:
     """The one use case, and its parts."""
 
-    def __init__(self, people: People, accounts: Accounts, objects: Objects, outbox: Outbox, clock: Clock) -> None:
+    def __init__(
+        self,
+        people: People,
+        accounts: Accounts,
+        objects: Objects,
+        outbox: Outbox,
+        clock: Clock,
+        forget: Forget = lambda _tx, _owner: None,
+    ) -> None:
         self._people = people
+        self._forget = forget
         self._accounts = accounts
         self._objects = objects
         self._outbox = outbox
@@ -52,6 +64,8 @@ class Erasing:
             return False
         now_us = self._clock.now_us()
         owners = [person.owner, *(agent_owner(agent) for agent in store.agents(tx, id_))]
+        for owner in owners:  # before anything else is locked: jobs come before delegations, and both before the ledger
+            self._forget(tx, owner)
         self._people.retire(tx, person)
         store.delete_credentials(tx, id_)
         store.end_delegated(tx, id_, now_us)

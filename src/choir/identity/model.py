@@ -53,7 +53,7 @@ class Role(StrEnum):
 class Principal:
     """Who a request speaks for, by which credential, and how far that reaches.
 
-    `source` is what entries and audit acts carry: "person:…", "agent:…" or "operator".
+    `source` is what entries and audit acts carry: "person:…", "agent:…", "operator" or "operator:…".
     """
 
     role: Role

@@ -161,6 +161,19 @@ class NostrAuth:
             raise BadCredential(why="nobody here has this key")
         return self._agent(tx, event, agent)
 
+    def is_known(self, tx: Tx, header: str) -> bool:
+        """Whether a key that somebody has here signed a recent, unused event; what it is for is not looked at."""
+        try:
+            event = self._decoded(header)
+            event.verify()
+        except (BadCredential, BadEvent):
+            return False
+        if abs(event.created_at * MICROSECONDS - self._clock.now_us()) > self._window_us:
+            return False
+        used = tx.value("select 1 from used_events where id = %s", event.id)
+        known = agent_store.by_key(tx, event.pubkey) or key_store.by_public(tx, event.pubkey)
+        return used is None and known is not None
+
     def proven(self, tx: Tx, header: str, request: SignedRequest) -> NostrEvent:
         """The event of a header, checked in every respect but whose key it is, and used up.
 

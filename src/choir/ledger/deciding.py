@@ -49,6 +49,7 @@ from choir.ledger.rules import Outcome, Prepared, complete
 _ID_TAIL = struct.Struct(">Q")
 _STAGE_GROUPS = 200
 ID_RANDOM_BYTES = 4  # beside the time, an id has 32 bits of its entry's number and 30 of chance
+ID_CHANCE_MASK = 0x3FFF_FFFF
 
 
 def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
@@ -194,7 +195,7 @@ class _Round:
             if payer.balance < 0:
                 _check_overdraft(payer, draft)
         if beyond is not None:
-            raise BalanceOutOfRange(account=beyond.name.text)
+            raise BalanceOutOfRange(account=beyond.name)
 
     def _move_once(self, leg: Leg) -> None:
         """The same for one leg, which most entries have: it can be judged before it is applied."""
@@ -206,8 +207,8 @@ class _Round:
         if payer.state != "open" or payee.state != "open":
             _check_open(payer, payee, leg)
         paid, received = payer.balance - amount, payee.balance + amount
-        if paid < 0 and not payer.name.may_overdraw:
-            raise InsufficientFunds.of(payer.name, amount, payer.balance)
+        if paid < 0 and not account_name(from_).may_overdraw:
+            raise InsufficientFunds.of(account_name(from_), amount, payer.balance)
         if received > AMOUNT_MAX or paid < -AMOUNT_MAX:
             raise BalanceOutOfRange(account=to if received > AMOUNT_MAX else from_)
         payer.balance, payee.balance = paid, received
@@ -219,7 +220,7 @@ class _Round:
         draft = item.draft
         self.seq = seq = self.seq + 1
         offset = (seq - self.view.head.seq - 1) * ID_RANDOM_BYTES
-        chance = int.from_bytes(self.random[offset : offset + 4]) & 0x3FFF_FFFF
+        chance = int.from_bytes(self.random[offset : offset + 4]) & ID_CHANCE_MASK
         id_bytes = self.id_prefix + _ID_TAIL.pack(1 << 63 | (seq & 0xFFFF_FFFF) << 30 | chance)
         at_us = self.at_us
         preimage = hashing.entry_preimage(self.prev, seq, at_us, id_bytes, item.digest)
@@ -286,7 +287,7 @@ class _Round:
             raise BadEntry(why=f"the hold {hold_id(terms.id)} exists already")
         if terms.expires_us <= self.at_us:
             raise BadEntry(why="a hold must expire in the future")
-        account = AccountState(self.view.new_account_ids.pop(), account_name(leg.to), "open", 0)
+        account = AccountState(self.view.new_account_ids.pop(), leg.to, "open", 0)
         self.view.accounts[leg.to] = account
         hold = HoldState(terms.id, leg.to, leg.from_, terms.expires_us, terms.captures, 0, placed_seq=self.seq + 1)
         self._set_hold(hold, None)
@@ -316,7 +317,7 @@ class _Round:
             else:
                 self.view.holds[hold] = before
         for account in decision.new_accounts[new_holds:]:
-            del self.view.accounts[account.name.text]
+            del self.view.accounts[account.name]
             self.view.new_account_ids.append(account.id)
         entries = seq - self.view.head.seq
         for row_ in decision.entries[entries:]:
@@ -373,16 +374,16 @@ def _taken(legs: tuple[Leg, ...]) -> int:
 def _check_open(payer: AccountState, payee: AccountState, leg: Leg) -> None:
     for account in (payer, payee):
         if account.state == "closed":
-            raise AccountClosed(account=account.name.text)
+            raise AccountClosed(account=account.name)
         if account.state == "frozen" and not leg.rest:  # what remains in a hold always finds its way back
-            raise AccountFrozen(account=account.name.text)
+            raise AccountFrozen(account=account.name)
 
 
 def _check_overdraft(payer: AccountState, draft: Draft) -> None:
-    if payer.name.may_overdraw:
+    name = payer.name
+    if account_name(name).may_overdraw:
         return
-    name = payer.name.text
     asked = sum(leg.amount for leg in draft.legs if leg.from_ == name)
     received = sum(leg.amount for leg in draft.legs if leg.to == name)
     available = payer.balance + asked - received
-    raise InsufficientFunds.of(payer.name, asked, available)
+    raise InsufficientFunds.of(account_name(name), asked, available)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from choir.ledger.model import AccountName, Head, Posted
+from choir.ledger.model import Head, Posted
 from choir.ledger.rules import Outcome
 
 
@@ -15,7 +15,7 @@ class AccountState:
     """An account as the round sees it; `balance` moves while the round decides."""
 
     id: int
-    name: AccountName
+    name: str
     state: str
     balance: int
 

@@ -16,7 +16,8 @@ from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import deciding, rules, store
-from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted
+from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted, account_name
+from choir.ledger.rounds import View
 from choir.ledger.rules import Outcome, Prepared
 from choir.storage.database import Connection, Tx
 
@@ -51,6 +52,26 @@ class Ledger:
         """Take the head lock before posting, for a caller that must read what nobody can change meanwhile."""
         store.lock_head(tx.connection)
 
+    def ask_early(self, db: Connection, groups: Sequence[Group]) -> store.EarlyView | None:
+        """Let the database look up the balances for these drafts while they are prepared.
+
+        None where it is not worth it or not known enough: an unknown account, a hold, a draft that is none.
+        """
+        remembered = self._account_ids
+        accounts: dict[str, int] = {}
+        try:
+            for group in groups:
+                for draft in group:
+                    if draft.hold is not None or draft.corrects is not None:  # type: ignore[union-attr]
+                        return None
+                    for leg in draft.legs:  # type: ignore[union-attr]
+                        from_, to = leg.from_, leg.to
+                        accounts[from_] = remembered[from_]
+                        accounts[to] = remembered[to]
+        except (AttributeError, KeyError, TypeError):  # a refusal, an account not met before, a malformed name
+            return None
+        return store.EarlyView(db, accounts)
+
     def prepare_batch(self, groups: Sequence[Group]) -> list[PreparedGroup]:
         """Check and hash drafts; this is the work that must not happen under the lock."""
         entries = sum([len(group) for group in groups])
@@ -72,18 +93,26 @@ class Ledger:
             return refusal.with_traceback(None)
 
     def round(
-        self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool, keys: bool
+        self,
+        db: Connection,
+        groups: Sequence[PreparedGroup],
+        *,
+        committed: bool,
+        keys: bool,
+        view: View | None = None,
     ) -> list[Outcome] | None:
         """Read, decide, append. None: the head moved in between and nothing was written.
 
         `committed` says that nothing on this connection is waiting for a commit, so that account ids
         read on it can be remembered. Without `keys` nothing is known of entries that have their keys already:
         then `KeyUsed` or the unique index's refusal says that the round must be undone and done again with them.
+        A `view` that was read before, and is known to be still true, saves reading it here.
         """
         prepared = [item for group in groups for item in group if isinstance(item, Prepared)]
         if not prepared:
             return [outcome for group in groups for outcome in deciding.refusals(group)]
-        view = store.read_view(db, self.needs(db, prepared, committed=committed, keys=keys))
+        if view is None:
+            view = store.read_view(db, self.needs(db, prepared, committed=committed, keys=keys))
         random = self.entropy.bytes(deciding.ID_RANDOM_BYTES * len(prepared))
         stages = deciding.stages(groups, view, self.clock.now_us(), random)
         if len(prepared) < store.FEW_ENTRIES:
@@ -95,6 +124,19 @@ class Ledger:
         if not keys:
             _check_refused(db, groups, decision.outcomes)
         return decision.outcomes
+
+    def post_one(self, db: Connection, item: Prepared) -> Posted | None:
+        """Post an entry of one leg and nothing else in one round trip; None: it takes a round.
+
+        The connection commits by itself. A key that was used is the unique index's refusal.
+        """
+        [leg] = item.draft.legs
+        payer, payee = self._account_ids.get(leg.from_), self._account_ids.get(leg.to)
+        if payer is None or payee is None:
+            return None
+        chance = int.from_bytes(self.entropy.bytes(deciding.ID_RANDOM_BYTES)) & deciding.ID_CHANCE_MASK
+        may_overdraw = account_name(leg.from_).may_overdraw
+        return store.post_one(db, payer, payee, item, self.clock.now_us(), chance, may_overdraw=may_overdraw)
 
     def needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool, keys: bool) -> store.Needs:
         """What has to be looked up to decide on these."""

@@ -14,10 +14,12 @@ from uuid import UUID
 
 from psycopg.pq import TransactionStatus
 
-from choir.ledger.model import Head, Posted, account_name
+from choir.ledger.model import Head, Posted
 from choir.ledger.rounds import AccountState, Decision, HoldState, KnownEntry, View
+from choir.ledger.rules import Prepared
 from choir.storage import copying
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
+from choir.storage.asking import Statement
 from choir.storage.database import Connection
 
 FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
@@ -25,6 +27,7 @@ FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is f
 _posting_row = copying.fixed_row("qqhqq").pack
 _entry_head = struct.Struct(">hiqi16siqi").pack  # number of fields, then the fixed ones, then the source's length
 _length = struct.Struct(">i").pack
+_HEAD_NUMBERS = struct.Struct(">qqq")  # seq, at_us, acts
 
 
 @dataclass(slots=True)
@@ -44,9 +47,11 @@ class Needs:
         return not (self.holds or self.corrected)
 
 
-def lock_head(db: Connection) -> None:
+def lock_head(db: Connection) -> Head:
     """Take the head lock: from here to the commit this transaction alone can append."""
-    db.execute("select from ledger_head for update")
+    row = db.execute("select seq, hash, at_us, acts, acts_hash from ledger_head for update", binary=True).fetchone()
+    assert row is not None
+    return Head(*row)
 
 
 def account_ids(db: Connection, names: list[str]) -> dict[str, int]:
@@ -62,22 +67,17 @@ def any_known(db: Connection, sources: list[str], keys: list[str]) -> bool:
 
 def read_view(db: Connection, needs: Needs) -> View:
     """Everything the round needs, as of now."""
-    names, ids = list(needs.accounts), list(needs.accounts.values())
-    asked = {"ids": bigints(ids), "sources": texts(needs.sources), "keys": texts(needs.keys)}
+    asked = {
+        "ids": bigints(list(needs.accounts.values())),
+        "sources": texts(needs.sources),
+        "keys": texts(needs.keys),
+    }
     row = db.execute(_READ, asked, binary=True).fetchone()
     assert row is not None
-    head, balances, not_open, known = Head(*row[:5]), row[5], row[6], row[7]
-    view = View(
-        head=head,
-        accounts={
-            name: AccountState(id_, account_name(name), "open", balance or 0)
-            for name, id_, balance in zip(names, ids, balances, strict=True)
-        },
-        holds={},
-        known={_key(item): _known_entry(item) for item in known} if known else {},
-        known_ids=frozenset(),
-        new_account_ids=[],
-    )
+    view = _view(Head(*row[:5]), needs.accounts, row[5])
+    not_open, known = row[6], row[7]
+    if known:
+        view.known = {_key(item): _known_entry(item) for item in known}
     if not_open:
         _mark_states(db, view, not_open)
     if not needs.plain:
@@ -85,9 +85,60 @@ def read_view(db: Connection, needs: Needs) -> View:
     return view
 
 
+class EarlyView:
+    """The balances of some accounts, asked for before the head is locked.
+
+    It is worth something if the head, once locked, is still where it was: every entry and every act on an account
+    moves it. Where an account is not open, it is worth nothing.
+    """
+
+    def __init__(self, db: Connection, accounts: dict[str, int]) -> None:
+        self._accounts = accounts
+        self._question = _EARLY.ask(db, [bigints(list(accounts.values())).data])
+
+    def fetch(self) -> View | None:
+        """Wait for the answer."""
+        numbers, hash_, acts_hash, balances, not_open = self._question.answer()
+        assert numbers is not None
+        if not_open is not None:
+            return None
+        seq, at_us, acts = _HEAD_NUMBERS.unpack(numbers)
+        return _view(Head(seq, hash_ or b"", at_us, acts, acts_hash or b""), self._accounts, balances)
+
+
+def _view(head: Head, accounts: dict[str, int], balances: bytes | None) -> View:
+    """What a round that has nothing but transfers sees; balances come packed, in the order of the accounts."""
+    numbers = struct.unpack(f">{len(accounts)}q", balances or b"")
+    pairs = zip(accounts.items(), numbers, strict=True)
+    return View(
+        head=head,
+        accounts={name: AccountState(id_, name, "open", balance) for (name, id_), balance in pairs},
+        holds={},
+        known={},
+        known_ids=frozenset(),
+        new_account_ids=[],
+    )
+
+
+def post_one(
+    db: Connection, payer: int, payee: int, item: Prepared, now_us: int, chance: int, *, may_overdraw: bool
+) -> Posted | None:
+    """Post an entry of one leg by one statement; None: it cannot simply be accepted, and nothing was written."""
+    draft = item.draft
+    row = db.execute(
+        _POST_ONE,
+        [
+            payer, payee, draft.legs[0].amount, may_overdraw,
+            draft.source, draft.key, item.content, item.digest, now_us, chance,
+        ],
+        binary=True,
+    ).fetchone()  # fmt: skip
+    return None if row is None else Posted(*row)
+
+
 def append_few(db: Connection, decision: Decision, head: Head) -> bool:
     """Write what was decided and move the head by one statement, unless the head moved since it was read."""
-    if decision.entries and not (_append_one if len(decision.postings) == 2 else _append_some)(db, decision, head):
+    if decision.entries and not _append_some(db, decision, head):
         return False
     _write_beside(db, decision)
     return True
@@ -116,20 +167,6 @@ def append_many(db: Connection, stages: Iterator[Decision], head: Head) -> Decis
         assert moved.rowcount == 1, "nobody else can move a locked head"
     _write_beside(db, decision)
     return decision
-
-
-def _append_one(db: Connection, decision: Decision, head: Head) -> bool:
-    [(_, id_, at_us, source, key, content, hash_)] = decision.entries
-    (payer, _, _, _, payer_balance), (payee, _, _, amount, payee_balance) = decision.postings
-    row = db.execute(
-        _APPEND_ONE,
-        [
-            head.seq, head.hash, head.acts, at_us, UUID(bytes=id_), source, key, content, hash_,
-            payer, payer_balance, payee, payee_balance, amount,
-        ],
-        binary=True,
-    ).fetchone()  # fmt: skip
-    return row is not None and bool(row[0])
 
 
 def _append_some(db: Connection, decision: Decision, head: Head) -> bool:
@@ -178,7 +215,7 @@ def _mark_states(db: Connection, view: View, ids: list[int]) -> None:
 def _read_holds(db: Connection, needs: Needs, view: View) -> None:
     """What plain transfers do not need: holds with their accounts, corrected entries, ids to come."""
     for row in db.execute(_HOLD_ACCOUNTS, [needs.holds], binary=True).fetchall():
-        view.accounts[row[1]] = AccountState(row[0], account_name(row[1]), row[2], row[3])
+        view.accounts[row[1]] = AccountState(row[0], row[1], row[2], row[3])
     view.holds = {row[0]: HoldState(*row) for row in db.execute(_HOLDS, [needs.holds], binary=True).fetchall()}
     if needs.corrected:
         rows = db.execute("select id from entries where id = any(%s)", [needs.corrected], binary=True).fetchall()
@@ -201,7 +238,7 @@ def _write_memos(db: Connection, decision: Decision) -> None:
 
 
 def _write_holds(db: Connection, decision: Decision) -> None:
-    ids = {account.name.text: account.id for account in decision.new_accounts}
+    ids = {account.name: account.id for account in decision.new_accounts}
     for name, id_ in ids.items():
         db.execute("insert into accounts (id, name) overriding system value values (%s, %s)", [id_, name])
     for hold in decision.new_holds:
@@ -238,10 +275,10 @@ def _known_entry(item: list[str]) -> KnownEntry:
 
 _READ = """
     select h.seq, h.hash, h.at_us, h.acts, h.acts_hash,
-        array(
-            select (select p.balance from postings p where p.account = asked.id
-                    order by p.seq desc, p.leg desc limit 1)
-            from unnest(%(ids)b::bigint[]) with ordinality as asked (id, n) order by asked.n),
+        (select string_agg(int8send(coalesce(
+            (select p.balance from postings p where p.account = asked.id order by p.seq desc, p.leg desc limit 1),
+            0)), ''::bytea order by asked.n)
+         from unnest(%(ids)b::bigint[]) with ordinality as asked (id, n)),
         array(select a.id from accounts a where a.id = any(%(ids)b::bigint[]) and a.state <> 'open'),
         (select jsonb_agg(jsonb_build_array(
             e.source, e.key, e.seq::text, e.id, e.at_us::text, encode(e.hash, 'hex'), e.content,
@@ -251,6 +288,19 @@ _READ = """
          left join entry_memos m on m.seq = e.seq)
     from ledger_head h
 """
+
+_EARLY = Statement(
+    "ledger_early_view",
+    """
+    select int8send(h.seq) || int8send(h.at_us) || int8send(h.acts), h.hash, h.acts_hash,
+        (select string_agg(int8send(coalesce(
+            (select p.balance from postings p where p.account = asked.id order by p.seq desc, p.leg desc limit 1),
+            0)), ''::bytea order by asked.n)
+         from unnest($1::bigint[]) with ordinality as asked (id, n)),
+        (select true where exists (select from accounts a where a.id = any($1::bigint[]) and a.state <> 'open'))
+    from ledger_head h
+    """,
+)
 
 _ANY_KNOWN = """
     select exists (
@@ -276,10 +326,10 @@ _HOLDS = """
 
 _RESERVE = "select nextval(pg_get_serial_sequence('accounts', 'id')) from generate_series(1, %b::integer)"
 
-_APPEND_ONE = """
-    select ledger_append_one(
-        %b::bigint, %b::bytea, %b::bigint, %b::bigint, %b::uuid, %b::text, %b::text, %b::text, %b::bytea,
-        %b::bigint, %b::bigint, %b::bigint, %b::bigint, %b::bigint)
+_POST_ONE = """
+    select * from ledger_post_one(
+        %b::bigint, %b::bigint, %b::bigint, %b::boolean,
+        %b::text, %b::text, %b::text, %b::bytea, %b::bigint, %b::bigint)
 """
 
 _APPEND = """

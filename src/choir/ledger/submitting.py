@@ -24,7 +24,8 @@ from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError
 from choir.ledger import store
 from choir.ledger.model import Draft, Posted
-from choir.ledger.rules import Outcome
+from choir.ledger.rounds import View
+from choir.ledger.rules import Outcome, Prepared
 from choir.ledger.service import Group, KeyUsed, Ledger, PreparedGroup, all_posted
 from choir.storage.database import (
     Connection,
@@ -75,7 +76,40 @@ class Submitter:
 
     def submit_batch(self, groups: Sequence[Group]) -> list[Outcome]:
         """Post many entries, each group accepted or refused on its own, in order."""
+        if sum([len(group) for group in groups]) >= store.FEW_ENTRIES and self._take_lead():
+            return self._submit_large(groups)
         return self.submit_prepared(self._ledger.prepare_batch(groups))
+
+    def _take_lead(self) -> bool:
+        """Whether nobody leads, so that we do from now on."""
+        with self._guard:
+            if self._busy:
+                return False
+            self._busy = True
+        return True
+
+    def _submit_large(self, groups: Sequence[Group]) -> list[Outcome]:
+        """Having the lead: the database looks up balances while we check and hash the drafts."""
+        try:
+            early = self._ask_early(groups)
+            try:
+                prepared = self._ledger.prepare_batch(groups)
+            except BaseException:
+                if early is not None:
+                    self.close()  # its answer would come to somebody else's question
+                raise
+            return self._post_until_answered(prepared, early)
+        finally:
+            self._hand_over([])
+
+    def _ask_early(self, groups: Sequence[Group]) -> store.EarlyView | None:
+        if self._keyed_rounds:
+            return None
+        try:
+            return self._ledger.ask_early(self._connected(), groups)
+        except (psycopg.Error, DatabaseUnavailable):  # whether it comes back is seen when it is needed
+            self.close()
+            return None
 
     def submit_prepared(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
         """The same, for a caller that has prepared the groups itself."""
@@ -174,12 +208,14 @@ class Submitter:
             waiting.outcomes = outcomes[start : start + waiting.entries]
             start += waiting.entries
 
-    def _post_until_answered(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
+    def _post_until_answered(
+        self, groups: Sequence[PreparedGroup], early: store.EarlyView | None = None
+    ) -> list[Outcome]:
         """Send the batch again while the database is away; the keys make that safe."""
         give_up_at = time.monotonic() + self._database.wait_s
         while True:
             try:
-                return self._post_once(groups)
+                return self._post_once(groups, None if early is None else early.fetch())
             except psycopg.Error as error:
                 self.close()
                 problem: ChoirError = translated(error)
@@ -189,21 +225,37 @@ class Submitter:
                 raise problem
             if self._database.stopping or time.monotonic() > give_up_at:
                 raise problem
+            early = None  # its connection is gone
             time.sleep(_RETRY_S)
 
-    def _post_once(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
+    def _connected(self) -> Connection:
         if self._connection is None:
             self._connection = self._database.dedicated()
+        return self._connection
+
+    def _post_once(self, groups: Sequence[PreparedGroup], view: View | None) -> list[Outcome]:
+        db = self._connected()
         plain = _is_plain(groups)
         self._keyed_rounds -= self._keyed_rounds > 0
         if plain and self._keyed_rounds == 0:
             try:
-                return self._post_by(self._connection, groups, plain=True, keys=False)
+                return self._post_by(db, groups, plain=True, keys=False, view=view)
             except (KeyUsed, UniqueViolation):
                 self._keyed_rounds = _KEYED_ROUNDS
-        return self._post_by(self._connection, groups, plain=plain, keys=True)
+        return self._post_by(db, groups, plain=plain, keys=True)
 
-    def _post_by(self, db: Connection, groups: Sequence[PreparedGroup], *, plain: bool, keys: bool) -> list[Outcome]:
+    def _post_by(
+        self,
+        db: Connection,
+        groups: Sequence[PreparedGroup],
+        *,
+        plain: bool,
+        keys: bool,
+        view: View | None = None,
+    ) -> list[Outcome]:
+        alone = None if keys else _alone(groups)
+        if alone is not None and (posted := self._ledger.post_one(db, alone)) is not None:
+            return [posted]
         if plain and self._locked_rounds == 0 and _entries(groups) < store.FEW_ENTRIES and not _has_memos(groups):
             outcomes = self._ledger.round(db, groups, committed=True, keys=keys)
             if outcomes is not None:
@@ -212,8 +264,9 @@ class Submitter:
         else:
             self._locked_rounds = max(0, self._locked_rounds - 1)
         with db.transaction():
-            store.lock_head(db)
-            outcomes = self._ledger.round(db, groups, committed=True, keys=keys)
+            head = store.lock_head(db)
+            view = view if view is not None and view.head == head else None
+            outcomes = self._ledger.round(db, groups, committed=True, keys=keys, view=view)
         assert outcomes is not None
         return outcomes
 
@@ -227,6 +280,16 @@ def _acquire_in_time(lock: threading.Lock) -> None:
 
 def _entries(groups: Sequence[PreparedGroup]) -> int:
     return sum([len(group) for group in groups])
+
+
+def _alone(groups: Sequence[PreparedGroup]) -> Prepared | None:
+    """The one entry there is, if it has one leg and nothing beside it."""
+    if len(groups) != 1 or len(groups[0]) != 1:
+        return None
+    item = groups[0][0]
+    if isinstance(item, ChoirError) or len(item.draft.legs) != 1 or item.draft.memo is not None:
+        return None
+    return item
 
 
 def _is_plain(groups: Sequence[PreparedGroup]) -> bool:

@@ -32,12 +32,12 @@ _REWRAP_EVERY_S = 300
 _FORGET_USED_EVERY_S = 60
 _OFFER_EVERY_S = 1
 _SILENCE_EVERY_S = 5
-_FORGET_UPLOADS_EVERY_S = 60
-_UPLOADS_AT_ONCE = 50
 _RECORDS_EVERY_S = 5
 _PROMISES_EVERY_S = 5
 _QUALIFY_EVERY_S = 5
 _STOP_S = 5.0
+_FORGET_UPLOADS_EVERY_S = 60
+_UPLOADS_AT_ONCE = 50
 
 
 class Background:
@@ -56,6 +56,7 @@ class Background:
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""
+        self._scheduler.halt()
         self.verifying.stop()
         self._attendant.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)
@@ -71,9 +72,9 @@ def make_scheduler(node: Node, rounds: MarketRounds) -> Scheduler:
             "outbox.forget": work.forget_events,
             "identity.forget_used": work.forget_used,
             "bazaar.silence": work.silence_providers,
-            "bazaar.forget_uploads": work.forget_uploads,
             "bazaar.records": rounds.rebuild_records,
             "bazaar.promises": rounds.refresh_promises,
+            "bazaar.forget_uploads": work.forget_uploads,
         },
         slow={
             "bazaar.jobs": rounds.tend_jobs,
@@ -100,10 +101,10 @@ def schedule_repeating(node: Node) -> None:
         "identity.forget_used": _FORGET_USED_EVERY_S,
         "bazaar.jobs": _OFFER_EVERY_S,
         "bazaar.silence": _SILENCE_EVERY_S,
-        "bazaar.forget_uploads": _FORGET_UPLOADS_EVERY_S,
         "bazaar.records": _RECORDS_EVERY_S,
         "bazaar.promises": _PROMISES_EVERY_S,
         "bazaar.qualifying": _QUALIFY_EVERY_S,
+        "bazaar.forget_uploads": _FORGET_UPLOADS_EVERY_S,
     }
     with node.unit_of_work() as tx:
         for name, seconds in every.items():

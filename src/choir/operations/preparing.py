@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -24,7 +25,6 @@ from choir.ledger import reading
 from choir.ledger.checkpoints import what_differs
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
-from choir.node import Node, build_node
 from choir.operations.home import prepare_home, write_public_file
 from choir.storage.database import Connection, Database, Tx, connect
 from choir.storage.embedded.cluster import cluster_exists
@@ -32,6 +32,9 @@ from choir.storage.embedded.previous import Places
 from choir.storage.identity import NodeIdentity, make_identity
 from choir.storage.migrations import NotMigrated, check_migrated, migrate
 from choir.storage.postgres import Server, borrowed_server
+
+if TYPE_CHECKING:  # the parent of a node's processes comes here too, and has no use for all that a node is made of
+    from choir.node import Node
 
 PUBLISHED = "checkpoint.note"
 _APP_ROLE = "choir_app"
@@ -185,6 +188,8 @@ def database_of(settings: Settings, on_progress: Progress = lambda _: None) -> I
 @contextmanager
 def opened_node(settings: Settings, on_progress: Progress = lambda _: None) -> Iterator[Node]:
     """A node for a command-line tool: its database is prepared and reached directly. It must exist."""
+    from choir.node import build_node
+
     if settings.embedded and not cluster_exists(Places.of(settings.home).data):
         raise NoLedger(home=settings.home)
     prepare_home(settings, SystemEntropy())

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from choir.bazaar.disputes.service import REVERIFY
 from choir.bazaar.inspecting import Inspecting
+from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
 from choir.bazaar.verification.service import Verifier
 from choir.node import Node
@@ -139,7 +140,7 @@ class Verifying:
         self._ended = threading.Event()
         self.bench = bench or Bench(node)
         self._inspecting: Inspecting | None = None
-        handlers = Handlers(quick={}, slow={VERIFY: self._verify, REVERIFY: self._reverify})
+        handlers = Handlers(quick={}, slow={EXAMINE: self._examine, VERIFY: self._verify, REVERIFY: self._reverify})
         self._schedulers = [
             Scheduler(node.database, handlers, node.clock, node.policy.node)
             for _ in range(node.policy.bazaar.verify_at_once)
@@ -167,6 +168,10 @@ class Verifying:
 
     def _must_stop(self) -> bool:
         return self._ended.is_set() or self._stopping()
+
+    def _examine(self, task: Task) -> None:
+        inspecting = self._ready()
+        self._do(task, inspecting.examine, inspecting.give_up_order)
 
     def _verify(self, task: Task) -> None:
         inspecting = self._ready()
@@ -210,6 +215,7 @@ class Verifying:
             self._inspecting = Inspecting(
                 node.database,
                 node.objects,
+                bazaar.jobs,
                 bazaar.attempts,
                 bazaar.disputes,
                 bazaar.market,

@@ -180,8 +180,8 @@ NODE = [
     Row("GET", "/readyz", EVERYBODY),
     Row("GET", "/metrics", EVERYBODY),
     Row("GET", "/v1/openapi.json", EVERYBODY),
-    Row("GET", "/v1/node", operator(200)),
-    Row("GET", "/v1/policy", operator(200)),
+    Row("GET", "/v1/node", EVERYBODY),
+    Row("GET", "/v1/policy", EVERYBODY),
     Row("GET", "/v1/events", (401, 200, 403, 200, 200, 200), params={"follow": "false"}),
     Row("GET", "/v1/explain/{subject}", operator(404), path=always(f"/v1/explain/{_NO_ID}")),
 ]

@@ -66,7 +66,7 @@ def test_a_token_reaches_no_further_than_its_scopes_and_does_nothing_dangerous(a
         refused(http.post("/v1/transfers", json=body, headers=key()), 403, "identity.scope_missing")
         refused(http.post("/v1/agents", json={"name": "x"}), 403, "identity.person_needed")
         refused(http.delete("/v1/me"), 403, "identity.person_needed")
-        refused(http.get("/v1/node"), 403, "identity.operator_needed")
+        refused(http.get("/v1/trial-balance"), 403, "identity.operator_needed")
 
 
 def test_a_token_can_end_itself_and_then_ends_at_once(ada: Browser) -> None:

@@ -72,7 +72,7 @@ def _live(told: Told) -> None:
     _keys(told, ada)
     _login(told, ada)
     with client(node, Authorization=f"Bearer {node.token}x") as http:
-        told.fail(http.get("/v1/node"))
+        told.fail(http.get("/v1/trial-balance"))
     with client(node, Cookie=f"choir_session={ada.token}", Origin="https://evil.example") as http:
         told.fail(http.post("/v1/agents", json={"name": "x"}))
     told.note("second session", ada.another().token)
@@ -95,7 +95,7 @@ def _tokens(told: Told, ada: Browser) -> None:
     secret = told.note("API token", ada.make_token("read")["secret"])
     with program(told.node, secret) as http:
         done(http.get("/v1/me"))
-        told.fail(http.get("/v1/node"))
+        told.fail(http.get("/v1/trial-balance"))
         told.fail(http.get("/v1/explain/nothing"))
     with program(told.node, secret + "0") as http:
         told.fail(http.get("/v1/me"))

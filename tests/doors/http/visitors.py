@@ -19,7 +19,7 @@ from choir.identity.nostr import NostrEvent, event_id, event_json
 from choir.identity.nostr_keys import public_of
 from choir.identity.secret_values import SecretKey
 from tests.identity.authenticator import Authenticator
-from tests.operations.nodes import NodeUnderTest
+from tests.operations.nodes import PLAIN, NodeUnderTest
 
 Json = dict[str, Any]
 # What one machine that is all visitors at once needs more of than policy gives to one place.
@@ -56,7 +56,7 @@ def serve(node: NodeUnderTest, **extra: str) -> NodeUnderTest:
 
 
 def client(node: NodeUnderTest, **headers: str) -> httpx.Client:
-    return httpx.Client(base_url=node.url, headers=headers, timeout=60, trust_env=False)
+    return httpx.Client(base_url=node.url, headers=headers, timeout=60, trust_env=False, verify=PLAIN)
 
 
 def done(answer: httpx.Response, *statuses: int) -> Any:

@@ -1,7 +1,8 @@
 """Opening, answering and resolving disputes.
 
 Guarantees: a dispute exists exactly when its deposit is held; it is resolved once; what its resolution moves is
-one set of entries in the same transaction, and what could not be taken from the loser is recorded as owed.
+one set of entries in the same transaction, and what could not be taken from the loser is recorded as owed, and taken
+from what they are paid later (`debts`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from choir.bazaar import earning, job_store, pricing, settling
+from choir.bazaar import debts, earning, job_store, pricing, settling
 from choir.bazaar.disputes import rules, store
 from choir.bazaar.disputes.model import (
     Dispute,
@@ -225,7 +226,7 @@ class Disputes:
         return resolved
 
     def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> int:
-        """Take from the loser what is there; says how much was not."""
+        """Take from the loser what is there; says how much was not, and is owed from now on."""
         if due == 0:
             return 0
         shares = pricing.shares(due, self._lives.policy)
@@ -239,14 +240,14 @@ class Disputes:
         self._ledger.lock(tx)  # so that what is read here can still be taken
         legs: list[Leg] = []
         left: dict[str, int] = {}
-        taken = 0
+        missing: list[tuple[str, str, int]] = []
         sign = -1 if dispute.side is Side.BUYER else 1
         earned = {"earned": 0, "fees": 0}
         for (payer, payee, wanted), whose in zip(parts, earned, strict=True):
             there = left.get(payer, reading.balance(tx, payer).balance)
             amount = min(wanted, max(0, there))
             left[payer] = there - amount
-            taken += amount
+            missing.append((payer, payee, wanted - amount))
             earned[whose] = sign * amount
             if amount:
                 legs.append(Leg(payer, payee, amount))
@@ -257,7 +258,7 @@ class Disputes:
             self._ledger.post(
                 tx, Draft(_REFUND, reason, settling.SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
             )
-        return due - taken
+        return debts.record(tx, dispute.id, missing)
 
     def _hold_deposit(self, tx: Tx, who: Principal, dispute: Dispute, attempt: Attempt) -> None:
         expires_us = dispute.respond_by_us + self._lives.policy.ruling_s * MICROSECONDS

@@ -88,6 +88,35 @@ def http(
     output.print_table(["share", "measured"], shares, right=[1])
 
 
+@app.command("bazaar", epilog="Example: choir bench bazaar --quick")
+def bazaar(
+    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure jobs against bare sandbox runs (some minutes; a node and a provider of its own, removed afterwards)."""
+    from choir.doors.benchmarks.bazaar import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    head = ["open jobs", "jobs/s", "p50 ms", "p99 ms", "bare runs/s", "bare p50 ms", "more ms", "p50 of bare"]
+    output.print_table(head, [_bazaar_row(found) for found in result["open_jobs"]], right=list(range(8)))
+    free = result["selection"]["all_free"]
+    output.print_line(
+        f"\nSelection among {result['selection']['providers']} providers:"
+        f" p50 {free['p50_ms']} ms, p99 {free['p99_ms']} ms."
+    )
+
+
+def _bazaar_row(found: dict[str, Any]) -> tuple[str, ...]:
+    jobs, bare = found["jobs"], found["bare_runs"]
+    numbers = (jobs["per_second"], jobs["p50_ms"], jobs["p99_ms"], bare["per_second"], bare["p50_ms"])
+    return str(found["open_jobs"]), *map(str, numbers), str(found["overhead_p50_ms"]), str(found["p50_of_bare"])
+
+
 def _http_row(name: str, found: dict[str, Any], ratios: dict[str, float]) -> tuple[str, ...]:
     of_empty = ratios.get(f"{name}_of_empty", 1.0)
     numbers = [found[key] for key in ("p50_ms", "p99_ms", "server_us", "database_us", "client_us")]

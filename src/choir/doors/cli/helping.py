@@ -17,7 +17,14 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 class Group(TyperGroup):
-    """Lists its commands with their first sentence, however long."""
+    """Lists its commands with their first sentence, however long. `default` is run where none of them is named."""
+
+    default = ""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if self.default and args and args[0] not in self.commands:
+            args = [self.default, *args]
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
@@ -44,11 +51,19 @@ def summary(command: Any) -> str:
 
 def improve(app: typer.Typer) -> None:
     """Make all of an application, and of those below it, behave like this."""
-    app.info.cls = Group
+    app.info.cls = _group(app.info.cls)
     for command in app.registered_commands:
         takes_amount = "amount" in getattr(command.callback, "__annotations__", {})
         command.cls = AmountCommand if takes_amount else command.cls
     for below in app.registered_groups:
-        below.cls = Group
+        below.cls = _group(below.cls, below.typer_instance)
         if below.typer_instance is not None:
             improve(below.typer_instance)
+
+
+def _group(chosen: Any, app: typer.Typer | None = None) -> type[TyperGroup]:
+    """A group that was made for one's own needs stays; it must be one of ours."""
+    for found in (chosen, app.info.cls if app is not None else None):
+        if isinstance(found, type) and issubclass(found, Group):
+            return found
+    return Group

@@ -16,9 +16,11 @@ from choir.doors.cli import (
     bench,
     events,
     helping,
+    jobs,
     ledger,
     login,
     node,
+    operators,
     output,
     policy,
     provider,
@@ -50,7 +52,9 @@ login.register(app)
 account.register(app)
 events.register(app)
 agents.register(app)
+app.add_typer(jobs.app, name="job")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(operators.app, name="operator")
 app.add_typer(policy.app, name="policy")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(provider.app, name="provider")

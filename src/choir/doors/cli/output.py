@@ -181,6 +181,11 @@ def want_operator(wanted: bool) -> None:
     _operator_wanted = wanted
 
 
+def operator_wanted() -> bool:
+    """Whether the operator asks, by name."""
+    return _operator_wanted
+
+
 def may_write(file: Path, *, force: bool) -> None:
     """Raise unless a command may put its result there."""
     if file.exists() and not file.is_file():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption
-from choir.foundation.policy import Policy, PolicyValue, UnknownPolicy, describe, effective_hash, load
+
+if TYPE_CHECKING:
+    from choir.foundation.policy import Policy, PolicyValue
 
 app = typer.Typer(help="Show and explain the policy: every price, window, cap and weight.", no_args_is_help=True)
 
@@ -16,6 +18,8 @@ app = typer.Typer(help="Show and explain the policy: every price, window, cap an
 @app.command("show", epilog="Example: choir policy show --json")
 def show(home: HomeOption = None, as_json: AsJson = False) -> None:
     """List every policy value that is in force here."""
+    from choir.foundation.policy import describe, effective_hash
+
     output.want_json(as_json)
     policy = _policy(home)
     values = list(describe(policy))
@@ -34,6 +38,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say what one value means, its bounds, where it comes from and how to change it."""
+    from choir.foundation.policy import UnknownPolicy, describe
+
     output.want_json(as_json)
     found = next((item for item in describe(_policy(home)) if item.name == name), None)
     if found is None:
@@ -49,6 +55,8 @@ def explain(
 
 
 def _policy(home: str | None) -> Policy:
+    from choir.foundation.policy import Policy, load
+
     return load(Policy(), output.settings_of(home).policy_overrides)
 
 

@@ -1,6 +1,6 @@
 """Who is asking: one principal from whatever credential a request carries, before its body is parsed.
 
-Credentials: the operator's token, an API token, a request signed by a Nostr key (NIP-98), a browser's session.
+Credentials: an operator's token, an API token, a request signed by a Nostr key (NIP-98), a browser's session.
 An `Authorization` header wins over a cookie. A bad one is refused also where none was needed; a cookie whose
 session has ended is no credential any more, since nobody chose to send it.
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any, TypeVar
 
 from anyio import to_thread
@@ -45,20 +45,28 @@ from choir.storage.database import Tx
 
 T = TypeVar("T")
 _KEY_CHARS_MAX = 200
+_OPERATOR_PREFIX = "op_"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Check = Callable[[Principal, int], None]  # raises unless the principal may, at this time
 
 
 class Operators:
-    """Knows the operator's token by its hash only."""
+    """Knows the operators' tokens by their hashes only. Further ones are told apart by their names."""
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, further: Callable[[], Mapping[str, bytes]] = dict) -> None:
         self._digest = hashlib.sha256(token.encode()).digest() if token else b""
+        self._further = further  # hashes by name, as they are now
 
     def recognise(self, given: str) -> Principal | None:
-        if self._digest and hmac.compare_digest(hashlib.sha256(given.encode()).digest(), self._digest):
+        digest = hashlib.sha256(given.encode()).digest()
+        if self._digest and hmac.compare_digest(digest, self._digest):
             return Principal(Role.OPERATOR, "operator", credential="operator")
+        if not given.startswith(_OPERATOR_PREFIX):
+            return None
+        for name, known in self._further().items():
+            if hmac.compare_digest(digest, known):
+                return Principal(Role.OPERATOR, f"operator:{name}", credential="operator")
         return None
 
 
@@ -252,6 +260,7 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
     scheme, _, given = authorization.partition(" ")
     given = given.strip()
     if scheme.lower() == "nostr":
+        await _lift_for_the_known(request, node, authorization)
         signed = await _signed_request(request, node)
         return await _look_up(node, lambda tx: node.nostr_auth.principal_of(tx, authorization, signed))
     if scheme.lower() != "bearer":
@@ -263,6 +272,15 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
     if not given.startswith(TOKEN_PREFIX):
         raise Unauthenticated
     return await _look_up(node, lambda tx: node.tokens.principal_of(tx, given))
+
+
+async def _lift_for_the_known(request: Request, node: Node, authorization: str) -> None:
+    """A signature is over the body, so that must be read first; of a key that is known here it may be large."""
+    told = request.headers.get("content-length", "")
+    if not told.isdecimal() or int(told) <= node.policy.node.stranger_body_bytes_max:
+        return
+    if await _look_up(node, lambda tx: node.nostr_auth.is_known(tx, authorization)):
+        request.state.body_limit.lift()
 
 
 async def _look_up(node: Node, find: Callable[[Tx], T]) -> T:

@@ -43,6 +43,7 @@ from choir.doors.web.errors import or_page
 from choir.foundation.errors import ChoirError
 from choir.node import Node
 from choir.operations.home import check_disk, operator_token
+from choir.operations.operators import OperatorList
 
 _THREADS = 64  # requests that may wait for the database at one time
 _PROBLEMS = describing.COMMON | describing.problems(404, 409)
@@ -65,7 +66,8 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     app = make_api()
     app.state.streams = streams or Streams(node.database, node.outbox, node.policy.node)
     app.state.node = node
-    app.state.operators = Operators(operator_token(node.settings.home))
+    home = node.settings.home
+    app.state.operators = Operators(operator_token(home), OperatorList(home).digests)
     app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
     settings = node.settings
     return Guards(

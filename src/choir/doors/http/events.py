@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import StreamingResponse
 
-from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrOperatorDep
+from choir.doors.http.access import AccessRoute, NodeDep, Operators, ReaderOrOperatorDep
 from choir.doors.http.cookies import session_token
 from choir.doors.http.describing import problems
 from choir.doors.http.event_stream import MEDIA_TYPE, EventStream
 from choir.doors.http.streams import Hearing, Stands, Streams
+from choir.foundation.errors import Unauthenticated
 from choir.identity import standing
 from choir.identity.model import Principal, Role
 from choir.node import Node
@@ -66,7 +67,7 @@ async def stream_events(
 def _stands(request: Request, node: Node, who: Principal) -> Stands:
     """How to ask later whether the credential of this request still holds."""
     if who.role is Role.OPERATOR:
-        return lambda _: None
+        return lambda _: _still_operator(request)
     session = session_token(request, node)
     if who.credential == "session" and session is not None:
         return lambda tx: _ignore(node.sessions.find(tx, session))  # listening does not keep a session alive
@@ -74,6 +75,13 @@ def _stands(request: Request, node: Node, who: Principal) -> Stands:
         text = request.headers["authorization"].partition(" ")[2].strip()
         return lambda tx: _ignore(node.tokens.principal_of(tx, text))
     return lambda tx: standing.check(tx, node.delegations, who)  # a signed request can be shown only once
+
+
+def _still_operator(request: Request) -> None:
+    """A further operator can be removed at any time."""
+    operators: Operators = request.app.state.operators
+    if operators.recognise(request.headers["authorization"].partition(" ")[2].strip()) is None:
+        raise Unauthenticated
 
 
 def _ignore(_: object) -> None:

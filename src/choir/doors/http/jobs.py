@@ -46,10 +46,10 @@ def open_job(body: wire.JobIn, who: BuyerDep, node: NodeDep, response: Response)
     inputs: dict[str, Given] = {name: views.given(name, blob) for name, blob in body.inputs.items()}
     asked = bazaar.ordering.read(body.type, body.request, inputs, body.strategy, body.criteria)
     job, new = node.database.run(lambda tx: bazaar.ordering.open(tx, who, asked))
-    if new:
-        _offer(node, job.id)
-    else:
+    if not new:
         response.status_code = 200
+    elif job.ready_us <= node.clock.now_us():  # others are examined first
+        _offer(node, job.id)
     with node.unit_of_work() as tx:
         return _shown(tx, node, bazaar.reading.ordered(tx, job.id))
 

@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest, multiprocess
 
 from choir.doors import wire
-from choir.doors.http.access import AccessRoute, NodeDep, OperatorDep
+from choir.doors.http.access import AccessRoute, AnyoneDep, NodeDep, OperatorDep
 from choir.doors.http.etags import IfNoneMatch, tag_of, unchanged
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
@@ -35,8 +35,8 @@ health = APIRouter(tags=["health"])
 
 
 @router.get("/node")
-def get_node(_: OperatorDep, node: NodeDep) -> wire.NodeOut:
-    """Who this node is."""
+def get_node(_: AnyoneDep, node: NodeDep) -> wire.NodeOut:
+    """Who this node is, for everybody: without its key nobody could check what it signs."""
     with node.unit_of_work() as tx:
         head = reading.head(tx)
         key = node.keys.current(tx)
@@ -53,8 +53,8 @@ def get_node(_: OperatorDep, node: NodeDep) -> wire.NodeOut:
 
 
 @router.get("/policy")
-def get_policy(_: OperatorDep, node: NodeDep) -> wire.PolicyOut:
-    """Every price, window, cap and weight, with its unit, bounds and source."""
+def get_policy(_: AnyoneDep, node: NodeDep) -> wire.PolicyOut:
+    """Every price, window, cap and weight, with its unit, bounds and source; all are bound by them, so all may look."""
     values = [
         wire.PolicyValueOut(
             name=item.name,

@@ -87,6 +87,10 @@ class Client(Rooms[Transport]):
         """Give the connections back."""
         self._transport.close()
 
+    def twin(self) -> Client:
+        """The same client with connections of its own."""
+        return _twin(self.url, self.who, self._transport.twin())
+
 
 class AsyncClient(Rooms[AsyncTransport]):
     """The same methods as `Client`, to be awaited; listings and events are for `async for`."""
@@ -120,6 +124,17 @@ class AsyncClient(Rooms[AsyncTransport]):
     async def close(self) -> None:
         """Give the connections back."""
         await self._transport.close()
+
+    def twin(self) -> Client:
+        """A client that waits, of the same node and for the same credential."""
+        return _twin(self.url, self.who, self._transport.twin())
+
+
+def _twin(url: str, who: Chosen, transport: Transport) -> Client:
+    made = Client.__new__(Client)
+    made.url, made.who = url, who
+    Rooms.__init__(made, transport)
+    return made
 
 
 def _chosen(url: str | None, token: str | None, auth: Any) -> tuple[str, Chosen, httpx.Auth | None]:

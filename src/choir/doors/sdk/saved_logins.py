@@ -69,6 +69,24 @@ def path_of(address: str) -> Path:
 def load(address: str) -> SavedLogin | None:
     """The login for this address; None if there is none."""
     path = path_of(address)
+    data = read_private(path)
+    if data is None:
+        return None
+    found = _parse(path, data)
+    if found.node != origin_of(address):
+        raise UnsafeLogin(path=str(path), why=f"it says that it is for {found.node}")
+    return found
+
+
+def save(login: SavedLogin) -> Path:
+    """Keep a login, instead of any before it."""
+    path = path_of(login.node)
+    write_private(path, json.dumps(asdict(login) | {"node": origin_of(login.node)}))
+    return path
+
+
+def read_private(path: Path) -> bytes | None:
+    """What a file says that is this user's alone; None if there is none."""
     try:
         _check_folder(path.parent)
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -79,24 +97,19 @@ def load(address: str) -> SavedLogin | None:
         raise UnsafeLogin(path=str(path), why=why) from None
     with os.fdopen(descriptor, "rb") as file:
         _check(path, os.fstat(file.fileno()), regular=True)
-        found = _parse(path, file.read(_FILE_BYTES_MAX))
-    if found.node != origin_of(address):
-        raise UnsafeLogin(path=str(path), why=f"it says that it is for {found.node}")
-    return found
+        return file.read(_FILE_BYTES_MAX)
 
 
-def save(login: SavedLogin) -> Path:
-    """Keep a login, instead of any before it."""
-    path = path_of(login.node)
+def write_private(path: Path, text: str) -> None:
+    """Keep a text in a file that is this user's alone, instead of what was there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _check_folder(path.parent)
         if path.is_symlink():
             raise UnsafeLogin(path=str(path), why="it is a symbolic link")
-        _write(path, json.dumps(asdict(login) | {"node": origin_of(login.node)}))
+        _write(path, text)
     except OSError as error:
         raise UnsafeLogin(path=str(path), why=(error.strerror or str(error)).lower()) from None
-    return path
 
 
 def forget(address: str) -> bool:

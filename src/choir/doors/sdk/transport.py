@@ -8,6 +8,7 @@ they wait. An `AsyncTransport` that is cancelled leaves its other calls alone.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, closing
@@ -45,10 +46,21 @@ class _Base:
         self._patience_s = patience_s
         self._connect_s = connect_s
         self.ahead_s = 0.0  # how far the node's clock was ahead of this machine's when it last answered
-        self._options: dict[str, Any] = {"base_url": url, "auth": auth, "timeout": timeout_s, "trust_env": False}
+        self._options: dict[str, Any] = {
+            "base_url": url,
+            "auth": auth,
+            "timeout": timeout_s,
+            "trust_env": False,
+            "verify": trust_for(url),
+        }
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url})"
+
+    def twin(self) -> Transport:
+        """A transport that waits, for the same node and credential, with connections of its own."""
+        auth, timeout_s = self._options["auth"], self._options["timeout"]
+        return Transport(self.url, auth, timeout_s=timeout_s, patience_s=self._patience_s, connect_s=self._connect_s)
 
     def _attempts(self, call: Call[Any]) -> Attempts:
         return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
@@ -78,6 +90,14 @@ def _checked_address(url: str) -> str:
     if not good:
         raise Invalid(what=f"the node's address '{url}'", why="write it like http://localhost:8420")
     return url
+
+
+def trust_for(url: str) -> ssl.SSLContext:
+    """Whom to believe that they are the node. A plain address gets a context that believes nobody and is not asked:
+    reading the world's certificates takes longer than most calls."""
+    if httpx.URL(url).scheme == "https":
+        return httpx.create_ssl_context(trust_env=False)
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:

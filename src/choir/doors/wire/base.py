@@ -59,7 +59,8 @@ def example(**fields: Any) -> dict[str, Any]:
 class Wire(BaseModel):
     """Base of all shapes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A command needs a few of many shapes, so each is put together when it is first used.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Problem(BaseModel):

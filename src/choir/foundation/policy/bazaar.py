@@ -48,6 +48,15 @@ class BazaarPolicy:
     open_s: int = value(
         3_600, "seconds", 10, 30 * _DAY_S, "engineering", "How long a job waits for providers before it expires."
     )
+    examine_s_max: int = value(
+        300,
+        "seconds",
+        0,
+        3_600,
+        "engineering",
+        "An order is examined before it is offered: whether its tests fail now, whether its diff can be read. If that"
+        " takes longer, it is offered nevertheless.",
+    )
     verify_s_max: int = value(
         3_600, "seconds", 10, _DAY_S, "engineering", "How long verification may take in all before it is tried again."
     )
@@ -83,6 +92,9 @@ class BazaarPolicy:
     inputs_bytes_max: int = value(
         512_000_000, "bytes", 1_000, 10**9, "engineering", "The largest input of a job, such as a bundled repository."
     )
+    waiting_tries_max: int = value(
+        100, "jobs", 1, 10_000, "engineering", "How many waiting jobs are tried at once when providers become free."
+    )
     part_bytes: int = value(
         4_000_000, "bytes", 1_000, 16_000_000, "engineering", "How much of a blob one request sends or fetches."
     )
@@ -92,8 +104,5 @@ class BazaarPolicy:
     uploads_per_owner_max: int = value(16, "uploads", 1, 1_000, "engineering", "Most unfinished uploads of one owner.")
     upload_bytes_per_owner_max: int = value(
         2_000_000_000, "bytes", 1_000, 10**12, "engineering", "Most bytes announced in one owner's unfinished uploads."
-    )
-    waiting_tries_max: int = value(
-        100, "jobs", 1, 10_000, "engineering", "How many waiting jobs are tried at once when providers become free."
     )
     page_rows_max: int = value(200, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")

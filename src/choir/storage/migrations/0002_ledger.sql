@@ -83,23 +83,41 @@ begin
     return true;
 end $$;
 
--- The same for one entry of one leg, which is what a lone caller sends: scalars are faster than arrays of one.
-create function ledger_append_one(
-    expected_seq bigint, expected_hash bytea, expected_acts bigint, new_at_us bigint,
-    new_id uuid, new_source text, new_key text, new_content text, new_hash bytea,
-    payer bigint, payer_balance bigint, payee bigint, payee_balance bigint, amount bigint
-) returns boolean language plpgsql as $$
+-- What a lone caller sends, an entry of one leg and nothing else, read, decided, chained and written in one call.
+-- Anything that is not simply accepted is left to the caller: then nothing is written and no row comes back. The
+-- layout of ids and hashes is that of `ledger/deciding.py` and `ledger/hashing.py`, and tests hold them together.
+create function ledger_post_one(
+    payer bigint, payee bigint, amount bigint, may_overdraw boolean,
+    new_source text, new_key text, new_content text, digest bytea, now_us bigint, chance bigint
+) returns table (posted_seq bigint, posted_id bytea, posted_at_us bigint, posted_hash bytea) language plpgsql as $$
+declare
+    head ledger_head;
+    paid bigint;
+    received bigint;
 begin
-    update ledger_head set seq = expected_seq + 1, hash = new_hash, at_us = new_at_us
-        where seq = expected_seq and hash = expected_hash and acts = expected_acts;
-    if not found then
-        return false;
+    select * into head from ledger_head for update;
+    if exists (select from accounts a where a.id in (payer, payee) and a.state <> 'open') then
+        return;
     end if;
+    select coalesce((select p.balance from postings p where p.account = payer order by p.seq desc, p.leg desc limit 1), 0),
+        coalesce((select p.balance from postings p where p.account = payee order by p.seq desc, p.leg desc limit 1), 0)
+        into paid, received;
+    if (paid < amount and not may_overdraw)
+        or paid < amount - 9223372036854775807 or received > 9223372036854775807 - amount then
+        return;
+    end if;
+    posted_seq := head.seq + 1;
+    posted_at_us := greatest(now_us, head.at_us);
+    posted_id := int8send(((posted_at_us / 1000) << 16) | 28672 | (posted_at_us % 1000 * 4096 / 1000))
+        || int8send((-9223372036854775808)::bigint | ((posted_seq & 4294967295) << 30) | chance);
+    posted_hash := sha256('choir-entry-v1'::bytea || head.hash || int8send(posted_seq) || int8send(posted_at_us)
+        || posted_id || digest);
+    update ledger_head set seq = posted_seq, hash = posted_hash, at_us = posted_at_us;
     insert into entries (seq, id, at_us, source, key, content, hash)
-        values (expected_seq + 1, new_id, new_at_us, new_source, new_key, new_content, new_hash);
+        values (posted_seq, encode(posted_id, 'hex')::uuid, posted_at_us, new_source, new_key, new_content, posted_hash);
     insert into postings (account, seq, leg, delta, balance) values
-        (payer, expected_seq + 1, 0, -amount, payer_balance), (payee, expected_seq + 1, 1, amount, payee_balance);
-    return true;
+        (payer, posted_seq, 0, -amount, paid - amount), (payee, posted_seq, 1, amount, received + amount);
+    return next;
 end $$;
 
 -- What a person wrote beside an entry. The entry holds a salted commitment, so this can be erased.

@@ -116,6 +116,19 @@ create index disputes_under_review on disputes (id) where state = 'under_review'
 create index disputes_undecided on disputes (attempt) where state <> 'resolved';
 grant select, insert, update (state, response, verdict, winner, reasoning, refund, owed, resolved_us) on disputes to {app};
 
+-- What could not be taken from who lost: it is taken from what they are paid later. disputes.owed is the sum.
+create table dispute_debts (
+    dispute uuid not null references disputes,
+    n smallint not null,
+    debtor text collate "C" not null,  -- an account, and so is the creditor
+    creditor text collate "C" not null,
+    amount bigint not null check (amount > 0),
+    paid bigint not null default 0 check (paid between 0 and amount),
+    primary key (dispute, n)
+);
+create index dispute_debts_open on dispute_debts (debtor, dispute, n) where paid < amount;
+grant select, insert, update (paid) on dispute_debts to {app};
+
 create table dispute_rulings (
     dispute uuid not null references disputes,
     operator text collate "C" not null,

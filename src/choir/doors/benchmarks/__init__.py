@@ -1,0 +1,1 @@
+"""Measurements that go through the doors themselves, with the SDK as their client."""

@@ -1,0 +1,197 @@
+"""`choir job watch`, and the live view while something is waited for."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.jobs.buyer import as_buyer, sat
+from choir.doors.cli.live_output import plain
+from choir.doors.cli.output import NodeOption
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from choir.doors import wire
+    from choir.doors.sdk.client import Client
+
+EXIT_NOT_DONE = 6
+_PATIENCE_S = 3.0
+
+JobArgument = Annotated[str, typer.Argument(help="Such as job_01h….", metavar="JOB")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("watch", epilog="Example: choir job watch job_01h…")(watch)
+
+
+def watch(
+    job: Annotated[
+        str | None, typer.Argument(help="One job until it is over; default: all of yours.", metavar="JOB")
+    ] = None,
+    timeout: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
+    node: NodeOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+) -> None:
+    """Show the steps of a job, or of all your jobs, as they happen."""
+    output.want_json(as_json)
+    with as_buyer(node, quiet=True) as buyer:
+        if job is None:
+            _watch_all(buyer.client, as_json=as_json)
+        else:
+            _watch_one(buyer.client, job, timeout, as_json=as_json)
+
+
+def _watch_one(client: Client, job: str, timeout_s: float | None, *, as_json: bool) -> None:
+    from choir.doors.sdk.mesh import MeshClient
+
+    with telling(client, steps_to="stdout", as_json=as_json) as view, ending_early(job):
+        found = MeshClient(client).wait(job, timeout_s, on_change=view.look)
+    if found.winner is None:
+        raise typer.Exit(output.EXIT_REFUSED)
+
+
+def _watch_all(client: Client, *, as_json: bool) -> None:
+    import json
+
+    output.say(f"Listening to {client.url}; Ctrl-C ends it.")
+    for event in client.events(type_="bazaar.job"):
+        if as_json:
+            output.print_line(json.dumps(event.model_dump()))
+        elif not event.missed:
+            what = event.type.removeprefix("bazaar.job.")
+            output.print_line(f"{_clock(event.at)}  {event.subject}  {_words(what, event.data, {})}")
+        sys.stdout.flush()
+
+
+@contextmanager
+def ending_early(job: str) -> Iterator[None]:
+    """A wait that ends before the job does not end the job, and says so."""
+    from choir.doors.sdk.mesh_model import NotDoneYet
+
+    try:
+        yield
+    except NotDoneYet as error:
+        output.show_error(error)
+        raise typer.Exit(EXIT_NOT_DONE) from None
+    except KeyboardInterrupt:
+        output.say(f"The job goes on: choir job watch {job}, or call it off: choir job cancel {job}")
+        raise
+
+
+class View:
+    """Prints the steps that are new, and shows on a terminal where the job is now."""
+
+    def __init__(self, client: Client, stream: str, status: Status | None, *, as_json: bool) -> None:
+        self._client = client
+        self._stream = stream
+        self._status = status
+        self._as_json = as_json
+        self._told = 0
+        self._seen: tuple[Any, ...] = ()
+        self._changed_s = 0.0
+        self._explained = False
+
+    def look(self, job: wire.JobOut) -> None:
+        """Called whenever the job was looked at."""
+        seen = (job.state, job.closed_at, *((item.id, item.state) for item in job.attempts))
+        if not self._stream:
+            return
+        if seen == self._seen:
+            self._say_why_nobody(job)
+            return
+        self._changed_s = time.monotonic()
+        self._seen = seen
+        if self._status is not None:
+            self._status.update(f"{job.id} is {job.state}")
+        providers = {item.id: item.provider for item in job.attempts}
+        steps = self._client.jobs.steps(job.id).items
+        for step in steps[self._told :]:
+            self._tell(step, providers)
+        self._told = len(steps)
+
+    def _say_why_nobody(self, job: wire.JobOut) -> None:
+        """Who waits for a provider for a while is told, once, why there is none."""
+        waits = job.state == "open" and time.monotonic() > self._changed_s + _PATIENCE_S
+        if not waits or self._explained or self._as_json:
+            return
+        self._explained = True
+        why = self._client.jobs.select(job.type, int(job.budget), job.criteria).explanation
+        if why.get("candidates"):
+            return
+        output.say(f"Nobody can take it now: {nobody_because(why)}. It waits until {job.expires_at}.")
+        output.say(f"Ctrl-C leaves it waiting; choir job cancel {job.id} calls it off.")
+
+    def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
+        import json
+
+        stream = getattr(sys, self._stream)  # as it is now: while a status is shown, lines go around it
+        if self._as_json:
+            stream.write(json.dumps(step.model_dump()) + "\n")
+        elif step.what not in _UNTOLD:
+            stream.write(f"{_clock(step.at)}  {_words(step.what, step.data, providers)}\n")
+        stream.flush()
+
+
+@contextmanager
+def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator[View]:
+    """A view on a job for as long as it is waited for, on "stdout" or "stderr"; empty: nothing is shown."""
+    if not steps_to or not sys.stderr.isatty():
+        yield View(client, steps_to, None, as_json=as_json)
+        return
+    with output.errors.status("Waiting") as status:
+        yield View(client, steps_to, status, as_json=as_json)
+
+
+# Words
+
+_UNTOLD = {"assigned", "running", "delivered"}  # said already by what led there
+_WORDS = {
+    "opened": "ordered; {budget} SAT are held",
+    "open": "waits for a provider",
+    "offered": "assigned to {provider}",
+    "started": "running at {provider}",
+    "handed_in": "delivered by {provider}; the artifact is in escrow",
+    "verifying": "verifying in a clean sandbox",
+    "paid": "passed and paid: {paid} SAT",
+    "failed": "failed at {provider}: {reason}",
+    "lost": "{provider} passed too, but was not first: {paid} SAT",
+    "timed_out": "{provider} was too late",
+    "gone": "{provider} no longer answers",
+    "withdrawn": "{provider} gave it back: {said}",
+    "called_off": "{provider} was called off",
+    "cancel_asked": "cancelled by the buyer",
+    "closed": "closed: nobody will try again",
+}
+
+
+def _words(what: str, data: dict[str, Any], providers: dict[str, str]) -> str:
+    told = {name: plain(str(value)) for name, value in data.items()}
+    for name in ("budget", "paid"):
+        if name in told and told[name].isdecimal():
+            told[name] = sat(told[name])
+    told["provider"] = providers.get(told.get("attempt", ""), "a provider")
+    for name in ("budget", "paid", "reason", "said"):
+        told.setdefault(name, "")
+    return _WORDS.get(what, what.replace("_", " ")).format(**told)
+
+
+def nobody_because(why: dict[str, Any]) -> str:
+    """What keeps all providers of a type from a job."""
+    tally = dict(why.get("nobody_because", {}))
+    known = tally.pop("known", 0)
+    if not known:
+        return "no provider sells such work here"
+    kept = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(tally.items()) if count]
+    return f"of {known} that sell it, " + (", ".join(kept) or "none fits the budget, the region and who has tried")
+
+
+def _clock(at: str) -> str:
+    """The time of day in UTC, out of a whole time."""
+    return at[11:19]

@@ -1,0 +1,189 @@
+"""`choir job ls|show|explain|cancel`."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.jobs.buyer import as_buyer, sat
+from choir.doors.cli.jobs.following import JobArgument, nobody_because
+from choir.doors.cli.live_output import plain
+from choir.doors.cli.output import AsJson, NodeOption
+from choir.foundation.errors import NotFound
+
+if TYPE_CHECKING:
+    from choir.doors import wire
+    from choir.doors.sdk.client import Client
+    from choir.doors.sdk.mesh_model import Check
+
+_ROWS = 20
+_PERCENT = 100
+
+
+def register(app: typer.Typer) -> None:
+    app.command("ls", epilog="Example: choir job ls")(ls)
+    app.command("show", epilog="Example: choir job show job_01h…")(show)
+    app.command("explain", epilog="Example: choir job explain job_01h…")(explain)
+    app.command("cancel", epilog="Example: choir job cancel job_01h…")(cancel)
+
+
+def ls(
+    limit: Annotated[int, typer.Option(help="How many, newest first.", min=1)] = _ROWS,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List your jobs."""
+    output.want_json(as_json)
+    with as_buyer(node, quiet=True) as buyer:
+        found = list(itertools.islice(buyer.client.jobs.mine(limit=min(limit, 100)), limit))
+    if as_json:
+        output.print_json([item.model_dump(mode="json") for item in found])
+        return
+    if not found:
+        output.say("None yet. Try: choir job submit run -- python3 -c 'print(6*7)'")
+        return
+    rows = [
+        (
+            item.id,
+            item.type.value,
+            item.state,
+            sat(item.budget),
+            "" if item.price is None else sat(item.price),
+            item.created_at,
+        )
+        for item in found
+    ]
+    output.print_table(["job", "type", "state", "budget SAT", "price SAT", "ordered"], rows, right=(3, 4))
+
+
+def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Show a job: its tries, every check of their verdicts, and its money."""
+    from choir.doors.sdk.mesh_model import checks_of
+
+    output.want_json(as_json)
+    with as_buyer(node, quiet=True) as buyer:
+        found = buyer.client.jobs.get(job)
+        verdicts = {item.id: _verdict(buyer.client, item) for item in found.attempts}
+        disputes = buyer.client.jobs.disputes(job).items
+    if as_json:
+        value = {"job": found.model_dump(mode="json"), "verdicts": verdicts}
+        output.print_json(value | {"disputes": [item.model_dump(mode="json") for item in disputes]})
+        return
+    _print_job(found)
+    for attempt in found.attempts:
+        verdict = verdicts[attempt.id]
+        _print_attempt(attempt, () if verdict is None else checks_of(verdict))
+    for item in disputes:
+        output.print_line(
+            f"dispute {item.id}  {item.state}  {item.trigger}" + (f", won by the {item.winner}" if item.winner else "")
+        )
+
+
+def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Say why these providers were asked: every score, its weight, and how they add up."""
+    output.want_json(as_json)
+    with as_buyer(node, quiet=True) as buyer:
+        found = buyer.client.jobs.get(job)
+        steps = buyer.client.jobs.steps(job).items
+        choices = [step for step in steps if step.what == "offered" and "why" in step.data]
+        now = None
+        if not choices:
+            now = buyer.client.jobs.select(found.type, int(found.budget), found.criteria).explanation
+    if as_json:
+        output.print_json([{"at": step.at, **step.data} for step in choices] if now is None else [{"now": now}])
+        return
+    providers = {item.id: item.provider for item in found.attempts}
+    for step in choices:
+        chosen = providers.get(str(step.data.get("attempt")), "")
+        output.print_line(f"{step.at}  asked {chosen}")
+        _print_candidates(step.data["why"], chosen)
+    if now is not None:
+        output.print_line("Nobody has been asked yet. If it were offered now:")
+        _print_candidates(now, "")
+
+
+def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Call a job off; what was handed in before is still checked, and paid a part if it passes."""
+    output.want_json(as_json)
+    with as_buyer(node, quiet=True) as buyer:
+        found = buyer.client.jobs.cancel(job)
+    if as_json:
+        output.print_json(found.model_dump(mode="json"))
+    else:
+        held = (
+            ""
+            if found.held in (None, "0")
+            else f" {sat(found.held or 0)} SAT are held until its deliveries are judged."
+        )
+        output.print_line(f"{found.id} is {found.state}.{held}")
+
+
+# Words
+
+
+def _verdict(client: Client, attempt: wire.AttemptOut) -> dict[str, Any] | None:
+    if attempt.verdict is None:
+        return None
+    try:
+        return client.attempts.verdict(attempt.id).verdict
+    except NotFound:
+        return None
+
+
+def _print_job(found: wire.JobOut) -> None:
+    from choir.doors.sdk.mesh_model import cost_of
+
+    output.print_line(f"{found.id}  {found.type.value}  {found.state}")
+    output.print_line(f"  buyer     {found.buyer}")
+    output.print_line(f"  ordered   {found.created_at}" + (f", over {found.closed_at}" if found.closed_at else ""))
+    output.print_line(f"  budget    {sat(found.budget)} SAT")
+    if found.held is not None:
+        output.print_line(f"  held      {sat(found.held)} SAT")
+    output.print_line(f"  spent     {sat(cost_of(found))} SAT")
+    output.print_line(f"  request   {found.request}")
+    for name, hash_ in sorted(found.inputs.items()):
+        output.print_line(f"  {name:<9} {hash_}")
+    if found.receipt:
+        output.print_line(f"  receipt   {found.receipt}")
+
+
+def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
+    why = f": {attempt.reason}" if attempt.reason else ""
+    output.print_line(f"try {attempt.n}  {attempt.provider}  {attempt.state}{plain(why)}")
+    output.print_line(
+        f"  assigned  {attempt.assigned_at}" + (f", delivered {attempt.delivered_at}" if attempt.delivered_at else "")
+    )
+    output.print_line(
+        f"  terms     {sat(attempt.base)} + {sat(attempt.per_unit)} per unit, at most {sat(attempt.cap)} SAT"
+    )
+    output.print_line(f"  paid      {sat(attempt.paid)} SAT")
+    if attempt.artifact:
+        output.print_line(f"  artifact  {attempt.artifact}")
+    for check in checks:
+        output.print_line(f"  check     {shown_check(check)}")
+
+
+def shown_check(check: Check) -> str:
+    """One check in one line."""
+    kind = " (hidden)" if check.hidden else ""
+    why = f": {plain(check.details or check.reason)}" if not check.passed else ""
+    return f"{'passed' if check.passed else 'FAILED'}  {plain(check.name)}{kind}{why}"
+
+
+def _print_candidates(why: dict[str, Any], chosen: str) -> None:
+    if why.get("newcomers_turn"):
+        output.print_line("  This one went to a newcomer, by lot.")
+    candidates = why.get("candidates", [])
+    if not candidates:
+        output.print_line(f"  Nobody fits: {nobody_because(why)}.")
+    for one in candidates:
+        mark = "*" if one["provider"] == chosen else " "
+        output.print_line(
+            f"  {mark} {one['provider']}  {one['total']} points, {sat(one['price'])} SAT, tier {one['tier']}"
+        )
+        for part in one["components"]:
+            weight = f"{part['weight_bps'] / _PERCENT:g} %"
+            output.print_line(f"      {part['name']:<12} {part['score']:>7} × {weight:<6} = {part['points']}")

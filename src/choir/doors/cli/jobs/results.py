@@ -1,0 +1,112 @@
+"""What was bought, as people read it."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from choir.doors.cli import output
+from choir.doors.cli.jobs.buyer import sat
+from choir.doors.cli.live_output import plain
+
+if TYPE_CHECKING:
+    from choir.bazaar.contracts import StructuredReview
+    from choir.doors.sdk.mesh_model import Artifact, Outcome
+
+
+def print_outcome(found: Outcome, out: Path | None) -> None:
+    """The artifact on standard output or in a file, and what is to be said about it on standard error."""
+    from choir.bazaar.contracts import RunOutput
+
+    if out is not None:
+        write(found, out)
+        output.say(f"Written to {out}.")
+    else:
+        print_artifact(found.artifact, found.data)
+    if isinstance(found.artifact, RunOutput):
+        output.say(f"It ended with code {found.artifact.exit_code}.")
+    output.say(f"Verified and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest came back.")
+    output.say(f"Receipt {found.receipt_hash}, signed by the node.")
+    output.say(f"More: choir job show {found.job.id}; check it here: choir job verify {found.job.id}")
+
+
+def print_artifact(artifact: Artifact, data: bytes) -> None:
+    """Into a file or a pipe byte by byte, into a terminal without what could steer it."""
+    import sys
+
+    from choir.bazaar.contracts import RunOutput, StructuredReview
+
+    if isinstance(artifact, RunOutput):
+        _print(artifact.stdout, sys.stdout)
+        _print(artifact.stderr, sys.stderr)
+    elif isinstance(artifact, StructuredReview):
+        for line in review_lines(artifact):
+            output.print_line(plain(line))
+    else:
+        _print(data, sys.stdout)
+
+
+def _print(data: bytes, stream: Any) -> None:
+    if not data:
+        return
+    stream.flush()
+    if stream.isatty():
+        stream.write("\n".join(plain(line) for line in data.decode("utf-8", "replace").split("\n")))
+        if not data.endswith(b"\n"):
+            stream.write("\n")
+    else:
+        stream.buffer.write(data)
+    stream.flush()
+
+
+def review_lines(review: StructuredReview) -> list[str]:
+    """Findings as editors and compilers write them: file:line: what."""
+    lines = [review.summary]
+    for item in review.issues:
+        lines.append(
+            f"{item.file}:{item.line_range[0]}: {item.severity.value} ({item.category.value}): {_one(item.description)}"
+        )
+        if item.suggested_fix is not None:
+            lines += [f"    {row}" for row in item.suggested_fix.splitlines()]
+    lines += [f"{item.file}:{item.line}: suggestion: {_one(item.rationale)}" for item in review.suggestions]
+    lines += [f"{item.file}: {_one(item.statement)}" for item in review.examined]
+    lines.append(f"Verdict of the review: {review.approval_status.value.replace('_', ' ')}.")
+    return lines
+
+
+def outcome_json(found: Outcome) -> dict[str, Any]:
+    """Everything about it as one value."""
+    return {
+        "job": found.job.model_dump(mode="json"),
+        "artifact": artifact_json(found.artifact),
+        "checks": found.verdict["checks"],
+        "price": str(found.price),
+        "receipt": {"hash": found.receipt_hash, "value": found.receipt},
+    }
+
+
+def artifact_json(artifact: Artifact) -> Any:
+    from choir.bazaar.contracts import RunOutput, StructuredReview
+
+    if isinstance(artifact, RunOutput):
+        return {
+            "exit_code": artifact.exit_code,
+            "stdout": artifact.stdout.decode("utf-8", "replace"),
+            "stderr": artifact.stderr.decode("utf-8", "replace"),
+            "stdout_base64": base64.b64encode(artifact.stdout).decode(),
+        }
+    if isinstance(artifact, StructuredReview):
+        return artifact.to_json()
+    return artifact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def write(found: Outcome, out: Path) -> None:
+    """What belongs into a file: a run's output, a diff, a text; a review as JSON."""
+    from choir.bazaar.contracts import RunOutput
+
+    out.write_bytes(found.artifact.stdout if isinstance(found.artifact, RunOutput) else found.data)
+
+
+def _one(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,354 @@
+"""`choir job submit run|review|patch|text`: order, wait, and get what was bought."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from choir.bazaar.model import JobType
+from choir.doors.cli import output
+from choir.doors.cli.jobs import options, results, sending
+from choir.doors.cli.jobs.buyer import as_buyer, sat
+from choir.doors.cli.jobs.following import ending_early, telling
+from choir.doors.cli.jobs.options import (
+    BudgetOption,
+    IsolationOption,
+    MinSuccessOption,
+    NoWaitOption,
+    OutOption,
+    PinOption,
+    PreferOption,
+    RaceOption,
+    RegionOption,
+    StrategyOption,
+    TimeLimitOption,
+    TimeoutOption,
+)
+from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
+from choir.foundation.policy import VerificationPolicy
+
+if TYPE_CHECKING:
+    from choir.doors.sdk.mesh import MeshClient
+    from choir.doors.sdk.mesh_model import Handle
+
+app = typer.Typer(help="Order work and wait for it.", no_args_is_help=True)
+
+_POLICY = VerificationPolicy()
+_TIME_LIMIT_S = _POLICY.time_limit_s
+_MILLI = 1_000
+
+RepoOption = Annotated[Path, typer.Option("--repo", help="A checkout, a folder inside one, or any folder.")]
+RefOption = Annotated[str | None, typer.Option("--ref", help="This commit, not what is checked out.", metavar="COMMIT")]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option("--include", help="Send this file although it looks like a secret; may be repeated.", metavar="PATH"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How an order is to be made and followed."""
+
+    node: str | None
+    budget: int | None
+    strategy: dict[str, Any]
+    criteria: dict[str, Any]
+    out: Path | None
+    wait: bool
+    timeout_s: float | None
+    as_json: bool
+
+
+@app.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Example: choir job submit run -- python3 -c 'print(6*7)'",
+)
+def run(
+    command: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.", metavar="COMMAND")],
+    stdin: Annotated[bool, typer.Option("--stdin", help="Send standard input along, as text.")] = False,
+    env: Annotated[list[str] | None, typer.Option(help="Set a variable there.", metavar="NAME=VALUE")] = None,
+    cpu: Annotated[int, typer.Option("--cpu", help="CPU seconds that are paid for at most.", min=1)] = 60,
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="It gives the same each time, so it may be run again to check.")
+    ] = False,
+    exit_code: Annotated[int | None, typer.Option("--exit-code", help="It must end with this code.")] = None,
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = _TIME_LIMIT_S,
+    strategy: StrategyOption = None,
+    race: RaceOption = None,
+    pin: PinOption = None,
+    prefer: PreferOption = None,
+    min_success: MinSuccessOption = None,
+    region: RegionOption = None,
+    isolation: IsolationOption = None,
+    key: KeyOption = None,
+    no_wait: NoWaitOption = False,
+    timeout: TimeoutOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a command run in somebody's sandbox; its output comes back."""
+    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
+                     no_wait, timeout, out, force, as_json)  # fmt: skip
+    given = sys.stdin.read() if stdin else ""
+    variables = dict(sending.pair(item) for item in env or [])
+    _buy(
+        wanted,
+        JobType.SANDBOX_RUN,
+        cpu * _MILLI,
+        lambda mesh, most: mesh.run(
+            command, stdin=given, environment=variables, cpu_s_max=cpu, deterministic=deterministic,
+            exit_code=exit_code, budget=most, time_limit_s=time_limit, strategy=wanted.strategy,
+            criteria=wanted.criteria, key=key,
+        ),
+    )  # fmt: skip
+
+
+@app.command(epilog="Example: choir job submit review --repo . --diff HEAD~1")
+def review(
+    repo: RepoOption = Path(),
+    diff: Annotated[
+        str, typer.Option("--diff", help="From this commit to HEAD, or FROM..TO.", metavar="COMMIT")
+    ] = "HEAD~1",
+    diff_file: Annotated[
+        Path | None,
+        typer.Option("--diff-file", help="A diff in a file instead; - reads standard input.", metavar="FILE"),
+    ] = None,
+    focus: Annotated[
+        list[str] | None,
+        typer.Option(help="security, performance, logic, style, testing, documentation or all; may be repeated."),
+    ] = None,
+    depth: Annotated[str, typer.Option(help="quick, standard or thorough.")] = "standard",
+    instructions: Annotated[str, typer.Option(help="What to look at in particular.")] = "",
+    include: IncludeOption = None,
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = _TIME_LIMIT_S,
+    strategy: StrategyOption = None,
+    race: RaceOption = None,
+    pin: PinOption = None,
+    prefer: PreferOption = None,
+    min_success: MinSuccessOption = None,
+    region: RegionOption = None,
+    isolation: IsolationOption = None,
+    key: KeyOption = None,
+    no_wait: NoWaitOption = False,
+    timeout: TimeoutOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a change reviewed; what is not committed is not part of it."""
+    from choir.bazaar.verification.diffs import read_diff
+
+    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
+                     no_wait, timeout, out, force, as_json)  # fmt: skip
+    sending.check_words(focus or [], depth)
+    base, head, data = sending.compared(repo, diff, diff_file, include or [])
+    number = len([item for item in read_diff(data).files if item.path])
+    if not as_json:
+        sending.tell_diff(number, len(data), whole=diff_file is None)
+    _buy(
+        wanted,
+        JobType.CODE_REVIEW,
+        max(1, number) * _MILLI,
+        lambda mesh, most: mesh.request_review(
+            repo, base, head, diff=None if diff_file is None else data, include=include or (), focus=focus or ["all"],
+            depth=depth, instructions=instructions, budget=most, time_limit_s=time_limit,
+            strategy=wanted.strategy, criteria=wanted.criteria, key=key,
+        ),
+    )  # fmt: skip
+
+
+@app.command(epilog="Example: choir job submit patch --repo . --test 'python3 -m pytest -q' --out fix.diff")
+def patch(
+    test: Annotated[
+        str, typer.Option("--test", help="A pytest command that fails now and must pass.", metavar="COMMAND")
+    ],
+    repo: RepoOption = Path(),
+    title: Annotated[str, typer.Option("--title", help="What is wrong, in a line.")] = "Make the tests pass",
+    body: Annotated[str, typer.Option("--body", help="More about it.")] = "",
+    issue: Annotated[Path | None, typer.Option("--issue", help="The same from a file.", metavar="FILE")] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these paths may change, such as src/**; may be repeated.", metavar="PATTERN"),
+    ] = None,
+    disallow: Annotated[
+        list[str] | None, typer.Option(help="These paths may not, besides secrets and workflows.", metavar="PATTERN")
+    ] = None,
+    hidden: Annotated[
+        list[Path] | None,
+        typer.Option(help="A test file that only the node sees, run after delivery; may be repeated.", metavar="FILE"),
+    ] = None,
+    full_suite: Annotated[
+        bool, typer.Option("--full-suite", help="Nothing that passes now may fail afterwards.")
+    ] = False,
+    no_fail_before: Annotated[
+        bool, typer.Option("--no-fail-before", help="The tests need not fail without the patch.")
+    ] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Any command: code 0 is proof. The patched code could forge it.")
+    ] = False,
+    files: Annotated[
+        int, typer.Option("--files", help="Most changed files that are paid for.", min=1)
+    ] = _POLICY.units_files,
+    ref: RefOption = None,
+    dirty: Annotated[bool, typer.Option("--dirty", help="Send what is not committed too.")] = False,
+    include: IncludeOption = None,
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = _TIME_LIMIT_S,
+    strategy: StrategyOption = None,
+    race: RaceOption = None,
+    pin: PinOption = None,
+    prefer: PreferOption = None,
+    min_success: MinSuccessOption = None,
+    region: RegionOption = None,
+    isolation: IsolationOption = None,
+    key: KeyOption = None,
+    no_wait: NoWaitOption = False,
+    timeout: TimeoutOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a test made to pass; the diff applies with `git apply` at the top of the repository."""
+    from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
+    from choir.doors.sdk import bundles
+
+    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
+                     no_wait, timeout, out, force, as_json)  # fmt: skip
+    text = issue.read_text(encoding="utf-8") if issue is not None else body
+    with ExitStack() as stack:
+        sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or []))
+        if not as_json:
+            sending.tell_bundle(sent)
+        checks, hidden_files = sending.hidden_of(hidden or [], sent.subdir)
+        _buy(
+            wanted,
+            JobType.PATCH_GEN,
+            files * _MILLI,
+            lambda mesh, most: mesh.request_patch(
+                sent, title, text, test, most, allowed_paths=allow or EVERYTHING,
+                disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=checks, hidden_files=hidden_files,
+                whole_suite=full_suite, fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files,
+                time_limit_s=time_limit, strategy=wanted.strategy, criteria=wanted.criteria, key=key,
+            ),
+        )  # fmt: skip
+
+
+@app.command(epilog="Example: choir job submit text 'Say hello in five languages' --max-tokens 200")
+def text(
+    prompt: Annotated[str, typer.Argument(help="What to write; - reads standard input.", metavar="PROMPT")],
+    schema: Annotated[
+        Path | None, typer.Option("--schema", help="A JSON schema that the text must fit.", metavar="FILE")
+    ] = None,
+    system: Annotated[str, typer.Option(help="How to write it.")] = "",
+    max_tokens: Annotated[int, typer.Option("--max-tokens", help="Most tokens that are paid for.", min=1)] = 1_000,
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = _TIME_LIMIT_S,
+    strategy: StrategyOption = None,
+    race: RaceOption = None,
+    pin: PinOption = None,
+    prefer: PreferOption = None,
+    min_success: MinSuccessOption = None,
+    region: RegionOption = None,
+    isolation: IsolationOption = None,
+    key: KeyOption = None,
+    no_wait: NoWaitOption = False,
+    timeout: TimeoutOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a text written; only its length and shape are verified, not what it says."""
+    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
+                     no_wait, timeout, out, force, as_json)  # fmt: skip
+    asked = sys.stdin.read() if prompt == "-" else prompt
+    shape = None if schema is None else sending.json_of(schema)
+    _buy(
+        wanted,
+        JobType.TEXT_GEN,
+        max_tokens,
+        lambda mesh, most: mesh.text(
+            asked, max_tokens=max_tokens, schema=shape, system=system, budget=most, time_limit_s=time_limit,
+            strategy=wanted.strategy, criteria=wanted.criteria, key=key,
+        ),
+    )  # fmt: skip
+
+
+# The same for all
+
+
+def _wanted(
+    node: str | None,
+    budget: str | None,
+    strategy: str | None,
+    race: int | None,
+    pin: str | None,
+    prefer: list[str] | None,
+    min_success: float | None,
+    region: list[str] | None,
+    isolation: str | None,
+    no_wait: bool,
+    timeout: float | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+) -> Wanted:
+    """All of it read before anything is sent or spent."""
+    output.want_json(as_json)
+    if out is not None:
+        output.may_write(out, force=force)
+    return Wanted(
+        node=node,
+        budget=options.budget_of(budget),
+        strategy=options.strategy_of(strategy, race, pin, prefer),
+        criteria=options.criteria_of(min_success, region, isolation),
+        out=out,
+        wait=not no_wait,
+        timeout_s=timeout,
+        as_json=as_json,
+    )
+
+
+def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[MeshClient, int], Handle]) -> None:
+    """Order, and wait for it with a live view unless that is not wanted."""
+    from choir.doors.sdk.mesh import MeshClient
+
+    with as_buyer(wanted.node, quiet=wanted.as_json) as buyer:
+        mesh = MeshClient(buyer.client)
+        budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy)
+        buyer.cover(budget)
+        handle = order(mesh, budget)
+        if not wanted.wait:
+            _ordered(mesh, handle, as_json=wanted.as_json)
+            return
+        if not wanted.as_json:
+            output.say(f"{handle.id}: at most {sat(handle.budget)} SAT")
+        shown = "" if wanted.as_json else "stderr"
+        with ending_early(handle.id), telling(buyer.client, steps_to=shown) as view:
+            found = mesh.await_and_verify(handle, wanted.timeout_s, on_change=view.look)
+    if wanted.as_json:
+        if wanted.out is not None:
+            results.write(found, wanted.out)
+        output.print_json(results.outcome_json(found))
+    else:
+        results.print_outcome(found, wanted.out)
+
+
+def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(mesh.client.jobs.get(handle.id).model_dump(mode="json"))
+        return
+    output.print_line(handle.id)
+    output.say(f"At most {sat(handle.budget)} SAT are held. Follow it with: choir job watch {handle.id}")

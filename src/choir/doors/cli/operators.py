@@ -1,0 +1,57 @@
+"""`choir operator`: further operators of the node in this home. Needs no running node; takes effect at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.output import AsJson, HomeOption
+from choir.foundation.clock import SystemClock, SystemEntropy
+from choir.operations.operators import OperatorList
+
+app = typer.Typer(
+    help="Operators with names of their own, beside the one token in the home folder.", no_args_is_help=True
+)
+NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and hyphens.", metavar="NAME")]
+
+
+@app.command(epilog="Example: choir operator add grace")
+def add(name: NameArgument, home: HomeOption = None, as_json: AsJson = False) -> None:
+    """Make a token for another operator. It is shown once; the node keeps only its hash."""
+    output.want_json(as_json)
+    token = _operators(home).add(name, SystemEntropy(), SystemClock())
+    if as_json:
+        output.print_json({"name": name, "source": f"operator:{name}", "token": token})
+        return
+    output.say(f"{name} is an operator now, as operator:{name}. This is their token; it is not shown again:")
+    output.print_line(token)
+
+
+@app.command("ls", epilog="Example: choir operator ls")
+def ls(home: HomeOption = None, as_json: AsJson = False) -> None:
+    """List the further operators."""
+    output.want_json(as_json)
+    found = _operators(home).all()
+    if as_json:
+        output.print_json([{"name": item.name, "added_at": item.added_at} for item in found])
+    elif found:
+        output.print_table(["name", "added"], [(item.name, item.added_at) for item in found])
+    else:
+        output.print_line("There are no further operators.")
+
+
+@app.command(epilog="Example: choir operator remove grace")
+def remove(name: NameArgument, home: HomeOption = None, as_json: AsJson = False) -> None:
+    """Refuse an operator's token from now on. What they did stays under their name."""
+    output.want_json(as_json)
+    _operators(home).remove(name)
+    if as_json:
+        output.print_json({"name": name, "removed": True})
+    else:
+        output.print_line(f"{name} is no operator any more.")
+
+
+def _operators(home: str | None) -> OperatorList:
+    return OperatorList(output.settings_of(home).home)

@@ -1,0 +1,181 @@
+"""What a buyer gets to hold: an order's handle, a verified result, and the ways in which it can go wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from choir.bazaar.contracts import RunOutput, StructuredReview
+from choir.bazaar.model import JobState, JobType
+from choir.doors import wire
+from choir.foundation.errors import Broken, Refusal, Unavailable
+from choir.foundation.money import Asset
+from choir.foundation.policy import VerificationPolicy
+
+_POLICY = VerificationPolicy()
+
+Artifact = str | RunOutput | StructuredReview  # a diff or a text; what a run wrote; a review
+
+OVER = frozenset({JobState.CLOSED, JobState.EXPIRED, JobState.CANCELLED, JobState.DISPUTED, JobState.RESOLVED})
+
+
+class JobFailed(Refusal):
+    """The job is over and nothing was delivered that passed. `fields` has the reasons and the cost."""
+
+    code = "sdk.job_failed"
+    sentence = "The job {job} is {state}: {why}. It cost {cost} SAT."
+    hint = "`choir job show {job}` shows every try and every check."
+
+
+class NotDoneYet(Unavailable):
+    """The time to wait is over; the job goes on."""
+
+    code = "sdk.job_not_done"
+    sentence = "The job {job} is {state} after {seconds} seconds of waiting, and it goes on."
+    hint = "Wait again with `choir job watch {job}`, or call it off with `choir job cancel {job}`."
+
+
+class WrongAnswer(Broken):
+    """The node's own words about a job contradict each other, or what was ordered."""
+
+    code = "sdk.wrong_answer"
+    sentence = "What the node says of {job} does not fit: {why}."
+    hint = "Keep the job's id, and tell the node's operator."
+
+
+class ForgedReceipt(Broken):
+    """A receipt without the node's signature."""
+
+    code = "sdk.forged_receipt"
+    sentence = "The receipt of {job} is not what the node signed: {why}."
+    hint = "Keep the job's id, and tell the node's operator."
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """An order. Its id is enough to come back to it later: `MeshClient.handle`."""
+
+    id: str
+    type: JobType
+    budget: int  # milli-satoshi
+    request: str  # the hash of what was ordered
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of a verdict."""
+
+    name: str
+    passed: bool
+    reason: str = ""
+    details: str = ""
+    hidden: bool = False
+    evidence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Work that was done, verified and paid. All of it was checked here against hashes and signatures."""
+
+    job: wire.JobOut
+    attempt: wire.AttemptOut
+    data: bytes  # the artifact as it was hashed
+    artifact: Artifact  # and as what it is
+    checks: tuple[Check, ...]
+    verdict: dict[str, Any]
+    receipt: dict[str, Any]
+
+    @property
+    def state(self) -> str:
+        return self.job.state
+
+    @property
+    def price(self) -> int:
+        """What the work cost, in milli-satoshi."""
+        return int(self.attempt.paid)
+
+    @property
+    def receipt_hash(self) -> str:
+        assert self.attempt.receipt is not None
+        return self.attempt.receipt
+
+
+def checks_of(verdict: dict[str, Any]) -> tuple[Check, ...]:
+    """The checks of a verdict object."""
+    return tuple(
+        Check(
+            name=str(item.get("name", "")),
+            passed=item.get("passed") is True,
+            reason=str(item.get("reason", "")),
+            details=str(item.get("details", "")),
+            hidden=item.get("hidden") is True,
+            evidence=item.get("evidence"),
+        )
+        for item in verdict.get("checks", [])
+    )
+
+
+def winner_of(job: wire.JobOut) -> wire.AttemptOut | None:
+    """The attempt that was paid for."""
+    return next((attempt for attempt in job.attempts if attempt.id == job.winner), None)
+
+
+def is_over(job: wire.JobOut) -> bool:
+    """Whether nothing more is to be waited for: it is paid, or all is settled."""
+    return winner_of(job) is not None or (job.state in OVER and job.closed_at is not None)
+
+
+def cost_of(job: wire.JobOut) -> int:
+    """All that left the buyer's hold, in milli-satoshi: also for those who failed hidden checks or lost a race."""
+    return sum(int(attempt.paid) for attempt in job.attempts)
+
+
+def sat(amount: int | str) -> str:
+    """Satoshi as people read them."""
+    return Asset.SAT.format(int(amount))
+
+
+def failed(job: wire.JobOut, reasons: list[str]) -> JobFailed:
+    """Why there is no result, and what that cost."""
+    told = "; ".join(dict.fromkeys(reasons)) or _WHY.get(job.state, "nobody delivered it")
+    return JobFailed(job=job.id, state=job.state, why=told, reasons=reasons, cost=sat(cost_of(job)))
+
+
+_WHY = {
+    JobState.EXPIRED.value: "nobody delivered it in time",
+    JobState.CANCELLED.value: "it was called off",
+}
+_REASONS = {
+    "bazaar.withdrawn": "a provider gave it back",
+    "bazaar.timed_out": "a provider was too late",
+    "bazaar.provider_gone": "a provider no longer answered",
+    "bazaar.called_off": "it was called off",
+    "bazaar.another_was_first": "another was first",
+    "bazaar.not_verified_in_time": "the node could not verify it in time",
+}
+
+
+def in_words(reason: str) -> str:
+    """Why a try ended, for people; what has no words here is told as it is."""
+    return _REASONS.get(reason, reason)
+
+
+def must_be(job: wire.JobOut, handle: Handle) -> None:
+    """Raise unless the node's job is what was ordered."""
+    for name, found, expected in (
+        ("id", job.id, handle.id),
+        ("type", job.type, handle.type),
+        ("budget", job.budget, str(handle.budget)),
+        ("request", job.request, handle.request),
+    ):
+        if found != expected:
+            raise WrongAnswer(job=handle.id, why=f"the node's job has another '{name}' than what was ordered")
+
+
+def typed(job: wire.JobOut, data: bytes) -> Artifact:
+    """An artifact as what it is."""
+    if job.type is JobType.SANDBOX_RUN:
+        return RunOutput.from_bytes(data, _POLICY)
+    if job.type is JobType.CODE_REVIEW:
+        return StructuredReview.from_bytes(data, _POLICY)
+    return data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,185 @@
+"""Making every check again, here: the node's verdict is compared with one of our own.
+
+Guarantees: everything that goes in is fetched from the node and checked by hash; the provider's signatures over its
+result and trajectory are checked; the checks run in a sandbox of this machine, with the same verifier as the node's,
+and a deterministic command is run again for certain. Where the two verdicts differ, it is said check by check. A
+machine without a working sandbox gets an error that says what is missing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from choir.bazaar.contracts import HiddenChecks, Request, read_request, read_result
+from choir.bazaar.model import Verdict
+from choir.bazaar.trajectories import Expected, check_content, commit_of
+from choir.bazaar.verification import Delivery, Order, Verifier
+from choir.doors import wire
+from choir.doors.sdk import blobs
+from choir.doors.sdk.mesh_model import Check, Outcome, WrongAnswer, checks_of
+from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
+from choir.foundation.clock import parse_time
+from choir.foundation.errors import Broken, ChoirError, Invalid
+from choir.foundation.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
+from choir.foundation.signing import BadSignature, verify_bip340
+from choir.sandbox.service import Sandboxes
+
+if TYPE_CHECKING:
+    from choir.doors.sdk.client import Client
+
+_POLICY = VerificationPolicy()
+_BAZAAR = BazaarPolicy()
+_SCHEME = "bip340"
+
+
+class Differs(Broken):
+    """Our own verdict is another than the node's."""
+
+    code = "sdk.verdict_differs"
+    sentence = "The checks of {job} come out differently here: {differences}."
+    hint = "`choir job verify {job}` shows both; `choir job dispute {job}` has it looked at."
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A check as the node made it and as it came out here; None: it was not made."""
+
+    name: str
+    theirs: Check | None
+    ours: Check | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two disagree. One that was only made here counts if it failed."""
+        if self.ours is None:
+            return True
+        if self.theirs is None:
+            return not self.ours.passed
+        return (self.theirs.passed, self.theirs.reason) != (self.ours.passed, self.ours.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """Both verdicts side by side."""
+
+    lines: tuple[Line, ...]
+    theirs_passed: bool
+    ours_passed: bool
+    tier: str  # of the sandbox here
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        found = [line.name for line in self.lines if line.differs]
+        return tuple(found or ([] if self.theirs_passed == self.ours_passed else ["the verdict as a whole"]))
+
+
+def must_agree(client: Client, outcome: Outcome) -> None:
+    """Raise unless every check comes out here as the node says."""
+    found = recheck(client, outcome.job, outcome.attempt, outcome.data, outcome.verdict)
+    if found.differences:
+        raise Differs(job=outcome.job.id, differences=", ".join(found.differences))
+
+
+def recheck(
+    client: Client, job: wire.JobOut, attempt: wire.AttemptOut, artifact: bytes, verdict: dict[str, object]
+) -> Recheck:
+    """Make every check of an attempt again. The artifact and the verdict were checked by their hashes before."""
+    with tempfile.TemporaryDirectory(prefix="choir-recheck-") as name:
+        folder = Path(name)
+        order = gather_order(client, job, folder)
+        delivery, provider = _delivery(client, job, attempt, artifact)
+        with Sandboxes(folder / "sandbox") as sandboxes, Verifier(sandboxes, _POLICY, folder) as verifier:
+            ours = verifier.verify(order, delivery, rerun=True)
+    trajectory = _trajectory_check(job, attempt, delivery, provider, order.request)
+    return _side_by_side(checks_of(verdict), verdict.get("passed") is True, ours, trajectory)
+
+
+def gather_order(client: Client, job: wire.JobOut, folder: Path) -> Order:
+    """What was ordered, with its inputs, each checked by its hash."""
+    asked = client.jobs.request(job.id)
+    if canonical_hash(asked.request) != job.request:
+        raise WrongAnswer(job=job.id, why="the request does not have the hash that the job names")
+    request = read_request(job.type, asked.request, _POLICY)
+    most = _BAZAAR.inputs_bytes_max
+    files = {
+        name: blobs.whole_file(
+            partial(client.jobs.input_part, job.id, name), hash_, f"The input '{name}'", most, folder / name
+        )
+        for name, hash_ in job.inputs.items()
+    }
+    diff, hidden = files.get("diff"), files.get("hidden")
+    return Order(
+        type=job.type,
+        request=request,
+        repository=files.get("repository"),
+        diff=None if diff is None else diff.read_bytes(),
+        hidden=None if hidden is None else HiddenChecks.from_bytes(hidden.read_bytes(), _POLICY),
+    )
+
+
+def _delivery(client: Client, job: wire.JobOut, attempt: wire.AttemptOut, artifact: bytes) -> tuple[Delivery, bytes]:
+    """What was handed in, and the key that signed it."""
+    if attempt.artifact is None or attempt.trajectory is None:
+        raise Invalid(what=f"The attempt {attempt.id}", why="nothing was handed in for it")
+    result = client.attempts.result(attempt.id)
+    if not canonical_hash(result.value) == result.hash == attempt.result:
+        raise WrongAnswer(job=job.id, why="the result does not have the hash that the attempt names")
+    part = partial(client.attempts.trajectory_part, attempt.id)
+    trajectory = blobs.whole(part, attempt.trajectory, "The trajectory", _BAZAAR.trajectory_bytes_max)
+    delivery = Delivery(
+        artifact=artifact,
+        claimed_hash=ObjectHash(attempt.artifact),
+        result=read_result(job.type, result.value, _POLICY),
+        trajectory=trajectory,
+    )
+    return delivery, _signer(job.id, result)
+
+
+def _signer(job: str, signed: wire.SignedOut) -> bytes:
+    """The provider's key, by its signature over the result."""
+    for item in signed.signatures:
+        if item.scheme == _SCHEME:
+            try:
+                public = bytes.fromhex(item.public)
+                verify_bip340(public, hash_digest(ObjectHash(signed.hash)), bytes.fromhex(item.signature))
+            except (BadSignature, ValueError):
+                raise WrongAnswer(job=job, why="the provider's signature over its result does not fit") from None
+            return public
+    raise WrongAnswer(job=job, why="no provider has signed the result")
+
+
+def _trajectory_check(
+    job: wire.JobOut, attempt: wire.AttemptOut, delivery: Delivery, provider: bytes, request: Request
+) -> Check:
+    assert delivery.trajectory is not None
+    expected = Expected(
+        job=job.id,
+        provider=provider,
+        type=job.type,
+        base_commit=commit_of(request),
+        assigned_us=parse_time(attempt.assigned_at),
+        delivered_us=None if attempt.delivered_at is None else parse_time(attempt.delivered_at),
+    )
+    try:
+        check_content(delivery.trajectory, expected, WorkersPolicy())
+    except ChoirError as error:
+        return Check("trajectory", passed=False, reason=error.code, details=str(error))
+    return Check("trajectory", passed=True)
+
+
+def _side_by_side(theirs: tuple[Check, ...], passed: bool, ours: Verdict, trajectory: Check) -> Recheck:
+    own = [Check(item.name, item.passed, item.reason, item.details, evidence=item.evidence) for item in ours.checks]
+    own.append(trajectory)
+    left = list(own)
+    lines = []
+    for check in theirs:
+        mine = next((item for item in left if item.name == check.name), None)
+        if mine is not None:
+            left.remove(mine)
+        lines.append(Line(check.name, check, mine))
+    lines += [Line(item.name, None, item) for item in left]
+    return Recheck(tuple(lines), passed, ours.passed and trajectory.passed, ours.tier)

@@ -1,0 +1,81 @@
+"""Waiting for a job: woken by the node's events, looking now and then all the same.
+
+Guarantees: never busy; a node that is away, restarts or tells no events only makes it slower; it ends when the job
+is where it was waited for, when the time is over, or when somebody asks it to stop.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import httpx
+
+from choir.doors import wire
+from choir.doors.sdk.mesh_model import NotDoneYet
+from choir.foundation.errors import ChoirError, Unavailable
+
+if TYPE_CHECKING:
+    from choir.doors.sdk.client import Client
+
+_PAUSE_S_FIRST = 0.3
+_PAUSE_S_MAX = 5.0
+_PAUSE_GROWS = 1.6
+_SILENT_STATE = "unknown"
+
+OnChange = Callable[[wire.JobOut], None]
+
+
+class Bell:
+    """Rings when something happened to a job; where no stream can be had it is silent."""
+
+    def __init__(self, client: Client, job: str) -> None:
+        self.rung = threading.Event()
+        self._client = client.twin()  # its connection can be cut without cutting the others
+        self._job = job
+        self._thread = threading.Thread(target=self._listen, name="choir-waiting", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _listen(self) -> None:
+        with suppress(ChoirError, httpx.HTTPError, OSError, RuntimeError):  # also: closed while it was reading
+            for _ in self._client.events(type_="bazaar.job", subject=self._job):
+                self.rung.set()
+
+
+def wait_for(
+    client: Client,
+    job: str,
+    done: Callable[[wire.JobOut], bool],
+    *,
+    timeout_s: float | None = None,
+    on_change: OnChange | None = None,
+    stop: threading.Event | None = None,
+) -> wire.JobOut:
+    """The job once it is `done`; `on_change` sees it each time that it was looked at."""
+    began = time.monotonic()
+    bell = Bell(client, job)
+    pause_s = _PAUSE_S_FIRST
+    state = _SILENT_STATE
+    try:
+        while True:
+            with suppress(Unavailable):
+                found = client.jobs.get(job)
+                state = found.state
+                if on_change is not None:
+                    on_change(found)
+                if done(found):
+                    return found
+            left_s = None if timeout_s is None else began + timeout_s - time.monotonic()
+            if (left_s is not None and left_s <= 0) or (stop is not None and stop.is_set()):
+                raise NotDoneYet(job=job, state=state, seconds=int(time.monotonic() - began))
+            woken = bell.rung.wait(pause_s if left_s is None else min(pause_s, left_s))
+            bell.rung.clear()
+            pause_s = _PAUSE_S_FIRST if woken else min(pause_s * _PAUSE_GROWS, _PAUSE_S_MAX)
+    finally:
+        bell.close()
