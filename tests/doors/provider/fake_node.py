@@ -54,7 +54,7 @@ class FakeNode:
         self.uploaded: dict[str, bytes] = {}
         self.earned = 0
         self.next_s = 1
-        self.heard: Callable[[], None] = lambda: None  # called when an event is told
+        self.heard: Callable[[str], None] = lambda _job: None  # called when an event is told
         self.ahead_s = 0.0
         self.before_hand_in: Callable[[FakeJob], None] = lambda _job: None
         self.parts_of: Callable[[bytes], Iterator[bytes]] = _parts
@@ -81,7 +81,7 @@ class FakeNode:
         made = FakeJob(attempt, type_, asked, canonical_hash(asked), dict(inputs), hashes)
         with self.lock:
             self.jobs_by_id[attempt.job] = made
-        self.heard()
+        self.heard(attempt.job)
         return made
 
     def time(self, seconds: float = 0.0) -> str:
@@ -91,7 +91,7 @@ class FakeNode:
         with self.lock:
             job.attempt = job.attempt.model_copy(update={"state": state, "paid": str(paid), "reason": reason})
             self.earned += paid * 9 // 10
-        self.heard()
+        self.heard(job.attempt.job)
 
     # --- what it answers ---
 

@@ -164,6 +164,9 @@ def test_a_run_is_done_by_a_provider_that_needed_nothing_and_is_paid(town: Town)
     assert status["provider"]["claimed"] == {"name": "ann", "region": "eu-west", "model": "", "isolation": "bubblewrap"}
     assert status["provider"]["online"] is True
     check_trajectory(town, job.attempts[0], job, bytes.fromhex(status["provider"]["result_key"]))
+    many = town.until_paid(town.order("much", "python3", "-c", "print('x' * 300_000)"))  # delivered in parts
+    much = json.loads(town.buyer.jobs.artifact_part(many.id))
+    assert base64.b64decode(much["stdout"]) == b"x" * 300_000 + b"\n"
     said = provider.said_file.read_text()
     for file in ("agent.key", "result.key"):
         path = provider.home / file

@@ -20,7 +20,7 @@ class Listener:
     """A thread that listens until it is closed."""
 
     def __init__(
-        self, client: Callable[[], Client], wake: Callable[[], None], deaf: Callable[[], None], tell: Tell
+        self, client: Callable[[], Client], wake: Callable[[str | None], None], deaf: Callable[[], None], tell: Tell
     ) -> None:
         self._make = client
         self._wake = wake
@@ -45,9 +45,9 @@ class Listener:
             try:
                 self._client = self._make()
                 with self._client as client:
-                    for _ in client.events(type_=_JOBS):
+                    for event in client.events(type_=_JOBS):
                         pause_s = PAUSE_S
-                        self._wake()
+                        self._wake(None if event.missed else event.subject)
             except ChoirError as error:
                 if not passes(error) and not self._closed.is_set():
                     self._tell("deaf", why=str(error))
@@ -57,6 +57,6 @@ class Listener:
                 if self._closed.is_set():
                     return  # the connection was closed under it
                 self._tell("deaf_for_now", why=type(error).__name__)
-            self._wake()  # something may have been missed
+            self._wake(None)  # something may have been missed
             self._closed.wait(spread(pause_s))
             pause_s = longer(pause_s)

@@ -68,11 +68,12 @@ def find(
     *,
     name: str | None = None,
     make: bool = True,
+    clock: NodeClock | None = None,
 ) -> Seller | None:
     """The seller, made if there is none; with `make` off, nothing is made and there may be none."""
     settings = load_settings()
     url = address_of(settings, node)
-    clock = NodeClock()
+    clock = clock or NodeClock()
     clock.note_ahead(_ahead_s(url))
     asked = _Asked(home, clock, _signed_url(settings, url, public_url), name, make)
     if key_file is not None:

@@ -72,7 +72,8 @@ class Serving:
         self._lock = threading.Lock()
         self._carried: dict[str, Carried] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()  # taken once, never again
-        self._handed: dict[str, str] = {}  # attempt to type; waiting for a verdict
+        self._handed: dict[str, Carried] = {}  # waiting for a verdict
+        self._changed: set[str | None] = set()  # jobs that something happened to; None: perhaps any
         self._wake = threading.Event()
         self._draining = threading.Event()
         self._stopping = threading.Event()
@@ -90,8 +91,10 @@ class Serving:
 
     # --- from outside ---
 
-    def wake(self) -> None:
-        """Look for work now."""
+    def wake(self, job: str | None = None) -> None:
+        """Look now: something happened to this job, or to any."""
+        with self._lock:
+            self._changed.add(job)
         self._wake.set()
 
     def no_events(self) -> None:
@@ -175,14 +178,17 @@ class Serving:
             raise ProviderRetired(provider=answer.provider.id)
         self._consider(answer.attempts)
         if self._handed:
+            self.wake()  # whatever was not told is found now
             self._look()
 
     def _look(self) -> None:
         self._next_look = time.monotonic() + _LOOK_S_MIN
         self._look_by = time.monotonic() + _DEAF_LOOK_S if self._deaf else float("inf")
-        found = list(self._client.attempts.mine(live=True))
-        self._consider(found)
-        self._ask_for_verdicts({item.id for item in found})
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        self._consider(self._client.attempts.mine(live=True))
+        any_ = self._deaf or None in changed
+        self._ask_for_verdicts([item for item in list(self._handed.values()) if any_ or item.job in changed])
 
     # --- taking and stopping ---
 
@@ -223,7 +229,7 @@ class Serving:
             self._remember(carried.attempt)
             with self._lock:
                 if handed_in:
-                    self._handed[carried.attempt] = carried.type
+                    self._handed[carried.attempt] = carried
                 del self._carried[carried.attempt]
             self._wake.set()
 
@@ -235,17 +241,14 @@ class Serving:
 
     # --- what came of it ---
 
-    def _ask_for_verdicts(self, live: set[str]) -> None:
-        """Of what was handed in and is live no more: how it ended and what it brought."""
-        ended = [attempt for attempt in list(self._handed) if attempt not in live]
-        if not ended:
-            return
-        found = [self._client.attempts.get(attempt) for attempt in ended]
+    def _ask_for_verdicts(self, handed: Iterable[Carried]) -> None:
+        """Of what was handed in and is judged by now: how it ended and what it brought."""
+        found = [self._client.attempts.get(item.attempt) for item in handed]
         judged = [item for item in found if item.state not in _LIVE]
         earned = self._earned() if any(int(item.paid) for item in judged) else None
         for item in judged:
             with self._lock:
-                kind = self._handed.pop(item.id)
+                kind = self._handed.pop(item.id).type
             passed = item.state == AttemptState.PASSED.value
             self.totals.passed += passed
             self.totals.failed += not passed
