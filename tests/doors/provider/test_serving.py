@@ -30,7 +30,7 @@ from choir.doors.provider.telling import Journal
 from choir.doors.provider.view import Board
 from choir.doors.sdk.client import Client
 from choir.doors.sdk.errors import NoNode
-from choir.doors.sdk.events import Event
+from choir.doors.sdk.events import MISSED, Event
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.errors import NotAllowed
 from choir.foundation.policy import BazaarPolicy, Policy, WorkersPolicy
