@@ -151,7 +151,7 @@ def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator
 
 # Words
 
-_UNTOLD = {"assigned", "running", "delivered"}  # said already by what led there
+_UNTOLD = {"assigned", "running", "delivered", "examined"}  # said already by what led there
 _WORDS = {
     "opened": "ordered; {budget} SAT are held",
     "open": "waits for a provider",
