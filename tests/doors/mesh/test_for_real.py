@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.contracts import RunOutput
-from choir.doors.sdk import rechecking
-from choir.sdk import Client, MeshClient
+from choir.doors.sdk import blobs, rechecking
+from choir.foundation.canonical import bytes_hash
+from choir.foundation.errors import TooLarge
+from choir.sdk import Client, MeshClient, NostrKey
 from tests.doors.mesh.test_bundles import commit, git
-from tests.doors.townsfolk import neighbour, public_node
+from tests.doors.townsfolk import neighbour, public_node, public_url
 from tests.operations.nodes import CHOIR, NodeUnderTest, until
 
 ROOT = Path(__file__).parents[3]
@@ -195,6 +197,19 @@ def test_ci_buys_a_patch_and_buys_it_once(market: Market) -> None:
         refused = node.run("job", "submit", "run", "--budget", "300", "--", "true", env=readers)
         assert refused.code == 4
         assert "choir login --scope read --scope buy" in refused.err
+
+
+def test_an_agent_on_a_key_sends_as_much_as_others(market: Market) -> None:
+    """Its signature is over the body, which has to be read before anything is known of it."""
+    node = market.node
+    data = os.urandom(400_000)
+    known, unknown = (NostrKey(os.urandom(32).hex(), public_url=public_url(node)) for _ in range(2))
+    with Client(node.url, auth=known) as agent, Client(node.url, auth=unknown) as stranger:
+        agent.agents.stand("sender")
+        assert blobs.upload(agent, data) == bytes_hash(data)
+        begun = agent.uploads.begin(len(data) + 1, bytes_hash(data + b"x"))
+        with pytest.raises(TooLarge):
+            stranger.uploads.put_part(begun.id, 0, data + b"x")
 
 
 def test_waiting_goes_on_while_the_node_is_away(market: Market) -> None:

@@ -110,10 +110,12 @@ class View:
         self._seen = seen
         if self._status is not None:
             self._status.update(f"{job.id} is {job.state}")
-        providers = {item.id: item.provider for item in job.attempts}
         steps = self._client.jobs.steps(job.id).items
+        attempts = {item.id: item.provider for item in job.attempts}
+        if any(step.data.get("attempt") not in {None, *attempts} for step in steps):  # newer than what we looked at
+            attempts = {item.id: item.provider for item in self._client.jobs.get(job.id).attempts}
         for step in steps[self._told :]:
-            self._tell(step, providers)
+            self._tell(step, attempts)
         self._told = len(steps)
 
     def _say_why_nobody(self, job: wire.JobOut) -> None:
