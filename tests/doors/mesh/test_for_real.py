@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -18,7 +19,7 @@ from choir.bazaar.contracts import RunOutput
 from choir.doors.sdk import blobs, rechecking
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import TooLarge
-from choir.sdk import Client, MeshClient, NostrKey
+from choir.sdk import AsyncClient, AsyncMeshClient, Client, MeshClient, NostrKey
 from tests.doors.mesh.test_bundles import commit, git
 from tests.doors.townsfolk import neighbour, public_node, public_url
 from tests.operations.nodes import CHOIR, NodeUnderTest, until
@@ -231,3 +232,13 @@ def test_waiting_goes_on_while_the_node_is_away(market: Market) -> None:
         (outcome,) = found
         assert outcome.artifact == RunOutput(0, b"done\n")  # type: ignore[attr-defined]
         rechecking.must_agree(client, outcome)  # type: ignore[arg-type]
+        assert asyncio.run(_awaited(node.url, bob.token("read"), order.id, given)) == RunOutput(0, b"done\n")
+
+
+async def _awaited(url: str, token: str, job: str, node_key: str) -> object:
+    """The same result by the client to await."""
+    async with AsyncClient(url, token) as client:
+        mesh = AsyncMeshClient(client, node_key=node_key)
+        found = await mesh.await_and_verify(await mesh.handle(job), 30)
+        await mesh.close()
+        return found.artifact
