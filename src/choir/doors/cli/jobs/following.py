@@ -128,7 +128,8 @@ class View:
         if why.get("candidates"):
             return
         output.say(f"Nobody can take it now: {nobody_because(why)}. It waits until {job.expires_at}.")
-        output.say(f"Ctrl-C leaves it waiting, choir job cancel {job.id} calls it off. To sell work: choir provider serve")
+        output.say(f"Ctrl-C leaves it waiting; choir job cancel {job.id} calls it off.")
+        output.say("Anybody can sell work: choir provider serve")
 
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
