@@ -64,6 +64,20 @@ def test_a_node_that_is_away_is_waited_for() -> None:
     assert mesh.await_and_verify(order, 20).price == 200_000
 
 
+def test_a_node_that_goes_away_before_its_last_answer_is_waited_for() -> None:
+    node = FakeNode()
+    mesh, order = bought(node)
+    left = iter([True, False])
+
+    def away(value: Any) -> Any:
+        if next(left):
+            raise Unavailable(what="The node", why="it is away")
+        return value
+
+    node.bend["receipt"] = away
+    assert mesh.await_and_verify(order, 20).price == 200_000
+
+
 def test_waiting_ends_in_time_and_is_never_busy() -> None:
     node = FakeNode(path=["running"])
     mesh, order = bought(node)

@@ -195,6 +195,12 @@ def compose(
     )
 
 
+def _quoted(lines: list[str]) -> str:
+    """Lines as a review quotes them. A blank one at the end has an end of its own, or it would not be counted."""
+    text = "\n".join(lines)
+    return f"{text}\n" if len(lines) > 1 and not lines[-1] else text
+
+
 def _issue(item: Finding, file: FileDiff, text: str) -> ReviewIssue | None:
     """A finding on lines that the diff adds, cited as the diff has them; nothing if it lies elsewhere."""
     lines = text.split("\n")
@@ -207,9 +213,9 @@ def _issue(item: Finding, file: FileDiff, text: str) -> ReviewIssue | None:
         and _stand(file, lines, fix.first, fix.last)
         and "\n".join(lines[fix.first - 1 : fix.last]).strip()
     ):
-        current = "\n".join(lines[fix.first - 1 : fix.last])
+        current = _quoted(lines[fix.first - 1 : fix.last])
         said = item.message if fix.safe else f"{item.message}. The fix may change what the code does."
-        suggested = "\n".join(fix.new)
+        suggested = _quoted(list(fix.new))
         if len(current) <= _CODE_CHARS_MAX and len(suggested) <= _CODE_CHARS_MAX:
             return ReviewIssue(item.severity, item.category, item.path, (fix.first, fix.last), said, current, suggested)
     first, last = touched[0], touched[0]

@@ -13,6 +13,7 @@ Waiting goes on across broken connections and restarts of the node. Amounts are 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -52,7 +53,7 @@ from choir.doors.sdk.mesh_model import (
     winner_of,
 )
 from choir.foundation.canonical import bytes_hash, canonical_hash
-from choir.foundation.errors import Invalid, NotFound
+from choir.foundation.errors import Invalid, NotFound, Unavailable
 from choir.foundation.policy import BazaarPolicy, VerificationPolicy
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ _TIME_LIMIT_S = _POLICY.time_limit_s
 _CPU_S = 60
 _TOKENS = 1_000
 _MILLI = 1_000
+_PAUSE_S = 1.0
 
 Choice = Mapping[str, Any]  # a strategy or criteria, as the HTTP API has them
 
@@ -300,13 +302,27 @@ class MeshClient:
 
         `rerun` also makes every check of the verdict again in a sandbox of this machine.
         """
-        job = self.wait(handle, timeout_s, on_change=on_change, stop=stop)
-        outcome = self.verified(job, handle)
+        outcome = self._waited(handle, timeout_s, on_change, stop)
         if rerun:
             from choir.doors.sdk import rechecking
 
             rechecking.must_agree(self.client, outcome)
         return outcome
+
+    def _waited(
+        self, handle: Handle, timeout_s: float | None, on_change: waiting.OnChange | None, stop: threading.Event | None
+    ) -> Outcome:
+        """A node that goes away between the end of a job and its last answer is waited for too."""
+        until_s = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
+            job = self.wait(handle, left_s, on_change=on_change, stop=stop)
+            try:
+                return self.verified(job, handle)
+            except Unavailable:
+                if left_s == 0.0 or (stop is not None and stop.is_set()):
+                    raise
+            time.sleep(_PAUSE_S)
 
     def verified(self, job: wire.JobOut, handle: Handle | None = None) -> Outcome:
         """What a job that is over came to; raises `JobFailed` if it came to nothing."""

@@ -156,6 +156,9 @@ def _trajectory_check(
     job: wire.JobOut, attempt: wire.AttemptOut, delivery: Delivery, provider: bytes, request: Request
 ) -> Check:
     assert delivery.trajectory is not None
+    if delivery.result.trajectory_id not in ("", attempt.trajectory):  # the result is signed, so it binds this too
+        told = "The result that the provider signed names another trajectory."
+        return Check("trajectory", passed=False, reason="trajectory.wrong_hash", details=told)
     expected = Expected(
         job=job.id,
         provider=provider,

@@ -110,10 +110,12 @@ class View:
         self._seen = seen
         if self._status is not None:
             self._status.update(f"{job.id} is {job.state}")
-        providers = {item.id: item.provider for item in job.attempts}
         steps = self._client.jobs.steps(job.id).items
+        attempts = {item.id: item.provider for item in job.attempts}
+        if any(step.data.get("attempt") not in {None, *attempts} for step in steps):  # newer than what we looked at
+            attempts = {item.id: item.provider for item in self._client.jobs.get(job.id).attempts}
         for step in steps[self._told :]:
-            self._tell(step, providers)
+            self._tell(step, attempts)
         self._told = len(steps)
 
     def _say_why_nobody(self, job: wire.JobOut) -> None:
@@ -127,6 +129,7 @@ class View:
             return
         output.say(f"Nobody can take it now: {nobody_because(why)}. It waits until {job.expires_at}.")
         output.say(f"Ctrl-C leaves it waiting; choir job cancel {job.id} calls it off.")
+        output.say("Anybody can sell work: choir provider serve")
 
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
@@ -151,7 +154,7 @@ def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator
 
 # Words
 
-_UNTOLD = {"assigned", "running", "delivered"}  # said already by what led there
+_UNTOLD = {"assigned", "running", "delivered", "examined"}  # said already by what led there
 _WORDS = {
     "opened": "ordered; {budget} SAT are held",
     "open": "waits for a provider",

@@ -1,0 +1,92 @@
+"""A step for CI: when the tests fail, buy a patch that makes them pass, and write it as a diff.
+
+    CHOIR_NODE=https://choir.example CHOIR_TOKEN=… python3 buy_a_patch.py --test 'python3 -m pytest -q' --out fix.diff
+
+Nobody is asked anything. The token comes from the environment and needs the scopes `read` and `buy`; give it a cap for
+what CI may spend. The node checks the patch in a clean sandbox before it is paid, and this script checks hashes,
+verdict and the receipt's signature before it writes the diff. What is done with the diff is up to the next step:
+show it, upload it, open a pull request. Do not merge it unseen.
+
+The same files, tests and budget are one order, so a step that is run again gets the same patch and pays nothing more.
+
+Exit codes: 0 the tests pass already, or the diff is written; 1 nobody delivered a patch that passes; 2 something is
+missing or wrong here; 3 the node is away, or the time is over; 5 what came does not fit its hashes or signatures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from choir.doors.sdk import bundles
+from choir.foundation.errors import Broken, ChoirError, Unavailable
+from choir.sdk import Asset, Client, JobFailed, MeshClient
+
+DONE, NO_PATCH, NOT_READY, NOT_NOW, WRONG = 0, 1, 2, 3, 5
+
+
+def asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Buy a patch for failing tests.")
+    parser.add_argument("--repo", default=".", help="the checkout")
+    parser.add_argument("--test", default="python3 -m pytest -q", help="the test command")
+    parser.add_argument("--title", default="Make the tests pass")
+    parser.add_argument("--out", default="fix.diff", type=Path, help="where the diff is written")
+    parser.add_argument("--budget", default="5000", help="the most it may cost, in SAT")
+    parser.add_argument("--timeout", default=1800.0, type=float, help="how many seconds to wait")
+    return parser.parse_args()
+
+
+def tests_pass(command: str, folder: str) -> bool:
+    return subprocess.run(command, shell=True, cwd=folder, check=False).returncode == 0  # noqa: S602 - CI's own command
+
+
+def order_key(commit: str, test: str, budget: str) -> str:
+    """The same order has the same key, so that a step which is run again does not buy twice."""
+    return "ci-" + hashlib.sha256("\0".join((commit, test, budget)).encode()).hexdigest()
+
+
+def buy(options: argparse.Namespace) -> bytes:
+    """The diff, verified; raises where there is none."""
+    with Client() as client, bundles.bundle(options.repo, ref="HEAD") as sent:
+        mesh = MeshClient(client, node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY"))
+        order = mesh.request_patch(
+            sent,
+            options.title,
+            test_command=options.test,
+            budget=Asset.SAT.parse(options.budget),
+            key=order_key(sent.commit, options.test, options.budget),
+        )
+        print(f"ordered {order.id} for at most {options.budget} SAT", flush=True)
+        found = mesh.await_and_verify(order, options.timeout)
+        print(f"verified and paid: {Asset.SAT.format(found.price)} SAT, receipt {found.receipt_hash}")
+        return found.data
+
+
+def code_of(error: ChoirError) -> int:
+    codes = {JobFailed: NO_PATCH, Broken: WRONG, Unavailable: NOT_NOW}
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), NOT_READY)
+
+
+def main() -> int:
+    options = asked()
+    if not os.environ.get("CHOIR_TOKEN"):
+        print("CHOIR_TOKEN is not set: it needs a token with the scopes read and buy.", file=sys.stderr)
+        return NOT_READY
+    if tests_pass(options.test, options.repo):
+        print("The tests pass; nothing is bought.")
+        return DONE
+    try:
+        options.out.write_bytes(buy(options))
+    except ChoirError as error:
+        print(error, error.advice, file=sys.stderr)
+        return code_of(error)
+    print(f"The patch is in {options.out}; apply it with: git apply {options.out}")
+    return DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""Buying for real: a node, a provider process, and the command line of somebody who has done nothing else before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from choir.bazaar.contracts import RunOutput
+from choir.doors.sdk import blobs, rechecking
+from choir.foundation.canonical import bytes_hash
+from choir.foundation.errors import TooLarge
+from choir.sdk import AsyncClient, AsyncMeshClient, Client, MeshClient, NostrKey
+from tests.doors.mesh.test_bundles import commit, git
+from tests.doors.townsfolk import neighbour, public_node, public_url
+from tests.operations.nodes import CHOIR, NodeUnderTest, until
+
+ROOT = Path(__file__).parents[3]
+FIXER = ROOT / "examples/workers/simple_fixer.py"
+CALCULATOR = ROOT / "examples/broken-calculator"
+STEP = ROOT / "examples/ci/buy_a_patch.py"
+PYTEST = "python3 -m pytest -q"
+QUICK = {"CHOIR_POLICY__PROVIDERS__HEARTBEAT_S": "3"}
+
+
+@dataclass
+class Market:
+    """A node with one provider that runs, reviews and fixes."""
+
+    node: NodeUnderTest
+    folder: Path
+    checkout: Path  # a repository with the broken calculator in a folder of it
+
+    def job(self) -> str:
+        """The id of the last order."""
+        return str(self.node.run("job", "ls", "--json").json[0]["id"])
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
+    folder = tmp_path_factory.mktemp("market")
+    checkout = folder / "checkout"
+    shutil.copytree(CALCULATOR, checkout / "tools" / "calculator", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    git(checkout, "init", "-q", "-b", "main")
+    commit(checkout, other_DOT_txt="nobody's business\n")
+    commit(checkout, new_DOT_py="import os\n\n\ndef f(x):\n    return eval(x)\n")
+    with public_node(**QUICK) as node:
+        said = folder / "provider.said"
+        workers = [word for name in ("run", "review", str(FIXER)) for word in ("--worker", name)]
+        command = [*CHOIR, "provider", "serve", "--json", *workers, "--provider-home", str(folder / "provider")]
+        with said.open("w") as out:
+            provider = subprocess.Popen(
+                command, env=node.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+            )
+        try:
+            until(lambda: _qualified(said) == 3, 120)
+            yield Market(node, folder, checkout)
+        finally:
+            provider.kill()
+            provider.wait(30)
+
+
+def _qualified(said: Path) -> int:
+    lines = [json.loads(line) for line in said.read_text().splitlines() if line.startswith("{")]
+    return len({line["type"] for line in lines if line.get("event") == "qualification" and line["state"] == "passed"})
+
+
+def test_a_run_works_with_nothing_done_before(market: Market) -> None:
+    node = market.node
+    done = node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(6*7)")
+    assert (done.code, done.out) == (0, "42\n"), done.err
+    for word in (
+        "play money",
+        "SAT are held",
+        "assigned to provider_",
+        "verifying",
+        "passed and paid",
+        "Receipt sha256:",
+    ):
+        assert word in done.err
+    (key,) = (node.temporary / ".config/choir/buyers").iterdir()
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert json.loads(key.read_text())["secret"] not in done.err + node.said
+
+    job = market.job()
+    shown = node.run("job", "show", job)
+    assert "check     passed  exit code" in shown.out
+    assert shown.out.splitlines()[0] == f"{job}  sandbox_run  paid"
+    explained = node.run("job", "explain", job, "--json").json
+    (one,) = explained[0]["why"]["candidates"]
+    assert one["total"] == sum(part["points"] for part in one["components"])
+    assert f"{one['total']} points" in node.run("job", "explain", job).out
+
+    checked = node.run("job", "verify", job)
+    assert checked.code == 0, checked
+    assert "the node's verdict holds" in checked.out
+    assert "DIFFERS" not in checked.out
+
+
+def test_what_the_buyer_wanted_otherwise_is_not_paid(market: Market) -> None:
+    node = market.node
+    done = node.run(
+        "job", "submit", "run", "--exit-code", "0", "--strategy", "first_available", "--timeout", "15", "--",
+        "sh", "-c", "exit 3",
+    )  # fmt: skip
+    assert done.code == 6, done  # there is nobody else to try it
+    assert "failed at provider_" in done.err
+    job = market.job()
+    assert node.run("job", "cancel", job).out == f"{job} is cancelled.\n"
+    shown = node.run("job", "show", job, "--json").json["job"]
+    assert (shown["state"], shown["held"], shown["attempts"][0]["paid"]) == ("cancelled", "0", "0")
+    assert node.run("job", "verify", job).code == 1
+
+
+def test_a_review_names_files_and_lines(market: Market) -> None:
+    done = market.node.run(
+        "job", "submit", "review", "--repo", str(market.checkout), "--diff", "HEAD~1", "--timeout", "60"
+    )
+    assert done.code == 0, done.err
+    assert any(line.startswith("new.py:5: ") for line in done.out.splitlines()), done.out
+    assert "the changed files whole" in done.err
+    inputs = market.node.run("job", "show", market.job(), "--json").json["job"]["inputs"]
+    assert sorted(inputs) == ["diff", "repository"]
+
+
+def test_a_patch_of_a_folder_applies_to_the_repository(market: Market) -> None:
+    out = market.folder / "fix.diff"
+    folder = market.checkout / "tools" / "calculator"
+    done = market.node.run(
+        "job", "submit", "patch", "--repo", str(folder), "--test", PYTEST, "--out", str(out), "--timeout", "90"
+    )
+    assert done.code == 0, done.err
+    assert done.out == ""
+    assert "other.txt" not in done.err
+    git(market.checkout, "apply", str(out))
+    try:
+        assert "return left / right" in (folder / "calculator.py").read_text()
+        refused = market.node.run("job", "submit", "patch", "--repo", str(folder), "--test", PYTEST)
+        assert refused.code == 1
+        assert "changes that are not committed: tools/calculator/calculator.py" in refused.err
+        again = market.node.run("job", "submit", "patch", "--test", PYTEST, "--out", str(out))
+        assert "is already there" in again.err
+    finally:
+        git(market.checkout, "checkout", "-q", "--", ".")
+    checked = market.node.run("job", "verify", market.job(), "--json")
+    assert (checked.code, checked.json["differences"]) == (0, [])
+    assert checked.json["sandbox"] != "none"
+
+
+def test_a_dispute_shows_its_deposit_and_asks_first(market: Market) -> None:
+    node, job = market.node, market.job()
+    words = ("job", "dispute", job, "--because", "tests_fail_after_patch", "--says", "They fail.")
+    refused = node.run(*words)
+    assert refused.code == 1
+    assert "A deposit of 3000.000 SAT is taken." in refused.err
+    opened = node.run(*words, "--yes", "--json")
+    assert opened.code == 0, opened
+    assert opened.json["deposit"] == "3000000"
+    dispute = opened.json["id"]
+    until(lambda: node.run("job", "dispute", "show", dispute, "--json").json["state"] == "resolved", 90)
+    assert "for the provider" in node.run("job", "dispute", "show", dispute).out
+    assert "dispute dispute_" in node.run("job", "show", job).out
+
+
+def test_ci_buys_a_patch_and_buys_it_once(market: Market) -> None:
+    node = market.node
+    repo, out = market.folder / "ci", market.folder / "ci.diff"
+    shutil.copytree(CALCULATOR, repo, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    git(repo, "init", "-q")
+    commit(repo)
+    command = [sys.executable, str(STEP), "--repo", str(repo), "--test", PYTEST, "--timeout", "90"]
+    with neighbour(node, "ada") as ada, node.client() as operator:
+        operator.fund(f"{ada.owner}/available/SAT", 10_000_000)
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # where pytest is
+        settings = node.environment | {"CHOIR_NODE": node.url, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        token = {"CHOIR_TOKEN": ada.token("read", "buy")}
+        assert subprocess.run(command, env=settings, capture_output=True, check=False).returncode == 2
+        for _ in range(2):
+            done = subprocess.run(
+                [*command, "--out", str(out)], env=settings | token, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+        with Client(node.url, token["CHOIR_TOKEN"]) as client:
+            assert len(list(client.jobs.mine())) == 1
+        git(repo, "apply", str(out))
+        passed = subprocess.run(command, env=settings | token, capture_output=True, text=True, check=False)
+        assert (passed.returncode, "nothing is bought" in passed.stdout) == (0, True)
+        readers = {"CHOIR_TOKEN": ada.token("read")}
+        refused = node.run("job", "submit", "run", "--budget", "300", "--", "true", env=readers)
+        assert refused.code == 4
+        assert "choir login --scope read --scope buy" in refused.err
+
+
+def test_an_agent_on_a_key_sends_as_much_as_others(market: Market) -> None:
+    """Its signature is over the body, which has to be read before anything is known of it."""
+    node = market.node
+    data = os.urandom(400_000)
+    known, unknown = (NostrKey(os.urandom(32).hex(), public_url=public_url(node)) for _ in range(2))
+    with Client(node.url, auth=known) as agent, Client(node.url, auth=unknown) as stranger:
+        agent.agents.stand("sender")
+        assert blobs.upload(agent, data) == bytes_hash(data)
+        begun = agent.uploads.begin(len(data) + 1, bytes_hash(data + b"x"))
+        with pytest.raises(TooLarge):
+            stranger.uploads.put_part(begun.id, 0, data + b"x")
+
+
+def test_waiting_goes_on_while_the_node_is_away(market: Market) -> None:
+    """And the SDK verifies what came, once more in a sandbox of its own."""
+    node = market.node
+    with neighbour(node, "bob") as bob, Client(node.url, bob.token("read", "buy")) as client:
+        with node.client() as operator:
+            operator.fund(f"{bob.owner}/available/SAT", 1_000_000)
+        given = str(client.node().key)
+        mesh = MeshClient(client, node_key=given)
+        order = mesh.run(["sh", "-c", "sleep 4; echo done"], deterministic=True)
+        found: list[object] = []
+        thread = threading.Thread(target=lambda: found.append(mesh.await_and_verify(order, 120)))
+        thread.start()
+        until(lambda: client.jobs.get(order.id).state == "running")
+        node.stop()
+        node.up()
+        thread.join(120)
+        (outcome,) = found
+        assert outcome.artifact == RunOutput(0, b"done\n")  # type: ignore[attr-defined]
+        rechecking.must_agree(client, outcome)  # type: ignore[arg-type]
+        assert asyncio.run(_awaited(node.url, bob.token("read"), order.id, given)) == RunOutput(0, b"done\n")
+
+
+async def _awaited(url: str, token: str, job: str, node_key: str) -> object:
+    """The same result by the client to await."""
+    async with AsyncClient(url, token) as client:
+        mesh = AsyncMeshClient(client, node_key=node_key)
+        found = await mesh.await_and_verify(await mesh.handle(job), 30)
+        await mesh.close()
+        return found.artifact

@@ -1,0 +1,116 @@
+"""What `choir job` makes of what somebody typed, and what it says about what came back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from choir.bazaar.contracts import Approval, ReviewFocus, ReviewIssue, Severity, StructuredReview
+from choir.bazaar.model import Check as Checked
+from choir.bazaar.model import Verdict
+from choir.doors.cli.jobs import buyer, options, sending
+from choir.doors.cli.jobs.buyer import BuyerNeeded
+from choir.doors.cli.jobs.following import nobody_because
+from choir.doors.cli.jobs.results import review_lines
+from choir.doors.sdk.choosing import Chosen
+from choir.doors.sdk.mesh_model import Check
+from choir.doors.sdk.rechecking import _side_by_side
+from choir.foundation.errors import Invalid
+from choir.foundation.settings import load_settings
+from tests.doors.servers import answer, script
+
+NODE = {
+    "id": "node_1", "origin": "x", "key": "x", "version": "1", "policy": "x", "entries": 0,
+    "now": "2026-11-16T05:00:00.000000Z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "strategy"),
+    [
+        ((None, None, None, None), {}),
+        (("first_available", None, None, None), {"kind": "first_available"}),
+        ((None, 3, None, None), {"kind": "race", "count": 3}),
+        ((None, None, "provider_1", None), {"kind": "pinned", "provider": "provider_1"}),
+        ((None, None, None, ["a", "b"]), {"kind": "preferred_then_pool", "preferred": ["a", "b"]}),
+    ],
+)
+def test_who_shall_try_is_read(asked: Any, strategy: dict[str, Any]) -> None:
+    assert options.strategy_of(*asked) == strategy
+
+
+def test_what_cannot_be_meant_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(Invalid, match="--race and --pin"):
+        options.strategy_of(None, 2, "provider_1", None)
+    with pytest.raises(Invalid, match="random"):
+        options.strategy_of("random", None, None, None)
+    with pytest.raises(Invalid, match="--depth"):
+        sending.check_words([], "deep")
+    with pytest.raises(Invalid, match="--focus"):
+        sending.check_words(["looks"], "quick")
+    with pytest.raises(Invalid, match="NAME=VALUE"):
+        sending.pair("PATH")
+    assert options.criteria_of(97.5, ["eu"], "gvisor") == {
+        "min_success_bps": 9750,
+        "regions": ["eu"],
+        "min_isolation": "gvisor",
+    }
+
+
+def test_hidden_tests_lie_where_the_commands_run(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for place in (tmp_path / "test_x.py", tmp_path / "a" / "test_x.py"):
+        place.write_text("x")
+    commands, files = sending.hidden_of([tmp_path / "test_x.py"], "tools/calculator")
+    assert commands == ["python3 -m pytest -q test_x.py"]
+    assert files == {"tools/calculator/test_x.py": b"x"}
+    with pytest.raises(Invalid, match="two of that name"):
+        sending.hidden_of([tmp_path / "test_x.py", tmp_path / "a" / "test_x.py"], "")
+
+
+def test_play_money_is_never_spent_at_a_production_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with script(answer(200, json.dumps(NODE | {"mode": "production"}))) as server:
+        chosen = Chosen("op_x", "operator", "a test")
+        with (
+            pytest.raises(BuyerNeeded) as refused,
+            buyer._machine(load_settings(environment={}), server.url, chosen, quiet=True),
+        ):
+            pass
+        assert len(server.requests) == 1
+    assert "choir login" in refused.value.advice
+    assert list(tmp_path.iterdir()) == []  # no key was made either
+
+
+def test_findings_are_told_with_file_and_line() -> None:
+    issue = ReviewIssue(Severity.HIGH, ReviewFocus.SECURITY, "a.py", (3, 4), "eval of\nwhat came in", "x", "y")
+    lines = review_lines(StructuredReview("Read it.", Approval.REQUEST_CHANGES, (issue,)))
+    assert lines[:3] == ["Read it.", "a.py:3: high (security): eval of what came in", "    y"]
+    assert lines[-1] == "Verdict of the review: request changes."
+
+
+def test_why_nobody_takes_a_job_is_said() -> None:
+    assert nobody_because({"nobody_because": {"known": 0, "full": 0}}) == "no provider sells such work here"
+    tally = {"known": 3, "full": 2, "not_qualified": 1, "silent": 0}
+    assert nobody_because({"nobody_because": tally}) == "of 3 that sell it, 2 full, 1 not qualified"
+    assert "none fits the budget" in nobody_because({"nobody_because": {"known": 1}})
+
+
+def test_two_verdicts_are_compared_check_by_check() -> None:
+    theirs = (Check("hash", True), Check("tests", True), Check("trajectory", True))
+    good = Verdict(True, (Checked("hash", True), Checked("tests", True), Checked("re-run", True)), 0, "bubblewrap")
+    fine = _side_by_side(theirs, True, good, Check("trajectory", True))
+    assert fine.differences == ()
+    assert [(line.name, line.theirs is None) for line in fine.lines][-1] == ("re-run", True)
+    bad = Verdict(False, (Checked("hash", True), Checked("tests", False, "patch.tests_fail")), 0, "bubblewrap")
+    assert _side_by_side(theirs, True, bad, Check("trajectory", True)).differences == ("tests",)
+    short = Verdict(False, (Checked("hash", False, "x"),), 0, "bubblewrap")
+    assert _side_by_side(theirs, True, short, Check("trajectory", True)).differences == ("hash", "tests")
+    again = Verdict(False, (*good.checks[:2], Checked("re-run", False, "run.differs")), 0, "bubblewrap")
+    assert _side_by_side(theirs, True, again, Check("trajectory", True)).differences == ("re-run",)
+    forged = _side_by_side(theirs, True, good, Check("trajectory", False, "trajectory.forged"))
+    assert forged.differences == ("trajectory",)
+    assert not forged.ours_passed
