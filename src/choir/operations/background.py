@@ -36,6 +36,7 @@ _RECORDS_EVERY_S = 5
 _PROMISES_EVERY_S = 5
 _QUALIFY_EVERY_S = 5
 _STOP_S = 5.0
+_WIND_DOWN_S = 1.0
 
 
 class Background:
@@ -51,6 +52,10 @@ class Background:
         self._scheduler.start()
         self._attendant.start()
         self.verifying.start()
+
+    def wind_down(self) -> None:
+        """Begin nothing more, and give what is under way a moment to finish while there is a database."""
+        self._scheduler.stop(_WIND_DOWN_S)
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""

@@ -20,7 +20,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from choir.foundation.clock import MICROSECONDS, Clock
-from choir.foundation.errors import ChoirError
+from choir.foundation.errors import ChoirError, Unavailable
 from choir.foundation.policy import NodePolicy
 from choir.storage.database import Database, Tx
 
@@ -223,6 +223,9 @@ class Scheduler:
         )  # fmt: skip
 
     def _failed(self, task: Task, error: Exception) -> None:
+        if self._database.stopping and isinstance(error, Unavailable):
+            log.info("a task was cut off by the end of this process", extra={"task": task.name, "key": task.key})
+            return
         log.warning("a task failed", exc_info=error, extra={"task": task.name, "key": task.key})
         policy = self._policy
         attempts = task.attempts + 1
