@@ -48,6 +48,14 @@ def market(town: NodeUnderTest) -> Iterator[Market]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def provider(market: Market) -> UUID:
+    """A newcomer that the node has asked to show what it can do, and that did."""
+    made = market.provider(slots=2)
+    work_until(market, [made], lambda: market.qualification(made) is Qualification.PASSED)
+    return made
+
+
 def groups_of(node: NodeUnderTest) -> list[str]:
     """The control groups of the runs that this node's home knows of."""
     parents = set(cgroups.discover().parents.values())
@@ -64,9 +72,10 @@ def left_of_runs(node: NodeUnderTest) -> list[str]:
     return runs + folders
 
 
-def test_a_newcomer_qualifies_within_seconds_and_a_long_line_clears(town: NodeUnderTest, market: Market) -> None:
-    provider = market.provider(slots=2)
-    work_until(market, [provider], lambda: market.qualification(provider) is Qualification.PASSED)
+def test_a_newcomer_qualifies_within_seconds_and_a_long_line_clears(
+    town: NodeUnderTest, market: Market, provider: UUID
+) -> None:
+    assert market.qualification(provider) is Qualification.PASSED
     jobs = [market.order() for _ in range(12)]
     for job in jobs:
         market.assign(job)
@@ -85,8 +94,7 @@ def work_until(market: Market, providers: list[UUID], done: Callable[[], bool]) 
         time.sleep(0.1)
 
 
-def test_a_stop_does_not_wait_for_a_verification(town: NodeUnderTest, market: Market) -> None:
-    [provider, *_] = market.keys
+def test_a_stop_does_not_wait_for_a_verification(town: NodeUnderTest, market: Market, provider: UUID) -> None:
     market.beat(provider)
     job = market.order(sleeps_s=15)
     market.assign(job)
@@ -105,10 +113,11 @@ def left_of_runs_after_stop(node: NodeUnderTest) -> list[str]:
     return [path.name for path in found]
 
 
-def test_kills_in_the_middle_lose_nothing_and_pay_nothing_twice(town: NodeUnderTest, market: Market) -> None:
+def test_kills_in_the_middle_lose_nothing_and_pay_nothing_twice(
+    town: NodeUnderTest, market: Market, provider: UUID
+) -> None:
     chance = random.Random(SEED)
     print(f"CHOIR_TEST_SEED={SEED} CHOIR_TEST_MARKET_KILLS={KILLS}")  # noqa: T201 - shown when the test fails
-    [provider, *_] = market.keys
     jobs: list[Job] = []
     runs: set[str] = set()
     for number in range(KILLS):
@@ -154,8 +163,9 @@ def sandboxes_of(node: NodeUnderTest) -> list[str]:
     return [pid for file in files if file.exists() for pid in file.read_text().split()]
 
 
-def test_a_provider_that_vanishes_is_replaced_and_its_late_result_refused(town: NodeUnderTest, market: Market) -> None:
-    [provider, *_] = market.keys
+def test_a_provider_that_vanishes_is_replaced_and_its_late_result_refused(
+    town: NodeUnderTest, market: Market, provider: UUID
+) -> None:
     silent = market.provider()
     work_until(market, [silent], lambda: market.qualification(silent) is Qualification.PASSED)
     who, _ = market.keys[provider]

@@ -14,7 +14,7 @@ from choir.foundation.clock import MICROSECONDS, ManualClock
 from choir.foundation.policy import NodePolicy
 from choir.storage import tasks
 from choir.storage.database import Database, Tx
-from choir.storage.tasks import Handlers, Postponed, Scheduler, Task, schedule
+from choir.storage.tasks import Handlers, Postponed, Scheduler, Task, forget_leases, schedule
 
 POLICY = NodePolicy(task_attempts_max=3, task_backoff_s=2, task_backoff_s_max=5, task_lease_s=60)
 
@@ -249,6 +249,25 @@ def test_slow_work_renews_its_lease_for_as_long_as_it_takes(bench: Bench) -> Non
     bench.add("s")
     bench.policy = NodePolicy(task_lease_s=5)
     assert bench.scheduler({}, {"s": slow}).run_due() == 1
+    assert bench.rows() == []
+
+
+def test_a_node_that_starts_takes_up_at_once_what_a_killed_one_had_claimed(bench: Bench) -> None:
+    done: list[int] = []
+
+    def second(task: Task) -> None:
+        done.append(task.token)
+
+    def first(task: Task) -> None:
+        scheduler = bench.scheduler({}, {"s": second})
+        assert scheduler.run_due() == 0  # somebody has it
+        with bench.database.unit_of_work() as tx:
+            forget_leases(tx)
+        assert scheduler.run_due() == 1
+
+    bench.add("s")
+    assert bench.scheduler({}, {"s": first}).run_due() == 1
+    assert done == [2]
     assert bench.rows() == []
 
 

@@ -58,6 +58,7 @@ def main() -> None:
     try:
         _serve(node, listener, ending)
     finally:
+        background.wind_down()
         database.stop_waiting()  # requests are over; what background work still waits for may never come
         background.stop()
         node.close()
