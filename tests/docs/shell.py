@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -38,6 +40,7 @@ class Shell:
             stderr=subprocess.STDOUT,
             text=True,
             encoding="utf-8",
+            start_new_session=True,  # so that what a page left running can be ended with it
         )
 
     def run(self, command: str) -> tuple[list[str], int]:
@@ -69,6 +72,8 @@ class Shell:
         assert self._bash.stdin is not None
         self._bash.stdin.close()
         self._bash.wait(timeout=60)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._bash.pid, signal.SIGTERM)
         for running in self._folder.glob("*/node.json"):  # there while a node runs
             self._down(running.parent)
 

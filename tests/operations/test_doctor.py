@@ -50,6 +50,12 @@ def test_a_home_that_is_not_there_yet_is_fine(node: NodeUnderTest) -> None:
     assert not node.home.exists()
 
 
+def test_a_machine_that_contains_nothing_is_told_that_it_cannot_verify(stopped: NodeUnderTest) -> None:
+    found = findings(stopped, 0, CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN="5")["sandbox"]
+    assert (found["state"], found["advice"]) == ("note", "`choir sandbox doctor` says more.")
+    assert "no job can be verified" in found["told"]
+
+
 def test_a_healthy_node_is_fine_whether_it_runs_or_not(stopped: NodeUnderTest) -> None:
     resting = findings(stopped, 0)
     assert {item["state"] for item in resting.values()} == {"ok"}

@@ -170,6 +170,8 @@ class Attempts:
 
     @staticmethod
     def _note_earnings(tx: Tx, job: Job, attempt: Attempt, settled: Settled, at_us: int) -> None:
+        if job.qualifies is not None:
+            return  # it earns nothing, and is no work for anybody
         shares = settled.shares or Shares(0, 0)
         passed = int(settled.state is AttemptState.PASSED)
         counts = {"jobs": 1, "passed": passed, "earned": shares.provider, "fees": shares.platform}

@@ -26,6 +26,7 @@ _TRIES = {
     AttemptState.PASSED: TryState.PASSED,
     AttemptState.FAILED: TryState.REFUSED,
     AttemptState.LOST: TryState.REFUSED,
+    AttemptState.WITHDRAWN: TryState.REFUSED,  # it has said itself that it cannot
 }
 
 

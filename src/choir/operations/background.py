@@ -56,6 +56,7 @@ class Background:
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""
+        self._scheduler.halt()
         self.verifying.stop()
         self._attendant.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import coincurve
+import httpx
 
 from choir.bazaar.contracts import RunOutput
 from choir.bazaar.delivering import Delivered
@@ -138,6 +139,18 @@ def order(who: Browser, *sellers: Seller, **more: Any) -> Json:
     body = {"type": "sandbox_run", "request": run_request(), "strategy": strategy, "criteria": criteria, **more}
     made: Json = done(who.http.post("/v1/jobs", json=body), 201)
     return made
+
+
+def all_pages(http: httpx.Client, path: str, limit: int, **params: str) -> list[Json]:
+    """Everything that a listing has, and that no page is too long."""
+    found: list[Json] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = done(http.get(path, params={**params, "limit": limit, "cursor": cursor}))
+        assert len(page["items"]) <= limit
+        found += page["items"]
+        cursor = page["next"]
+    return found
 
 
 class Inside:

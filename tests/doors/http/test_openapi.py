@@ -26,7 +26,9 @@ from schemathesis.specs.openapi.checks import (
 
 from choir.doors import wire
 from choir.doors.http.app import make_api
-from tests.doors.http.visitors import Browser, begin_login, cap, client, new_verifier, origin
+from choir.foundation.canonical import bytes_hash
+from tests.doors.http.market import Seller, order
+from tests.doors.http.visitors import Browser, begin_login, cap, client, fund, new_verifier, origin
 from tests.operations.nodes import NodeUnderTest
 
 _EXAMPLES = 6  # for each route and caller; more find nothing new and take longer
@@ -70,6 +72,9 @@ class _Person:
         if not self._things:
             browser = self.browser
             agent = browser.agent()
+            fund(self._node, browser.owner, 10**9)
+            job = order(browser, Seller(browser).open_stall())
+            held = browser.http.post("/v1/uploads", json={"bytes": 1, "hash": bytes_hash(b"x")}).json()
             self._things = {
                 "handle": browser.handle,
                 "agent": agent["id"],
@@ -82,6 +87,10 @@ class _Person:
                 "to": agent["owner"],
                 "account": f"{browser.owner}/available/CREDIT",
                 "asset": "SAT",
+                "job": job["id"],
+                "attempt": job["attempts"][0]["id"],
+                "provider": job["attempts"][0]["provider"],
+                "upload": held["id"],
             }
         return self._things
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from choir.bazaar import trajectories
 from choir.bazaar.contracts import SandboxRunResult
@@ -19,14 +20,17 @@ from choir.bazaar.model import AttemptOver
 from choir.bazaar.trajectories import Expected, Signed
 from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.bazaar.workers.model import WorkOrder
+from choir.doors.cli.main import app
 from choir.doors.provider import delivering, seller
 from choir.doors.provider.home import ProviderHome
+from choir.doors.provider.model import AddressNotSigned, CannotSell
 from choir.doors.wire import AttemptOut, JobOut
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
+from choir.foundation.money import Asset
 from choir.foundation.policy import WorkersPolicy
 from choir.foundation.signing import verify_bip340
 from choir.sdk import Client
-from tests.doors.townsfolk import neighbour, public_node
+from tests.doors.townsfolk import Neighbour, neighbour, public_node
 from tests.operations.nodes import CHOIR, NodeUnderTest, all_pids, command_line, until
 
 QUICK = {"CHOIR_POLICY__PROVIDERS__HEARTBEAT_S": "3"}
@@ -73,11 +77,6 @@ class Served:
         until(is_told, 60)
         return found[0]
 
-    def status(self) -> Any:
-        done = self.node.run("provider", "status", "--json", "--provider-home", str(self.home))
-        assert done.code == 0, done
-        return done.json
-
     def end(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
@@ -89,6 +88,7 @@ class Town:
     """A node, somebody with money, and providers."""
 
     node: NodeUnderTest
+    ada: Neighbour
     buyer: Client
     providers: list[Served] = field(default_factory=list)
 
@@ -101,6 +101,15 @@ class Town:
     def order(self, key: str, *argv: str, **options: Any) -> JobOut:
         request = {"argv": list(argv), "max_cost_msat": str(BUDGET), "time_limit_s": 60, "idempotency_key": key}
         return self.buyer.jobs.open("sandbox_run", request, **options)
+
+    def status(self, served: Served) -> Any:
+        return json.loads(self.shown("provider", "status", "--json", "--provider-home", str(served.home)))
+
+    def shown(self, *command: str) -> str:
+        """What a command prints; in this process, which is quicker."""
+        done = CliRunner(env=self.node.environment | {"COLUMNS": "200"}).invoke(app, list(command))
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.stdout
 
     def until_paid(self, job: JobOut) -> JobOut:
         until(
@@ -120,7 +129,7 @@ def town() -> Iterator[Town]:
     ):
         with node.client() as operator:
             operator.fund(f"{ada.owner}/available/SAT", 100 * BUDGET)
-        made = Town(node, buyer)
+        made = Town(node, ada, buyer)
         try:
             yield made
         finally:
@@ -148,7 +157,7 @@ def test_a_run_is_done_by_a_provider_that_needed_nothing_and_is_paid(town: Town)
     outcome = provider.until_told("outcome", job=job.id)
     assert outcome["state"] == "passed"
     assert outcome["paid"] == job.price
-    status = provider.status()
+    status = town.status(provider)
     assert status["balance"] == outcome["earned"]
     assert 0 < int(status["balance"]) < int(outcome["paid"])  # the platform has its share
     assert status["provider"]["claimed"] == {"name": "ann", "region": "eu-west", "model": "", "isolation": "bubblewrap"}
@@ -162,40 +171,66 @@ def test_a_run_is_done_by_a_provider_that_needed_nothing_and_is_paid(town: Town)
 
 
 def test_what_a_person_reads(town: Town) -> None:
-    """Prices and earnings, exact; a second process on the same folder; a stranger's look."""
+    """Prices and earnings, exact; a stranger's look; a second process on the same folder; a folder without one."""
     home = ("--provider-home", str(town.providers[0].home))
-    again = town.node.run("provider", "serve", *home)
-    assert again.code == 1
-    assert f"served from {home[1]} already (process {town.providers[0].process.pid})" in again.err
-    published = town.node.run(
-        "provider", "pricebook", "set", "run", "--base", "199.999", "--per-unit", "0", "--cap", "4000", *home
-    )
-    assert published.code == 0, published
-    history = town.node.run("provider", "pricebook", "history", "run", "--json", *home).json
+    prices = ("--per-unit", "0", "--cap", "4000")
+    assert "199.999" in town.shown("provider", "pricebook", "set", "run", "--base", "199.999", *prices, *home)
+    history = json.loads(town.shown("provider", "pricebook", "history", "run", "--json", *home))
     assert [(book["version"], book["base"], book["per_unit"]) for book in history] == [
         (2, "199999", "0"),
         (1, "200000", "500"),
     ]
-    assert "199.999" in town.node.run("provider", "pricebook", "show", *home).out
-    above = town.node.run(
-        "provider", "pricebook", "set", "run", "--base", "900", "--per-unit", "0", "--cap", "1", *home
-    )
-    assert above.code == 1
-    earned = town.node.run("provider", "earnings", "--period", "day", *home)
-    assert f"{int(town.providers[0].status()['balance']) / 1000:.3f} SAT earned" in earned.out
-    listed = town.node.run("provider", "ls").out
+    assert "199.999" in town.shown("provider", "pricebook", "show", *home)
+    status = json.loads(town.shown("provider", "status", "--json", *home))
+    balance = Asset.SAT.format(int(status["balance"]))
+    assert f"  balance     {balance} SAT" in town.shown("provider", "status", *home)
+    assert town.shown("provider", "earnings", "--period", "day", *home).startswith(f"{balance} SAT earned")
+    listed = town.shown("provider", "ls")
     assert "ann" in listed
     assert "online" in listed
-    shown = town.node.run("provider", "show", town.providers[0].status()["provider"]["id"])
-    assert "tier 0" in shown.out
+    assert "tier 0" in town.shown("provider", "show", status["provider"]["id"])
+    again = town.node.run("provider", "serve", *home)
+    assert again.code == 1
+    assert f"served from {home[1]} already (process {town.providers[0].process.pid})" in again.err
     nobody = town.node.run("provider", "status", "--provider-home", str(town.node.temporary / "nobody"))
     assert nobody.code == 1
     assert "choir provider serve" in nobody.err
+    assert not (town.node.temporary / "nobody").exists()  # asking makes nothing
+
+
+def test_who_sells(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in town.node.environment.items():
+        monkeypatch.setenv(name, value)
+    home = ProviderHome(tmp_path / "new")
+    assert seller.find(home, make=False) is None
+    monkeypatch.setenv("CHOIR_TOKEN", town.ada.token("read"))
+    with pytest.raises(CannotSell, match="lacks the scope"):
+        seller.find(home)
+    monkeypatch.setenv("CHOIR_TOKEN", town.node.token)
+    with pytest.raises(CannotSell, match="operator"):
+        seller.find(home)
+    agent = town.ada.agent()
+    delegation = town.ada.delegation(agent, "sell")
+    monkeypatch.setenv("CHOIR_TOKEN", town.ada.token("sell", delegation=delegation))
+    by_token = seller.find(home)
+    assert by_token is not None
+    assert by_token.owner == f"agent:{agent.removeprefix('agent_')}"
+    assert not home.has_agent
+    monkeypatch.delenv("CHOIR_TOKEN")
+    own = seller.find(home)  # the operator's token is there, and is not used
+    assert own is not None
+    assert own.owner.startswith("agent:")
+    assert own.owner != by_token.owner
+    named = seller.find(ProviderHome(tmp_path / "other"), key_file=home.agent_key_file)
+    assert named is not None
+    assert named.owner == own.owner
+    with pytest.raises(AddressNotSigned, match="another address"):
+        seller.find(home, public_url="http://elsewhere.example")
 
 
 def test_a_killed_providers_job_goes_to_the_next_and_its_late_result_is_refused(town: Town) -> None:
     (ann,) = town.providers
-    naps = "7.0625"  # a number to find the process by
+    naps = "4.0625"  # a number to find the process by
     job = town.order("killed", "sleep", naps)
     ann.until_told("started", job=job.id)
     ann.process.kill()
@@ -232,7 +267,7 @@ def hand_in_late(town: Town, served: Served, attempt: AttemptOut) -> None:
 
 def test_a_provider_that_is_told_to_stop_finishes_its_job_first(town: Town) -> None:
     _, bob = town.providers
-    bobs = bob.status()["provider"]["id"]
+    bobs = town.status(bob)["provider"]["id"]
     job = town.order("drained", "sleep", "3.0625", strategy={"kind": "pinned", "provider": bobs})
     bob.until_told("started", job=job.id)
     bob.process.send_signal(signal.SIGTERM)
@@ -241,4 +276,4 @@ def test_a_provider_that_is_told_to_stop_finishes_its_job_first(town: Town) -> N
     assert bob.told("handed_in")[-1]["job"] == job.id
     assert bob.told("stopped")[-1]["left"] == 0
     town.until_paid(job)
-    assert bob.status()["provider"]["draining"] is True
+    assert town.status(bob)["provider"]["draining"] is True

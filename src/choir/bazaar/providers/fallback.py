@@ -7,8 +7,8 @@ sequential retry     one after another with a pause between (the default)
 pinned               one provider and nobody else
 
 Guarantees: nobody whose result was refused tries again, for it may have been shown the hidden checks that it
-failed; who was lost on the way (silent, too late, withdrew) is asked again only when nobody fresh is there; no
-strategy starts more attempts than it may.
+failed, nor who gave the job back; who was lost on the way (silent, too late) is asked again only when nobody fresh is
+there; no strategy starts more attempts than it may.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TryState(StrEnum):
     """How a try stands."""
 
     AT_WORK = "at_work"  # or handed in and not judged yet
-    REFUSED = "refused"  # judged, and it did not pass
+    REFUSED = "refused"  # judged and did not pass, or given back
     LOST = "lost"  # never judged: silent, too late, or given back
     PASSED = "passed"
 

@@ -77,6 +77,12 @@ class ServedElsewhere(Refusal):
     hint = "Stop it there and wait a minute, bring its folder over, or sell as another agent with --key."
 
 
+class KeyOfAnother(Refusal):
+    code = "provider.key_of_another"
+    sentence = "The result key in {home} belongs to another account or provider already."
+    hint = "Serve from another folder, with --name or --provider-home; it gets a key of its own."
+
+
 class UnsafeKey(Refusal):
     code = "provider.unsafe_key"
     sentence = "The key file {path} is not used: {why}."
@@ -98,7 +104,7 @@ class CannotSell(NotAllowed):
 class AddressNotSigned(NotAllowed):
     code = "provider.address_not_signed"
     sentence = "The node does not accept requests that are signed for {address}: {why}."
-    hint = "Say with --public-url which address the node knows itself by."
+    hint = "If the node knows itself by another address, name it with --public-url; if clocks differ, set yours."
 
 
 class NoSuchWork(Refusal):

@@ -16,13 +16,14 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
+from choir.bazaar.providers.model import ResultKeyTaken
 from choir.doors.provider import enrolling, machine, seller
 from choir.doors.provider.carrying import Carrier
 from choir.doors.provider.fetching import Fetching
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.listening import Listener
 from choir.doors.provider.machine import Machine
-from choir.doors.provider.model import Tell, Wanted, short_type
+from choir.doors.provider.model import KeyOfAnother, Tell, Wanted, short_type
 from choir.doors.provider.seller import Seller
 from choir.doors.provider.serving import Serving
 from choir.doors.provider.telling import Journal, JsonLines, Lines, Sink
@@ -55,7 +56,10 @@ def _serve(
     signals: Signals,
 ) -> None:  # fmt: skip
     with found.client() as client:
-        provider = enrolling.enrol(client, found.owner, found.home.result_key(), wanted, at_hand)
+        try:
+            provider = enrolling.enrol(client, found.owner, found.home.result_key(), wanted, at_hand)
+        except ResultKeyTaken:
+            raise KeyOfAnother(home=found.home.folder) from None
         fetching = Fetching(client, frozenset(at_hand.types), policy)
         carrier = Carrier(client, at_hand.pool, fetching, at_hand.folder, tell)
         serving = Serving(
@@ -67,6 +71,9 @@ def _serve(
             "serving", provider=provider.id, types=", ".join(short_type(kind) for kind in at_hand.types),
             workers=", ".join(wanted.workers), capacity=wanted.capacity, isolation=wanted.isolation.label,
         )  # fmt: skip
+        for worker in at_hand.pool.health().workers:
+            if worker.ailment:
+                tell("unwell", worker=worker.name, why=worker.ailment)
         show(serving)
         listener = Listener(found.client, serving.wake, tell)
         listener.start()

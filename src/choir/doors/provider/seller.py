@@ -48,6 +48,17 @@ class Seller:
     home: ProviderHome
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a key is used with."""
+
+    home: ProviderHome
+    clock: NodeClock
+    signed_url: str
+    name: str | None
+    make: bool
+
+
 def find(
     home: ProviderHome,
     node: str | None = None,
@@ -62,15 +73,15 @@ def find(
     url = address_of(settings, node)
     clock = NodeClock()
     clock.note_ahead(_ahead_s(url))
+    asked = _Asked(home, clock, _signed_url(settings, url, public_url), name, make)
     if key_file is not None:
-        return _by_key(url, read_key(key_file), key_file, clock, home, _signed_url(settings, url, public_url), name)
+        return _by_key(url, read_key(key_file), key_file, asked)
     by_token = _by_token(settings, url, clock, home)
     if by_token is not None:
         return by_token
     if not home.has_agent and not make:
         return None
-    signed = _signed_url(settings, url, public_url)
-    return _by_key(url, home.agent_key(), home.agent_key_file, clock, home, signed, name)
+    return _by_key(url, home.agent_key(), home.agent_key_file, asked)
 
 
 def _ahead_s(url: str) -> float:
@@ -109,24 +120,36 @@ def _called(who: MeOut) -> str:
     return f"{who.agent} for {person}" if who.agent and who.person else who.agent or person
 
 
-def _by_key(
-    url: str, key: SecretKey, file: Path, clock: NodeClock, home: ProviderHome, signed: str, name: str | None
-) -> Seller:
+def _by_key(url: str, key: SecretKey, file: Path, asked: _Asked) -> Seller | None:
     secret = key.reveal().hex()
 
     def client() -> Client:
-        auth = NostrKey(secret, public_url=signed, now=clock.now_s)
+        auth = NostrKey(secret, public_url=asked.signed_url, now=asked.clock.now_s)
         return Client(url, auth=auth, timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S)
 
     try:
         with client() as asking:
-            agent = asking.agents.stand(name)
-            who = asking.me.who()
+            who = _standing(asking, asked)
     except BadCredential as error:
-        raise AddressNotSigned(address=signed, why=error.fields.get("why", "it does not say why")) from None
+        why = str(error.fields.get("why", "it does not say why"))
+        if why.startswith("nobody") and not asked.make:
+            return None
+        raise AddressNotSigned(address=asked.signed_url, why=why) from None
     if Scope.SELL not in who.scopes:
-        raise CannotSell(why="agents on their own key may not sell at this node")
-    return Seller(url, who.owner, f"the agent {agent.id}, which stands on the key in {file}", client, clock, home)
+        raise CannotSell(why="the node does not let this key sell")
+    shown = f"{_called(who)}, who stands on the key in {file}"
+    return Seller(url, who.owner, shown, client, asked.clock, asked.home)
+
+
+def _standing(client: Client, asked: _Asked) -> MeOut:
+    """Whoever has this key; if nobody has, an agent stands up on it."""
+    try:
+        return client.me.who()
+    except BadCredential:
+        if not asked.make:
+            raise
+    client.agents.stand(asked.name)
+    return client.me.who()
 
 
 def _signed_url(settings: Settings, url: str, named: str | None) -> str:

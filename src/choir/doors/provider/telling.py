@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from choir.doors.provider.model import Told, short_type
@@ -29,7 +30,8 @@ class Journal:
         told = Told(format_time(self._clock.now_us()), what, facts)
         with self._lock:
             for sink in self._sinks:
-                sink(told)
+                with suppress(OSError, ValueError):  # nobody reads any more; the work goes on
+                    sink(told)
 
 
 class Lines:
@@ -104,6 +106,7 @@ _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     "serving": lambda f, _k, _j: (
         f"{f['provider']} serves {f['types']} with {f['workers']}, {f['capacity']} at once, in {f['isolation']}."
     ),
+    "unwell": lambda f, _k, _j: f"The worker {f['worker']} cannot work now{_why(f)}",
     "qualification": lambda f, k, _j: (
         f"Qualification for {k}: {f['state']}"
         + (f", to be tried again at {f['retry_at']}" if f.get("retry_at") else "")

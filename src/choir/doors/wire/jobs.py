@@ -101,7 +101,19 @@ class SelectionIn(Wire, json_schema_extra=example(type="sandbox_run", max_price=
     criteria: dict[str, Any] = Field(default={})
 
 
-class SelectionOut(Wire):
+_CANDIDATE: dict[str, Any] = {
+    "provider": PROVIDER,
+    "total": 3000,
+    "price": "200000",
+    "tier": 0,
+    "success_bps": None,
+    "book_version": 1,
+    "newcomers_turn": False,
+    "components": [{"name": "price", "score": 10000, "weight_bps": 3000, "points": 3000}],
+}
+
+
+class SelectionOut(Wire, json_schema_extra=example(explanation={"newcomers_turn": False, "candidates": [_CANDIDATE]})):
     """Who would be asked, best first, and what each score is made of."""
 
     explanation: dict[str, Any]
@@ -220,7 +232,10 @@ class AttemptPage(Wire, json_schema_extra=example(items=[_ATTEMPT], next=None)):
     next: str | None = None
 
 
-class JobStepOut(Wire, json_schema_extra=example(n=1, at=AT, what="opened", actor=OWNER, data={})):
+_STEP: dict[str, Any] = {"n": 1, "at": AT, "what": "opened", "actor": OWNER, "data": {"budget": "1000000"}}
+
+
+class JobStepOut(Wire, json_schema_extra=example(**_STEP)):
     """One step in a job's life."""
 
     n: int
@@ -230,7 +245,7 @@ class JobStepOut(Wire, json_schema_extra=example(n=1, at=AT, what="opened", acto
     data: dict[str, Any]
 
 
-class JobStepList(Wire):
+class JobStepList(Wire, json_schema_extra=example(items=[_STEP])):
     items: list[JobStepOut]
 
 
@@ -266,7 +281,17 @@ class VerdictOut(Wire, json_schema_extra=example(hash=HASH, verdict={"format": "
     evidence: dict[str, Any] = Field(default={})
 
 
-class HandIn(Wire):
+_HAND_IN: dict[str, Any] = {
+    "artifact": {"data": "NDIK"},
+    "claimed": HASH,
+    "result": {"status": "success", "exit_code": 0},
+    "trajectory": {"hash": HASH},
+    "result_signature": "00" * 64,
+    "trajectory_signature": "00" * 64,
+}
+
+
+class HandIn(Wire, json_schema_extra=example(**_HAND_IN)):
     """What a provider hands in."""
 
     artifact: BlobIn

@@ -177,7 +177,7 @@ class BeatIn(Wire, json_schema_extra=example(healthy=True, free_slots=3, version
     running: int | None = Field(default=None, ge=0, le=1_000)
 
 
-class BeatOut(Wire):
+class BeatOut(Wire, json_schema_extra=example(provider=_PROVIDER, attempts=[], next_s=20)):
     """What the node knows of the provider now, and the work that waits for it."""
 
     provider: ProviderOut
