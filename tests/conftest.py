@@ -23,6 +23,7 @@ from psycopg import sql
 from choir.storage.database import Database, connect
 from choir.storage.migrations import migrate
 from choir.storage.postgres import EmbeddedPostgres, Server
+from tests.places import throw_away
 
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -65,7 +66,7 @@ class DatabaseFactory:
 
     def _create(self, name: str, template: str) -> None:
         self._admin.execute(
-            sql.SQL("create database {} owner choir_owner template {}").format(
+            sql.SQL("create database {} owner choir_owner template {} strategy file_copy").format(
                 sql.Identifier(name), sql.Identifier(template)
             )
         )
@@ -77,7 +78,7 @@ class DatabaseFactory:
 @pytest.fixture(scope="session")
 def databases() -> Iterator[DatabaseFactory]:
     """A server of this worker's own; it ends with the worker."""
-    with tempfile.TemporaryDirectory(prefix="choir-test-") as home:
+    with tempfile.TemporaryDirectory(prefix="choir-test-", dir=throw_away()) as home:
         postgres = EmbeddedPostgres(Path(home), durable=False)
         try:
             factory = DatabaseFactory(postgres.start())

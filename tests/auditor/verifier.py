@@ -16,7 +16,8 @@ FILE = Path(__file__).parents[2] / "auditor" / "choir_verify.py"
 
 
 def load() -> Any:
-    """The file as a module. Signatures are remembered, for tests that check one file a thousand times."""
+    """The file as a module. Signatures and the command line's grammar are remembered, for tests that check one file a
+    thousand times."""
     spec = importlib.util.spec_from_file_location("choir_verify", FILE)
     assert spec is not None
     assert spec.loader is not None
@@ -24,6 +25,7 @@ def load() -> Any:
     sys.modules["choir_verify"] = module
     spec.loader.exec_module(module)
     module.__dict__["ed25519_is_valid"] = functools.lru_cache(maxsize=4096)(module.__dict__["ed25519_is_valid"])
+    module.__dict__["build_parser"] = functools.cache(module.__dict__["build_parser"])
     return module
 
 

@@ -17,6 +17,7 @@ from choir.doors.cli.main import app
 from tests.docs.pages import ROOT, Command, File, Names, markdown_files, steps
 from tests.docs.shell import Shell
 from tests.identity.authenticator import Authenticator
+from tests.places import throw_away
 
 _LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +33,7 @@ def _name(page: Path) -> str:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Removed at once, unlike pytest's own."""
-    with tempfile.TemporaryDirectory(prefix="choir-docs-") as name:
+    with tempfile.TemporaryDirectory(prefix="choir-docs-", dir=throw_away()) as name:
         yield Path(name)
 
 

@@ -15,8 +15,9 @@ from tests.operations.nodes import PLAIN, NodeUnderTest, new_node
 
 @contextmanager
 def public_node(**extra: str) -> Iterator[NodeUnderTest]:
-    """A running node that knows its own address, as passkeys and signed requests need."""
-    with new_node(**extra) as node:
+    """A running node that knows its own address, as passkeys and signed requests need; a busy machine does not make
+    a passkey that was shown stale."""
+    with new_node(**{"CHOIR_POLICY__PEOPLE__FRESH_S": "3600"} | extra) as node:
         node.extra["CHOIR_PUBLIC_URL"] = public_url(node)
         yield node.up()
 

@@ -112,3 +112,19 @@ def test_the_application_role_cannot_change_what_is_stored(store: Store, stateme
 def test_pieces_without_an_object_cannot_be_committed(store: Store) -> None:
     with pytest.raises(pg.ForeignKeyViolation), store.database.unit_of_work() as tx:
         tx.run("insert into object_pieces (object, n, hash, data) values (99, 0, sha256('x'), 'x')")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update object_pieces set data = set_byte(data, 17, 255 - get_byte(data, 17)) where n = 1",
+        "delete from object_pieces where n = 1",
+        "update object_pieces set n = 7 where n = 1",
+        "delete from object_pieces",
+    ],
+)
+def test_a_part_is_checked_as_the_whole_is(store: Store, tamper: Tamper, damage: str) -> None:
+    name = store.put_blob(DATA).hash
+    tamper.execute(damage)
+    with store.database.unit_of_work() as tx, pytest.raises(Corrupt):
+        store.objects.part(tx, name, 4096, 4096)

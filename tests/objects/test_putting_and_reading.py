@@ -308,3 +308,45 @@ def test_a_large_blob_goes_in_and_out_in_little_memory(store: Store) -> None:
 
 def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+# Parts
+
+
+def part(store: Store, name: ObjectHash, offset: int, length: int) -> bytes:
+    with store.database.unit_of_work() as tx:
+        stat, data = store.objects.part(tx, name, offset, length)
+    assert stat.hash == name
+    return data
+
+
+def test_any_part_of_an_object_is_what_stands_there(store: Store) -> None:
+    store = store.with_policy(chunk_bytes=4096)
+    data = random.Random(8).randbytes(4096 * 3 + 500)
+    name = store.put_blob(data).hash
+    store = store.with_policy(chunk_bytes=8192)  # what is stored stays in the pieces it has
+    edges = (0, 1, 4095, 4096, 4097, 8192, len(data) - 1, len(data), len(data) + 1, 10**15)
+    for offset in edges:
+        for length in (1, 4095, 4096, 4097, 10**6, 10**15):
+            assert part(store, name, offset, length) == data[offset : offset + length]
+    empty = store.put_blob().hash
+    assert part(store, empty, 0, 10) == part(store, empty, 5, 10) == b""
+    atom = store.put_atom({"a": 1}).hash
+    assert part(store, atom, 1, 3) == b'"a"'
+    with pytest.raises(UnknownObject):
+        part(store, NOWHERE, 0, 1)
+
+
+def test_only_who_put_an_object_holds_it(store: Store) -> None:
+    name = store.put_blob(b"mine", owner="person:ada").hash
+    with store.database.unit_of_work() as tx:
+        held = store.objects.holds(tx, "person:ada", name)
+        assert held is not None
+        assert (held.hash, held.size) == (name, 4)
+        assert store.objects.holds(tx, "person:bob", name) is None
+        assert store.objects.holds(tx, "person:ada", NOWHERE) is None
+    store.put_blob(b"mine", owner="person:bob")
+    with store.database.unit_of_work() as tx:
+        assert store.objects.holds(tx, "person:bob", name) is not None
+        store.objects.erase(tx, "person:bob", name)
+        assert store.objects.holds(tx, "person:bob", name) is None

@@ -109,6 +109,10 @@ class Market:
         who, _ = self.keys[provider]
         self.do(lambda tx: self.node.bazaar.providers.heartbeat(tx, who, Heartbeat(True, 100)))
 
+    def vanish(self, provider: UUID) -> None:
+        """Its time to be heard from is over."""
+        self.do(lambda tx: tx.run("update provider_market set alive_until_us = 1 where provider = %s", provider))
+
     def qualification(self, provider: UUID) -> Qualification:
         return self.do(lambda tx: self.node.bazaar.providers.view(tx, provider).offers[0].qualification)
 

@@ -29,6 +29,7 @@ import psycopg
 from choir.sdk import Client
 from choir.storage.embedded.previous import Places, serving_pid
 from choir.storage.postgres import running_server
+from tests.places import throw_away
 from tests.storage.servers import exists, leftovers, wait_for
 
 CHOIR = [sys.executable, "-m", "choir.doors.cli.main"]
@@ -188,9 +189,9 @@ class NodeUnderTest:
 
 
 @contextlib.contextmanager
-def new_node(**extra: str) -> Iterator[NodeUnderTest]:
+def new_node(place: Path | None = None, /, **extra: str) -> Iterator[NodeUnderTest]:
     """A node that is not started yet; at the end it is stopped and must leave nothing."""
-    top = Path(tempfile.mkdtemp(prefix="choir-test-", dir="/tmp"))
+    top = Path(tempfile.mkdtemp(prefix="choir-test-", dir=place or throw_away()))
     temporary = top / "tmp"
     temporary.mkdir()
     node = NodeUnderTest(top / "home", temporary, extra=dict(extra))

@@ -17,6 +17,7 @@ import pytest
 
 from choir.storage.postgres import EmbeddedPostgres
 from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, all_pids, command_line, fund, new_node, until
+from tests.places import throw_away
 from tests.storage.servers import ordinary_uid, root_only
 
 
@@ -100,7 +101,7 @@ def test_as_an_ordinary_user(node: NodeUnderTest) -> None:
 @pytest.fixture
 def operators() -> Iterator[tuple[str, str]]:
     """An operator's own PostgreSQL with an empty database: the application's and the owner's address."""
-    place = Path(tempfile.mkdtemp(prefix="choir-test-", dir="/tmp"))
+    place = Path(tempfile.mkdtemp(prefix="choir-test-", dir=throw_away()))
     server_of = EmbeddedPostgres(place / "theirs", durable=False)
     server = server_of.start()
     with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as admin:

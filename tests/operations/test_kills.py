@@ -37,6 +37,7 @@ from choir.storage.postgres import EmbeddedPostgres
 from choir.storage.processes import processes_of
 from tests.operations.kill_writer import PAYEE, PAYER, amount_of, request
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, until
+from tests.places import DISK
 from tests.storage.servers import exists, remove_home
 
 pytestmark = pytest.mark.slow
@@ -60,7 +61,7 @@ def chance() -> random.Random:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="choir-test-", dir="/tmp") as closed:
+    with tempfile.TemporaryDirectory(prefix="choir-test-", dir=DISK) as closed:
         place = Path(closed, "home")
         yield place
         remove_home(place)
@@ -246,7 +247,7 @@ class Callers:
 
 
 def test_a_node_that_is_killed_again_and_again_keeps_every_acknowledged_entry(chance: random.Random) -> None:
-    with new_node(CHOIR_PROCESSES="2") as node:
+    with new_node(DISK, CHOIR_PROCESSES="2") as node:
         fund(node.up(), amount=MONEY)
         callers = Callers(node)
         whole = 0

@@ -73,7 +73,7 @@ def test_a_node_without_a_sandbox_says_so_and_lets_nobody_wait(make: Make, caplo
     verifying = Verifying(market.node, never)
     verifying.start()
     try:
-        until(lambda: market.job(job).state is JobState.CANCELLED)
+        until(lambda: market.job(job).state is JobState.CANCELLED, 120)
     finally:
         verifying.stop()
     [attempt] = market.attempts(job)
@@ -115,7 +115,7 @@ def test_what_the_node_fails_at_again_and_again_is_called_off(make: Make) -> Non
     verifying = Verifying(market.node, never, Broken(market.node))
     verifying.start()
     try:
-        until(lambda: market.job(job).state is JobState.CANCELLED)
+        until(lambda: market.job(job).state is JobState.CANCELLED, 120)
     finally:
         verifying.stop()
     assert market.attempts(job)[0].reason == NOT_VERIFIED
@@ -124,21 +124,19 @@ def test_what_the_node_fails_at_again_and_again_is_called_off(make: Make) -> Non
 
 @needs_groups
 def test_a_job_is_verified_at_once_and_a_dispute_too(make: Make) -> None:
-    """Everything in one process, as a server process has it: qualified, offered, verified, paid, disputed."""
+    """Qualified, offered, verified, paid, disputed: by bells alone, since no repeating task is on the list."""
     market = make()
-    schedule_repeating(market.node)
     background = Background(market.node)
     background.start()
     try:
         provider = market.provider(slots=1)
-        until(lambda: market.work(provider))
-        until(lambda: market.qualification(provider) is Qualification.PASSED)
+        until(lambda: market.work(provider), 120)
+        until(lambda: market.qualification(provider) is Qualification.PASSED, 120)
         jobs = [market.order() for _ in range(4)]
         for job in jobs:
             market.assign(job)
-        began = time.monotonic()
-        until(lambda: market.work(provider) * 0 or all(market.job(job).state is JobState.PAID for job in jobs), 30)
-        assert time.monotonic() - began < 4 * 1.5  # one slot, and no second of waiting between two
+        assert len(market.waiting(provider)) == 1  # it has one slot; the others wait for it
+        until(lambda: market.work(provider) * 0 or all(market.job(job).state is JobState.PAID for job in jobs), 120)
         [attempt] = market.attempts(jobs[0])
         opened = market.do(
             lambda tx: market.node.bazaar.disputes.open(
@@ -147,7 +145,7 @@ def test_a_job_is_verified_at_once_and_a_dispute_too(make: Make) -> None:
         )
         operator = market.operator
         get = market.node.bazaar.disputes.get
-        until(lambda: market.do(lambda tx: get(tx, operator, opened.id)).state is DisputeState.RESOLVED)
+        until(lambda: market.do(lambda tx: get(tx, operator, opened.id)).state is DisputeState.RESOLVED, 120)
     finally:
         background.stop()
     assert not any((market.node.settings.home / "verifying").iterdir())
@@ -208,12 +206,12 @@ def test_a_stopping_process_leaves_its_task_to_the_next(make: Make) -> None:
     class Slow(Broken):
         def verifier(self) -> Verifier:
             seen.set()
-            assert stopping.wait(10)
+            assert stopping.wait(60)
             raise Unavailable(what="The bench", why="it was told to stop")
 
     verifying = Verifying(market.node, stopping.is_set, Slow(market.node))
     verifying.start()
-    assert seen.wait(10)
+    assert seen.wait(60)
     stopping.set()
     facts = "select attempts, leased_until_us from tasks where name = 'bazaar.verify'"
     until(lambda: market.do(lambda tx: tx.row(facts)) == (0, None))

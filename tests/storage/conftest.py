@@ -9,23 +9,30 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import throw_away
 from tests.storage.servers import IS_ROOT, ordinary_uid, remove_home
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
-    """A home below a folder that is closed to every other account, like /root."""
-    with tempfile.TemporaryDirectory(prefix="choir-test-", dir="/tmp") as closed:
-        place = Path(closed, "home")
-        yield place
-        remove_home(place)
+def place() -> Path:
+    """Where homes are made; the tests that kill servers have a disk instead."""
+    return throw_away()
 
 
 @pytest.fixture
-def user_home() -> Iterator[Path]:
+def home(place: Path) -> Iterator[Path]:
+    """A home below a folder that is closed to every other account, like /root."""
+    with tempfile.TemporaryDirectory(prefix="choir-test-", dir=place) as closed:
+        made = Path(closed, "home")
+        yield made
+        remove_home(made)
+
+
+@pytest.fixture
+def user_home(place: Path) -> Iterator[Path]:
     """A home that belongs to an ordinary user."""
-    place = Path(tempfile.mkdtemp(prefix="choir-test-", dir="/tmp"))
+    made = Path(tempfile.mkdtemp(prefix="choir-test-", dir=place))
     if IS_ROOT:
-        os.chown(place, ordinary_uid(), ordinary_uid())
-    yield place
-    remove_home(place)
+        os.chown(made, ordinary_uid(), ordinary_uid())
+    yield made
+    remove_home(made)

@@ -48,7 +48,7 @@ def test_an_attendant_gets_everything_that_came_while_it_was_busy(database: Data
     def work(items: set[UUID]) -> None:
         seen.append(items)
         begun.set()
-        assert go_on.wait(5)
+        assert go_on.wait(60)
         if len(seen) == 2:
             done.set()
         if len(seen) == 1:
@@ -58,11 +58,11 @@ def test_an_attendant_gets_everything_that_came_while_it_was_busy(database: Data
     attendant.start()
     try:
         database.bells.ring("a", ONE)
-        assert begun.wait(5)
+        assert begun.wait(60)
         database.bells.ring("a", ONE)
         database.bells.ring("a", TWO)
         go_on.set()
-        assert done.wait(5)
+        assert done.wait(60)
         assert seen == [{ONE}, {ONE, TWO}]
     finally:
         attendant.stop()

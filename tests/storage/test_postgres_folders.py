@@ -341,13 +341,15 @@ def test_an_empty_folder_is_filled(home: Path) -> None:
         pass
 
 
-def test_data_on_another_disk_by_a_link(home: Path, tmp_path: Path) -> None:
+def test_data_on_another_disk_by_a_link(home: Path, place: Path) -> None:
     data = made(home)
-    shutil.move(data, tmp_path / "elsewhere")
-    data.symlink_to(tmp_path / "elsewhere")
-    with throw_away(home) as server:
-        psycopg.connect(server.dsn("choir_app")).close()
-    assert leftovers(home) == []
+    with tempfile.TemporaryDirectory(prefix="choir-test-", dir=place) as folder:
+        elsewhere = Path(folder, "elsewhere")
+        data.rename(elsewhere)  # not copied: it keeps its owner
+        data.symlink_to(elsewhere)
+        with throw_away(home) as server:
+            psycopg.connect(server.dsn("choir_app")).close()
+        assert leftovers(home) == []
 
 
 def test_a_home_that_is_a_file_is_refused(home: Path) -> None:

@@ -17,6 +17,7 @@ from choir.storage.embedded import previous
 from choir.storage.embedded.errors import AlreadyRunning, PreviousServerStuck
 from choir.storage.postgres import EmbeddedPostgres, running_server
 from choir.storage.processes import FolderLock
+from tests.places import DISK
 from tests.storage.servers import (
     Node,
     exists,
@@ -42,6 +43,11 @@ def write_row(server: postgres.Server) -> None:
 def rows(server: postgres.Server) -> int:
     with psycopg.connect(server.dsn("choir_owner")) as owner:
         return len(owner.execute("SELECT n FROM kept").fetchall())
+
+
+@pytest.fixture
+def place() -> Path:
+    return DISK
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """What providers earned, by type and day: kept as the money moves, so that a period is a sum over a few rows.
 
 Guarantees: a payment and what is noted here commit together, with the very shares that were posted, so the sums are
-exact whatever policy was in force; what a dispute takes back or adds is noted on the day it was decided. Days, weeks
-(from Monday) and months are UTC. Locks: a row here comes before the ledger's head.
+exact whatever policy was in force; what a dispute takes back or adds is noted whole on the day it was decided, also
+where some of it is owed until later; what is then taken from later pay is not noted again. Days, weeks (from Monday)
+and months are UTC. Locks: a row here comes before the ledger's head.
 """
 
 from __future__ import annotations

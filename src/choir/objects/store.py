@@ -150,7 +150,8 @@ _READ_PART = """
     left join lateral (select octet_length(data) as bytes from object_pieces where object = o.id and n = 0) f on true
     left join lateral (
         select n, hash, data from object_pieces
-        where object = o.id and n between (%b::bigint / f.bytes)::integer and (%b::bigint / f.bytes)::integer
+        where object = o.id and n between (least(%b::bigint, o.size) / f.bytes)::integer
+            and (least(%b::bigint, o.size) / f.bytes)::integer
         order by n
     ) p on true
     where o.digest = %b

@@ -38,6 +38,7 @@ _QUALIFY_EVERY_S = 5
 _STOP_S = 5.0
 _FORGET_UPLOADS_EVERY_S = 60
 _UPLOADS_AT_ONCE = 50
+_WIND_DOWN_S = 1.0
 
 
 class Background:
@@ -53,6 +54,10 @@ class Background:
         self._scheduler.start()
         self._attendant.start()
         self.verifying.start()
+
+    def wind_down(self) -> None:
+        """Begin nothing more, and give what is under way a moment to finish while there is a database."""
+        self._scheduler.stop(_WIND_DOWN_S)
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""

@@ -27,14 +27,16 @@ from choir.foundation.settings import Settings
 from choir.operations.home import NodeLock, RunningNode, check_disk, prepare_home
 from choir.operations.preparing import Dsns, prepare_database
 from choir.operations.stopping import StopFlag
+from choir.storage.database import Tx, connect
 from choir.storage.embedded.sockets import is_private
 from choir.storage.postgres import EmbeddedPostgres
 from choir.storage.processes import Child
+from choir.storage.tasks import forget_leases
 
 log = logging.getLogger(__name__)
 Progress = Callable[[str], None]
 
-WORKER = "choir.doors.http.worker"
+WORKER = "choir.doors.http.worker_start"
 DATABASE_VARIABLE = "CHOIR_WORKER_DATABASE"
 _LOOK_S = 0.2
 _STOP_S_MAX = 15.0
@@ -103,6 +105,8 @@ class Supervisor:
         self._lock.announce(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
         dsns = self._start_database()
         prepare_database(settings, dsns).must_be(settings.mode)
+        with connect(dsns.app) as app:
+            forget_leases(Tx(app))  # of a node that was killed: nobody shall wait for them to end
         self._metrics = _metrics_folder(settings.home)
         environment = self._worker_environment(dsns)
         descriptor = self._listener.fileno()

@@ -20,7 +20,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from choir.foundation.clock import MICROSECONDS, Clock
-from choir.foundation.errors import ChoirError
+from choir.foundation.errors import ChoirError, Unavailable
 from choir.foundation.policy import NodePolicy
 from choir.storage.database import Database, Tx
 
@@ -75,6 +75,11 @@ def schedule(
             name, key, due_us, Jsonb(payload or {}), every_us,
         )
     )  # fmt: skip
+
+
+def forget_leases(tx: Tx) -> None:
+    """No process of this node lives, so nobody works on what was claimed; one that lives after all is fenced off."""
+    tx.run("update tasks set leased_until_us = null where leased_until_us is not null")
 
 
 class Scheduler:
@@ -223,6 +228,9 @@ class Scheduler:
         )  # fmt: skip
 
     def _failed(self, task: Task, error: Exception) -> None:
+        if self._database.stopping and isinstance(error, Unavailable):
+            log.info("a task was cut off by the end of this process", extra={"task": task.name, "key": task.key})
+            return
         log.warning("a task failed", exc_info=error, extra={"task": task.name, "key": task.key})
         policy = self._policy
         attempts = task.attempts + 1

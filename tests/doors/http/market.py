@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import coincurve
 import httpx
 
+from choir.bazaar.blobs import Given
 from choir.bazaar.contracts import RunOutput
 from choir.bazaar.delivering import Delivered
 from choir.bazaar.disputes.model import parse_dispute_id
+from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
-from choir.bazaar.model import Check, Verdict, Visibility, parse_attempt_id
+from choir.bazaar.model import Check, JobType, Verdict, Visibility, job_id, parse_attempt_id
 from choir.bazaar.providers import rules
 from choir.doors import wire
 from choir.doors.http import job_views
@@ -181,6 +184,23 @@ class Inside:
                 bazaar.attempts.conclude(tx, id_, found)
 
         self.node.database.run(deliver)
+
+    def order(self, who: Browser, type_: str, request: Json, inputs: dict[str, bytes], *sellers: Seller) -> Json:
+        """An order that these sellers race for, taken for examined, so that its repository need not be one."""
+        bazaar = self.node.bazaar
+        given = {name: Given(name, data=data) for name, data in inputs.items()}
+        race, criteria = {"kind": "race", "count": len(sellers)}, {"providers": [each.id for each in sellers]}
+        asked = bazaar.ordering.read(JobType(type_), request, given, race, criteria)
+
+        def open_(tx: Tx) -> UUID:
+            job, _ = bazaar.ordering.open(tx, principal(who), asked)
+            tx.run("delete from tasks where name = %s and key = %s", EXAMINE, str(job.id))
+            return job.id
+
+        opened = self.node.database.run(open_)
+        self.node.database.run(lambda tx: bazaar.jobs.examined(tx, opened))
+        found: Json = done(who.http.get(f"/v1/jobs/{job_id(opened)}"))
+        return found
 
     def under_review(self, dispute: str, again: Verdict) -> None:
         """The checks were run again."""

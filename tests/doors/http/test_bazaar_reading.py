@@ -16,7 +16,7 @@ import pytest
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenResult
 from choir.bazaar.model import parse_attempt_id
 from tests.doors.http import market
-from tests.doors.http.market import Inside, Seller, inline, verdict
+from tests.doors.http.market import Inside, Seller, verdict
 from tests.doors.http.test_bazaar_orders import COMMIT, patch_request
 from tests.doors.http.visitors import Browser, Json, client, done, fund, origin
 from tests.operations.nodes import NodeUnderTest
@@ -102,14 +102,9 @@ class Race:
         self.sellers = [market.seller(node) for _ in range(2)]
         self.stranger = market.seller(node)
         market.order(self.other, self.stranger)
-        inputs = {"repository": inline(b"a bundle"), "hidden": inline(HIDDEN.to_bytes())}
-        self.job = market.order(
-            self.buyer,
-            *self.sellers,
-            type="patch_gen",
-            request=patch_request(hidden=HIDDEN.commitment),
-            inputs=inputs,
-        )
+        inputs = {"repository": b"a bundle", "hidden": HIDDEN.to_bytes()}
+        request = patch_request(hidden=HIDDEN.commitment)
+        self.job = self.inside.order(self.buyer, "patch_gen", request, inputs, *self.sellers)
         by_provider = {attempt["provider"]: attempt["id"] for attempt in self.job["attempts"]}
         self.attempts = [by_provider[seller.id] for seller in self.sellers]
 

@@ -50,9 +50,11 @@ class FakeNode:
         self.refuses: Exception | None = None
         self.beats: list[dict[str, Any]] = []
         self.drained: list[bool] = []
+        self.retired_at: str | None = None
         self.uploaded: dict[str, bytes] = {}
         self.earned = 0
-        self.heard: Callable[[], None] = lambda: None  # called when an event is told
+        self.next_s = 1
+        self.heard: Callable[[str], None] = lambda _job: None  # called when an event is told
         self.ahead_s = 0.0
         self.before_hand_in: Callable[[FakeJob], None] = lambda _job: None
         self.parts_of: Callable[[bytes], Iterator[bytes]] = _parts
@@ -79,7 +81,7 @@ class FakeNode:
         made = FakeJob(attempt, type_, asked, canonical_hash(asked), dict(inputs), hashes)
         with self.lock:
             self.jobs_by_id[attempt.job] = made
-        self.heard()
+        self.heard(attempt.job)
         return made
 
     def time(self, seconds: float = 0.0) -> str:
@@ -89,7 +91,7 @@ class FakeNode:
         with self.lock:
             job.attempt = job.attempt.model_copy(update={"state": state, "paid": str(paid), "reason": reason})
             self.earned += paid * 9 // 10
-        self.heard()
+        self.heard(job.attempt.job)
 
     # --- what it answers ---
 
@@ -104,7 +106,7 @@ class FakeNode:
     def _providers_beat(self, **beat: Any) -> wire.BeatOut:
         self.beats.append(beat)
         waiting = [job.attempt for job in self.jobs_by_id.values() if job.attempt.state in ("assigned", "running")]
-        return wire.BeatOut(provider=self.provider(), attempts=waiting, next_s=1, now=self.time())
+        return wire.BeatOut(provider=self.provider(), attempts=waiting, next_s=self.next_s, now=self.time())
 
     def _providers_drain(self, on: bool) -> wire.ProviderOut:
         self.drained.append(on)
@@ -114,8 +116,8 @@ class FakeNode:
         return wire.EarningsOut(period="all", since=None, jobs=0, earned=str(self.earned), fees="0", lines=[])
 
     def provider(self) -> wire.ProviderOut:
-        example = wire.ProviderOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index]
-        return wire.ProviderOut.model_validate(example)
+        example: dict[str, Any] = wire.ProviderOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index,assignment]
+        return wire.ProviderOut.model_validate({**example, "retired_at": self.retired_at})
 
     def _attempts_mine(self, *, live: bool = True) -> list[wire.AttemptOut]:
         return [job.attempt for job in self.jobs_by_id.values() if job.attempt.state in LIVE]

@@ -90,13 +90,14 @@ class Town:
     node: NodeUnderTest
     ada: Neighbour
     buyer: Client
-    providers: list[Served] = field(default_factory=list)
+    providers: dict[str, Served] = field(default_factory=dict)
 
-    def serve(self, name: str) -> Served:
-        made = Served(self.node, name).start()
-        self.providers.append(made)
-        made.until_told("qualification", state="passed")
-        return made
+    def provider(self, name: str) -> Served:
+        """One that serves and has qualified; each test asks for those it needs, so that it can run alone."""
+        if name not in self.providers:
+            self.providers[name] = Served(self.node, name).start()
+            self.providers[name].until_told("qualification", state="passed")
+        return self.providers[name]
 
     def order(self, key: str, *argv: str, **options: Any) -> JobOut:
         request = {"argv": list(argv), "max_cost_msat": str(BUDGET), "time_limit_s": 60, "idempotency_key": key}
@@ -133,7 +134,7 @@ def town() -> Iterator[Town]:
         try:
             yield made
         finally:
-            for each in made.providers:
+            for each in made.providers.values():
                 each.end()
 
 
@@ -150,7 +151,7 @@ def check_trajectory(town: Town, attempt: AttemptOut, job: JobOut, public: bytes
 
 
 def test_a_run_is_done_by_a_provider_that_needed_nothing_and_is_paid(town: Town) -> None:
-    provider = town.serve("ann")
+    provider = town.provider("ann")
     job = town.until_paid(town.order("one", "python3", "-c", "print(6*7)"))
     artifact = json.loads(town.buyer.jobs.artifact_part(job.id))
     assert base64.b64decode(artifact["stdout"]) == b"42\n"
@@ -163,6 +164,9 @@ def test_a_run_is_done_by_a_provider_that_needed_nothing_and_is_paid(town: Town)
     assert status["provider"]["claimed"] == {"name": "ann", "region": "eu-west", "model": "", "isolation": "bubblewrap"}
     assert status["provider"]["online"] is True
     check_trajectory(town, job.attempts[0], job, bytes.fromhex(status["provider"]["result_key"]))
+    many = town.until_paid(town.order("much", "python3", "-c", "print('x' * 300_000)"))  # delivered in parts
+    much = json.loads(town.buyer.jobs.artifact_part(many.id))
+    assert base64.b64decode(much["stdout"]) == b"x" * 300_000 + b"\n"
     said = provider.said_file.read_text()
     for file in ("agent.key", "result.key"):
         path = provider.home / file
@@ -172,7 +176,8 @@ def test_a_run_is_done_by_a_provider_that_needed_nothing_and_is_paid(town: Town)
 
 def test_what_a_person_reads(town: Town) -> None:
     """Prices and earnings, exact; a stranger's look; a second process on the same folder; a folder without one."""
-    home = ("--provider-home", str(town.providers[0].home))
+    ann = town.provider("ann")
+    home = ("--provider-home", str(ann.home))
     prices = ("--per-unit", "0", "--cap", "4000")
     assert "199.999" in town.shown("provider", "pricebook", "set", "run", "--base", "199.999", *prices, *home)
     history = json.loads(town.shown("provider", "pricebook", "history", "run", "--json", *home))
@@ -191,7 +196,7 @@ def test_what_a_person_reads(town: Town) -> None:
     assert "tier 0" in town.shown("provider", "show", status["provider"]["id"])
     again = town.node.run("provider", "serve", *home)
     assert again.code == 1
-    assert f"served from {home[1]} already (process {town.providers[0].process.pid})" in again.err
+    assert f"served from {home[1]} already (process {ann.process.pid})" in again.err
     nobody = town.node.run("provider", "status", "--provider-home", str(town.node.temporary / "nobody"))
     assert nobody.code == 1
     assert "choir provider serve" in nobody.err
@@ -229,14 +234,14 @@ def test_who_sells(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_killed_providers_job_goes_to_the_next_and_its_late_result_is_refused(town: Town) -> None:
-    (ann,) = town.providers
+    ann = town.provider("ann")
     naps = "4.0625"  # a number to find the process by
     job = town.order("killed", "sleep", naps)
     ann.until_told("started", job=job.id)
     ann.process.kill()
     ann.process.wait(30)
     until(lambda: not [pid for pid in all_pids() if naps.encode() in command_line(pid)])
-    bob = town.serve("bob")
+    bob = town.provider("bob")
     paid = town.until_paid(job)
     first, second = sorted(paid.attempts, key=lambda item: item.n)
     assert (first.state, second.state) == ("gone", "passed")
@@ -266,7 +271,7 @@ def hand_in_late(town: Town, served: Served, attempt: AttemptOut) -> None:
 
 
 def test_a_provider_that_is_told_to_stop_finishes_its_job_first(town: Town) -> None:
-    _, bob = town.providers
+    bob = town.provider("bob")
     bobs = town.status(bob)["provider"]["id"]
     job = town.order("drained", "sleep", "3.0625", strategy={"kind": "pinned", "provider": bobs})
     bob.until_told("started", job=job.id)

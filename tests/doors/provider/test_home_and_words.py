@@ -8,6 +8,8 @@ import os
 import stat
 import subprocess
 import sys
+import time
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,11 @@ from choir.doors.provider.home import ProviderHome, folder_of, read_key
 from choir.doors.provider.machine import check_isolation
 from choir.doors.provider.model import AlreadyServing, HomeUnusable, IsolationMissing, UnsafeKey, job_type
 from choir.doors.provider.telling import Journal, JsonLines, Lines
-from choir.foundation.errors import ChoirError, Invalid
+from choir.foundation.errors import ChoirError, Invalid, Unauthenticated
 from choir.sandbox.model import Tier
 from choir.sandbox.service import Sandboxes
+from choir.sdk import Client
+from tests.doors.servers import problem, script
 
 
 def test_keys_are_made_once_private_and_apart(tmp_path: Path) -> None:
@@ -137,3 +141,12 @@ def test_the_process_loads_no_database() -> None:
         "assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(("seconds", "noted"), [(-3_600, True), (90, True), (0, False)])
+def test_a_client_notes_how_far_the_nodes_clock_is_ahead(seconds: int, noted: bool) -> None:
+    date = f"Date: {formatdate(time.time() + seconds, usegmt=True)}"
+    with script(problem(401, "unauthenticated", "{}", date)) as server, Client(server.url, "") as client:
+        with pytest.raises(Unauthenticated):
+            client.me.who()
+        assert (abs(client.ahead_s - seconds) < 2) if noted else client.ahead_s == 0

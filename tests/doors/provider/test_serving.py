@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
 from choir.bazaar import trajectories
 from choir.bazaar.contracts import PatchGenRequest, SandboxRunRequest, SandboxRunResult, Terms
@@ -22,9 +24,15 @@ from choir.doors.provider.carrying import Carrier, reason_of
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.delivering import INLINE_BYTES_MAX
 from choir.doors.provider.fetching import Fetching
+from choir.doors.provider.listening import Listener
 from choir.doors.provider.serving import Serving
+from choir.doors.provider.telling import Journal
+from choir.doors.provider.view import Board
 from choir.doors.sdk.client import Client
+from choir.doors.sdk.errors import NoNode
+from choir.doors.sdk.events import MISSED, Event
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
+from choir.foundation.errors import NotAllowed
 from choir.foundation.policy import BazaarPolicy, Policy, WorkersPolicy
 from choir.foundation.signing import verify_bip340
 from choir.identity.nostr_keys import checked_secret
@@ -176,10 +184,22 @@ def test_never_more_at_once_than_there_are_places(scene: Scene) -> None:
 
 
 def test_work_is_found_by_signs_of_life_alone(scene: Scene) -> None:
-    scene.node.heard = lambda: None  # no event comes through
+    scene.node.heard = lambda _job: None  # no event comes through
     job = scene.node.offer("true")
     scene.until(lambda: job.handed)
     scene.node.end(job, "passed")
+    scene.until_told("outcome")
+
+
+def test_a_provider_that_hears_no_events_looks_often(scene: Scene) -> None:
+    scene.node.heard = lambda _job: None
+    scene.node.next_s = 600
+    beats = len(scene.node.beats)
+    scene.until(lambda: len(scene.node.beats) > beats)  # the last one for a long time
+    scene.serving.no_events()
+    job = scene.node.offer("true")
+    scene.until(lambda: job.handed)
+    scene.node.end(job, "failed")
     scene.until_told("outcome")
 
 
@@ -269,10 +289,76 @@ def test_the_second_signal_gives_back_what_is_at_work(scene: Scene) -> None:
 
 def test_a_provider_that_the_node_no_longer_wants_ends_and_says_so(scene: Scene) -> None:
     scene.until(lambda: scene.node.beats)
-    scene.node.refuses = ProviderRetired(provider="provider_1")
+    scene.node.retired_at = scene.node.time()
     scene.thread.join(10)
     assert isinstance(scene.error, ProviderRetired)
     assert "retired" in scene.until_told("refused")["why"]
+
+
+def test_the_live_view_shows_who_what_and_how_it_went(scene: Scene) -> None:
+    board = Board()
+    assert "Getting ready" in drawn(board)
+    board.serving = scene.serving
+    tell = Journal([board])
+    tell("seller", who="agent_1 \x1b[2J", owner="agent:1", node="http://node")
+    job = scene.node.offer("wait")
+    scene.until_told("started")
+    shown = drawn(board)
+    for expected in ("agent_1", "http://node", "online", "run passed", "1 of 3 slots", job.attempt.job, "1000.000 SAT"):
+        assert expected in shown
+    assert "\x1b[2J" not in shown
+    scene.node.away = True
+    scene.until_told("away")
+    assert "the node is away for" in drawn(board)
+    tell("outcome", job="job_9", type="sandbox_run", state="failed", reason="run.exit_code", paid="0", earned=None)
+    assert "job_9 (run) did not pass: run.exit_code" in drawn(board)
+
+
+def drawn(board: Board) -> str:
+    console = Console(file=io.StringIO(), width=160, force_terminal=False)
+    console.print(board.draw())
+    return cast("io.StringIO", console.file).getvalue()
+
+
+class Stream:
+    """A client whose events come from a list; an error in it is raised."""
+
+    def __init__(self, events: list[object]) -> None:
+        self._events = events
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None: ...
+
+    def events(self, *, type_: str) -> Iterator[object]:
+        assert type_ == "bazaar.job"
+        while self._events:
+            event = self._events.pop(0)
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+
+def event(subject: str, type_: str = "bazaar.job.assigned") -> Event:
+    return Event(position="1-1", id="x", type=type_, version=1, subject=subject, at="", actor="", cause=None, data={})
+
+
+def test_events_wake_and_a_broken_stream_is_taken_up_again() -> None:
+    woken: list[str | None] = []
+    deaf = threading.Event()
+    told: list[str] = []
+    events: list[object] = [event("job_1"), NoNode(url="x"), event("job_2"), event("", MISSED), NotAllowed(why="no")]
+    listener = Listener(
+        lambda: cast("Client", Stream(events)), woken.append, deaf.set, lambda what, **_: told.append(what)
+    )
+    listener.start()
+    assert deaf.wait(10)
+    assert events == []
+    assert woken == ["job_1", None, "job_2", None]  # nothing named: something may have been missed
+    assert told == ["deaf"]
 
 
 # --- hostile nodes ---

@@ -219,11 +219,19 @@ class Disputes:
             winner=winner.value,
             refund=str(due),
         )
+        self._note_earnings(tx, dispute, job, attempt, due)
         self._end_deposit(tx, dispute, job, lost=rules.opener_lost(dispute, winner))
         owed = self._move(tx, resolved, job, attempt, due)
         resolved = replace(resolved, owed=owed)
         store.save(tx, resolved)
         return resolved
+
+    def _note_earnings(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> None:
+        """What is decided counts whole from now on: what cannot be taken yet is owed. Before the ledger's head."""
+        shares = pricing.shares(due, self._lives.policy)
+        sign = -1 if dispute.side is Side.BUYER else 1
+        amounts = {"earned": sign * shares.provider, "fees": sign * shares.platform}
+        earning.note(tx, attempt.provider, job.type, self._lives.clock.now_us(), **amounts)
 
     def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> int:
         """Take from the loser what is there; says how much was not, and is owed from now on."""
@@ -235,23 +243,17 @@ class Disputes:
             parts = [(provider, buyer, shares.provider), (settling.PLATFORM, buyer, shares.platform)]
         else:
             parts = [(buyer, provider, shares.provider), (buyer, settling.PLATFORM, shares.platform)]
-        at_us = self._lives.clock.now_us()
-        earning.note(tx, attempt.provider, job.type, at_us)  # its row is locked before the ledger's head
         self._ledger.lock(tx)  # so that what is read here can still be taken
         legs: list[Leg] = []
         left: dict[str, int] = {}
         missing: list[tuple[str, str, int]] = []
-        sign = -1 if dispute.side is Side.BUYER else 1
-        earned = {"earned": 0, "fees": 0}
-        for (payer, payee, wanted), whose in zip(parts, earned, strict=True):
+        for payer, payee, wanted in parts:
             there = left.get(payer, reading.balance(tx, payer).balance)
             amount = min(wanted, max(0, there))
             left[payer] = there - amount
             missing.append((payer, payee, wanted - amount))
-            earned[whose] = sign * amount
             if amount:
                 legs.append(Leg(payer, payee, amount))
-        earning.note(tx, attempt.provider, job.type, at_us, **earned)
         if legs:
             id_ = dispute_id(dispute.id)
             reason = f"a dispute was decided for the {dispute.winner}"

@@ -66,9 +66,7 @@ def hand_in(attempt: str, body: wire.HandIn, who: SellerDep, node: NodeDep) -> w
         result_signature=bytes.fromhex(body.result_signature),
         trajectory_signature=bytes.fromhex(body.trajectory_signature),
     )
-    done = node.database.run(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent))
-    _handed_in(node)
-    return views.attempt(done)
+    return views.attempt(node.database.run(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent)))
 
 
 @router.get("/{attempt}/verdict", responses=problems(404))
@@ -115,10 +113,6 @@ def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0
     """A part of the hidden checks: for the buyer, and for the provider whose delivery failed them."""
     id_ = parse_attempt_id(attempt)
     return answer_part(node, part, lambda tx: node.bazaar.reading.hidden(tx, who, id_))
-
-
-def _handed_in(node: Node) -> None:
-    """Something waits to be verified: whoever does that would be woken here; now its next round finds it."""
 
 
 def _signed(tx: Tx, node: Node, name: ObjectHash) -> wire.SignedOut:

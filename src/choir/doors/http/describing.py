@@ -35,7 +35,11 @@ _EXAMPLES = {
 _COMMON = (400, 401, 403, 413, 422, 503)  # what the door itself can answer on any route
 
 _SCHEMES: dict[str, dict[str, str]] = {
-    "operator": {"type": "http", "scheme": "bearer", "description": "The operator token in the node's home folder."},
+    "operator": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The operator token in the node's home folder, or one made by `choir operator add`.",
+    },
     "token": {"type": "http", "scheme": "bearer", "description": "An API token, `choir_pat_…`."},
     "nostr": {
         "type": "apiKey",

@@ -81,7 +81,7 @@ def job(item: Job, attempts: Sequence[Attempt] = (), held: int | None = None) ->
         closed_at=maybe_time(item.closed_us),
         winner=None if item.winner is None else attempt_id(item.winner),
         receipt=item.receipt,
-        qualification=False,
+        qualification=item.qualifies is not None,
         attempts=[attempt(each) for each in attempts],
     )
 

@@ -1,4 +1,4 @@
-"""One server process: `python -m choir.doors.http.worker FD`.
+"""One server process, which `worker_start` brings to life.
 
 It serves the socket that its parent listens on, runs background work, and stops in order on SIGTERM, or when
 its parent dies, in bounded time (`ending`). The parent gives it settings and the database through the
@@ -58,6 +58,7 @@ def main() -> None:
     try:
         _serve(node, listener, ending)
     finally:
+        background.wind_down()
         database.stop_waiting()  # requests are over; what background work still waits for may never come
         background.stop()
         node.close()
@@ -100,7 +101,3 @@ def _serve(node: Node, listener: socket.socket, ending: Ending) -> None:
         timeout_keep_alive=30,
     )
     _Server(config, ending, streams).run(sockets=[listener])
-
-
-if __name__ == "__main__":
-    main()

@@ -128,8 +128,10 @@ class Carrier:
         """It will not be handed in."""
         if item.over.is_set():
             self._say("cancelled", item, why="The node has no use for it any more.")
+        elif item.stop.is_set():
+            self._give_back(item, STOPPING)
         else:
-            self._give_back(item, STOPPING if item.stop.is_set() else reason_of(error), str(error))
+            self._give_back(item, reason_of(error), str(error))
 
     def _give_back(self, item: Carried, reason: str, why: str = "") -> None:
         item.phase = Phase.GIVING_BACK

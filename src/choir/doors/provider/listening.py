@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 from choir.doors.provider.model import Tell
-from choir.doors.provider.patience import PAUSE_S, longer, passes
+from choir.doors.provider.patience import PAUSE_S, longer, passes, spread
 from choir.doors.sdk.client import Client
 from choir.foundation.errors import ChoirError
 
@@ -19,9 +19,12 @@ _JOBS = "bazaar.job"
 class Listener:
     """A thread that listens until it is closed."""
 
-    def __init__(self, client: Callable[[], Client], wake: Callable[[], None], tell: Tell) -> None:
+    def __init__(
+        self, client: Callable[[], Client], wake: Callable[[str | None], None], deaf: Callable[[], None], tell: Tell
+    ) -> None:
         self._make = client
         self._wake = wake
+        self._deaf = deaf  # called when the node will not tell us anything
         self._tell = tell
         self._closed = threading.Event()
         self._client: Client | None = None
@@ -42,17 +45,18 @@ class Listener:
             try:
                 self._client = self._make()
                 with self._client as client:
-                    for _ in client.events(type_=_JOBS):
+                    for event in client.events(type_=_JOBS):
                         pause_s = PAUSE_S
-                        self._wake()
+                        self._wake(None if event.missed else event.subject)
             except ChoirError as error:
                 if not passes(error) and not self._closed.is_set():
                     self._tell("deaf", why=str(error))
+                    self._deaf()
                     return
             except Exception as error:
                 if self._closed.is_set():
                     return  # the connection was closed under it
                 self._tell("deaf_for_now", why=type(error).__name__)
-            self._wake()  # something may have been missed
-            self._closed.wait(pause_s)
+            self._wake(None)  # something may have been missed
+            self._closed.wait(spread(pause_s))
             pause_s = longer(pause_s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 from choir.bazaar.model import JobType
 from choir.bazaar.workers import Fulfilling, PooledRunner, Worker, WorkerPool, Workshop, workers
 from choir.doors.provider.home import ProviderHome
-from choir.doors.provider.model import IsolationMissing, NoSuchWork, Wanted, short_type
+from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, Wanted, short_type
 from choir.foundation.clock import Clock
 from choir.foundation.policy import Policy, SandboxPolicy
 from choir.identity.secret_values import SecretKey
@@ -73,13 +73,17 @@ def _why_not(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> str:
     return stranger_refusal(found, policy) if found.works else found.why or "it does not work."
 
 
-def offered(found: Iterable[Worker], asked: Sequence[JobType]) -> tuple[JobType, ...]:
-    """The types that are offered: those asked for, if somebody does them; else all that somebody does."""
+def offered(found: Sequence[Worker], asked: Sequence[JobType]) -> tuple[JobType, ...]:
+    """The types that are offered: those asked for, if somebody does them; else all that somebody can do now."""
     able = {kind for worker in found for kind in worker.types}
     for kind in asked:
         if kind not in able:
             raise NoSuchWork(type=short_type(kind), able=", ".join(short_type(each) for each in sorted(able)))
-    return tuple(sorted(asked or able))
+    ailments = {worker.name: worker.ailment() for worker in found}
+    now = {kind for worker in found if not ailments[worker.name] for kind in worker.types}
+    if not now:
+        raise NobodyWell(why="; ".join(f"{name}: {ailment}" for name, ailment in ailments.items()))
+    return tuple(sorted(asked or now))
 
 
 def model_of(found: Sequence[Worker], wanted: Wanted) -> str:

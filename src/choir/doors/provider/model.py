@@ -113,6 +113,12 @@ class NoSuchWork(Refusal):
     hint = "Name another worker with --worker, or other types with --types."
 
 
+class NobodyWell(Unavailable):
+    code = "provider.nobody_well"
+    sentence = "None of the workers can work now: {why}."
+    hint = "Install what is missing, or name another worker with --worker."
+
+
 class IsolationMissing(Unavailable):
     code = "provider.isolation_missing"
     sentence = "The isolation {tier} cannot be offered here: {why}"

@@ -14,7 +14,7 @@ from choir.identity.model import TooManyTries
 
 T = TypeVar("T")
 PAUSE_S = 0.5
-PAUSE_S_MAX = 15.0
+PAUSE_S_MAX = 5.0
 _TICK_S = 0.1
 
 
@@ -28,6 +28,11 @@ def longer(pause_s: float) -> float:
     return min(pause_s * 2, PAUSE_S_MAX)
 
 
+def spread(pause_s: float) -> float:
+    """A pause of about that length, so that not everybody comes back at the same moment."""
+    return pause_s * (0.5 + random.random())  # noqa: S311 - only spreads retries
+
+
 def patiently(ask: Callable[[], T], deadline: float, over: Callable[[], bool] = lambda: False) -> T:
     """The answer, asked for again until the deadline (by `time.monotonic`), or until it is over."""
     pause_s = PAUSE_S
@@ -37,7 +42,7 @@ def patiently(ask: Callable[[], T], deadline: float, over: Callable[[], bool] = 
         except ChoirError as error:
             if not passes(error) or over() or time.monotonic() >= deadline:
                 raise
-        until = min(time.monotonic() + pause_s * (0.5 + random.random()), deadline)  # noqa: S311 - spreads retries
+        until = min(time.monotonic() + spread(pause_s), deadline)
         while time.monotonic() < until and not over():
             time.sleep(_TICK_S)
         pause_s = longer(pause_s)

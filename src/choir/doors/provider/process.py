@@ -19,6 +19,7 @@ from types import FrameType
 from choir.bazaar.providers.model import ResultKeyTaken
 from choir.doors.provider import enrolling, machine, seller
 from choir.doors.provider.carrying import Carrier
+from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.fetching import Fetching
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.listening import Listener
@@ -31,6 +32,7 @@ from choir.foundation.policy import Policy
 from choir.identity.nostr_keys import npub, public_of
 
 _JOIN_S = 0.1
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one: the terminal is gone
 
 
 def serve(
@@ -39,15 +41,18 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a provider until a signal ends it."""
     signals = Signals()
+    clock = NodeClock()
     with signals.heard(), home.locked(), _shown(as_json) as (tell, show):
-        found = seller.find(home, node, key_file, public_url, name=wanted.name)
-        assert found is not None
         key = home.result_key()
-        tell("seller", who=found.shown, owner=found.owner, node=found.url)
-        tell("keys", result_key=npub(public_of(key)), file=str(home.result_key_file))
-        if found.clock.ahead_us:
-            tell("skew", ahead_s=round(found.clock.ahead_s, 1))
-        with machine.started(home, wanted, key, found.clock, policy) as at_hand:
+        with machine.started(home, wanted, key, clock, policy) as at_hand:  # before anybody is bothered
+            found = seller.find(home, node, key_file, public_url, name=wanted.name, clock=clock)
+            assert found is not None
+            tell("seller", who=found.shown, owner=found.owner, node=found.url)
+            if found.remark:
+                tell("remark", text=found.remark)
+            tell("keys", result_key=npub(public_of(key)), file=str(home.result_key_file))
+            if clock.ahead_us:
+                tell("skew", ahead_s=round(clock.ahead_s, 1))
             _serve(found, wanted, policy, at_hand, tell, show, signals)
 
 
@@ -75,7 +80,7 @@ def _serve(
             if worker.ailment:
                 tell("unwell", worker=worker.name, why=worker.ailment)
         show(serving)
-        listener = Listener(found.client, serving.wake, tell)
+        listener = Listener(found.client, serving.wake, serving.no_events, tell)
         listener.start()
         try:
             signals.until_done(serving)
@@ -94,7 +99,7 @@ class Signals:
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM are ours for a while. Before there is anything to drain, they end the process."""
-        before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self._take) for number in _ENDING}
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -46,6 +46,7 @@ class Seller:
     client: Callable[[], Client]  # another one, for another thread's stream
     clock: NodeClock
     home: ProviderHome
+    remark: str = ""  # why it is not somebody else, where one would wonder
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +68,23 @@ def find(
     *,
     name: str | None = None,
     make: bool = True,
+    clock: NodeClock | None = None,
 ) -> Seller | None:
     """The seller, made if there is none; with `make` off, nothing is made and there may be none."""
     settings = load_settings()
     url = address_of(settings, node)
-    clock = NodeClock()
+    clock = clock or NodeClock()
     clock.note_ahead(_ahead_s(url))
     asked = _Asked(home, clock, _signed_url(settings, url, public_url), name, make)
     if key_file is not None:
         return _by_key(url, read_key(key_file), key_file, asked)
-    by_token = _by_token(settings, url, clock, home)
+    by_token, remark = _by_token(settings, url, clock, home)
     if by_token is not None:
         return by_token
     if not home.has_agent and not make:
         return None
-    return _by_key(url, home.agent_key(), home.agent_key_file, asked)
+    own = _by_key(url, home.agent_key(), home.agent_key_file, asked)
+    return None if own is None else replace(own, remark=remark)
 
 
 def _ahead_s(url: str) -> float:
@@ -92,11 +95,13 @@ def _ahead_s(url: str) -> float:
         return stranger.ahead_s
 
 
-def _by_token(settings: Settings, url: str, clock: NodeClock, home: ProviderHome) -> Seller | None:
-    """The owner of the token that is set, or of a saved login that may sell."""
+def _by_token(settings: Settings, url: str, clock: NodeClock, home: ProviderHome) -> tuple[Seller | None, str]:
+    """The owner of the token that is set, or of a saved login that may sell; or why it is not the login's."""
     chosen = choose(settings, url)
-    if chosen.source not in ("setting", "login") or (chosen.source == "login" and home.has_agent):
-        return None
+    if chosen.source not in ("setting", "login"):
+        return None, ""
+    if chosen.source == "login" and home.has_agent:
+        return None, f"This folder has an agent of its own, so it is not you, although {chosen.why}."
 
     def client() -> Client:
         return Client(url, chosen.token, timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S)
@@ -105,14 +110,14 @@ def _by_token(settings: Settings, url: str, clock: NodeClock, home: ProviderHome
         with client() as asking:
             who = asking.me.who()
     except Unauthenticated:
-        if chosen.source == "setting":
-            raise CannotSell(why="the node does not know it") from None
-        return None
-    if Scope.SELL not in who.scopes or who.role == "operator":
-        if chosen.source == "setting":
-            raise CannotSell(why="it is the operator's" if who.role == "operator" else "it lacks the scope 'sell'")
-        return None
-    return Seller(url, who.owner, f"{_called(who)}, because {chosen.why}", client, clock, home)
+        why = "the node does not know it"
+    else:
+        if Scope.SELL in who.scopes and who.role != "operator":
+            return Seller(url, who.owner, f"{_called(who)}, because {chosen.why}", client, clock, home), ""
+        why = "it is the operator's" if who.role == "operator" else "it lacks the scope 'sell'"
+    if chosen.source == "setting":
+        raise CannotSell(why=why)
+    return None, f"It is not you, although {chosen.why}: that login cannot sell, {why}."
 
 
 def _called(who: MeOut) -> str:

@@ -17,17 +17,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from choir.bazaar.model import AT_WORK, LIVE_ATTEMPT, AttemptState
+from choir.bazaar.providers.model import ProviderRetired
 from choir.bazaar.workers import WorkerPool
 from choir.doors.provider.carrying import STOPPING, Carried, Carrier, Phase
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.model import Tell
-from choir.doors.provider.patience import PAUSE_S, longer, passes
+from choir.doors.provider.patience import PAUSE_S, longer, passes, spread
 from choir.doors.sdk.client import Client
 from choir.doors.wire import AttemptOut, ProviderOut
 from choir.foundation.errors import ChoirError, Unauthenticated
 from choir.foundation.policy import WorkersPolicy
 
 _TICK_S = 0.1
+_DEAF_LOOK_S = 2.0  # between two looks where the node tells no events
 _LOOK_S_MIN = 0.2  # between two looks, however much is told
 _REFUSED_IN_A_ROW_MAX = 3
 _REMEMBERED = 10_000
@@ -70,13 +72,16 @@ class Serving:
         self._lock = threading.Lock()
         self._carried: dict[str, Carried] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()  # taken once, never again
-        self._handed: dict[str, str] = {}  # attempt to type; waiting for a verdict
+        self._handed: dict[str, Carried] = {}  # waiting for a verdict
+        self._changed: set[str | None] = set()  # jobs that something happened to; None: perhaps any
         self._wake = threading.Event()
         self._draining = threading.Event()
         self._stopping = threading.Event()
         self._drain_until = 0.0
         self._next_beat = 0.0
-        self._next_look = 0.0
+        self._next_look = 0.0  # not sooner
+        self._look_by = float("inf")  # not later
+        self._deaf = False
         self._pause_s = PAUSE_S
         self._refused = 0
         self._earned_before: int | None = None
@@ -86,8 +91,16 @@ class Serving:
 
     # --- from outside ---
 
-    def wake(self) -> None:
-        """Look for work now."""
+    def wake(self, job: str | None = None) -> None:
+        """Look now: something happened to this job, or to any."""
+        with self._lock:
+            self._changed.add(job)
+        self._wake.set()
+
+    def no_events(self) -> None:
+        """The node tells nothing by itself: look often."""
+        self._deaf = True
+        self._look_by = 0.0
         self._wake.set()
 
     def drain(self) -> None:
@@ -133,13 +146,13 @@ class Serving:
 
     def _turn(self) -> None:
         now = time.monotonic()
-        woken = self._wake.is_set() and now >= self._next_look
+        woken = (self._wake.is_set() or now >= self._look_by) and now >= self._next_look
         if woken:
             self._wake.clear()
         try:
-            if now >= self._next_beat:
+            if now >= self._next_beat or (woken and self.away_since is not None):
                 self._beat()
-            elif woken and self.away_since is None:
+            elif woken:
                 self._look()
         except ChoirError as error:
             self._failed(error)
@@ -147,7 +160,8 @@ class Serving:
     def _rest(self) -> None:
         """Until there is something to do; never so short that much news keeps this machine busy."""
         time.sleep(max(0.0, min(_LOOK_S_MIN, self._next_look - time.monotonic())))
-        self._wake.wait(_TICK_S if self.draining else max(_TICK_S, self._next_beat - time.monotonic()))
+        next_ = min(self._next_beat, self._look_by) - time.monotonic()
+        self._wake.wait(_TICK_S if self.draining else max(_TICK_S, next_))
 
     def _beat(self) -> None:
         carried = len(self.at_work())
@@ -160,15 +174,21 @@ class Serving:
         self._next_beat = time.monotonic() + max(1, answer.next_s)
         self._is_back()
         self._note(answer.provider)
+        if answer.provider.retired_at is not None:
+            raise ProviderRetired(provider=answer.provider.id)
         self._consider(answer.attempts)
         if self._handed:
+            self.wake()  # whatever was not told is found now
             self._look()
 
     def _look(self) -> None:
         self._next_look = time.monotonic() + _LOOK_S_MIN
-        found = list(self._client.attempts.mine(live=True))
-        self._consider(found)
-        self._ask_for_verdicts({item.id for item in found})
+        self._look_by = time.monotonic() + _DEAF_LOOK_S if self._deaf else float("inf")
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        self._consider(self._client.attempts.mine(live=True))
+        any_ = self._deaf or None in changed
+        self._ask_for_verdicts([item for item in list(self._handed.values()) if any_ or item.job in changed])
 
     # --- taking and stopping ---
 
@@ -209,7 +229,7 @@ class Serving:
             self._remember(carried.attempt)
             with self._lock:
                 if handed_in:
-                    self._handed[carried.attempt] = carried.type
+                    self._handed[carried.attempt] = carried
                 del self._carried[carried.attempt]
             self._wake.set()
 
@@ -221,17 +241,14 @@ class Serving:
 
     # --- what came of it ---
 
-    def _ask_for_verdicts(self, live: set[str]) -> None:
-        """Of what was handed in and is live no more: how it ended and what it brought."""
-        ended = [attempt for attempt in list(self._handed) if attempt not in live]
-        if not ended:
-            return
-        found = [self._client.attempts.get(attempt) for attempt in ended]
+    def _ask_for_verdicts(self, handed: Iterable[Carried]) -> None:
+        """Of what was handed in and is judged by now: how it ended and what it brought."""
+        found = [self._client.attempts.get(item.attempt) for item in handed]
         judged = [item for item in found if item.state not in _LIVE]
         earned = self._earned() if any(int(item.paid) for item in judged) else None
         for item in judged:
             with self._lock:
-                kind = self._handed.pop(item.id)
+                kind = self._handed.pop(item.id).type
             passed = item.state == AttemptState.PASSED.value
             self.totals.passed += passed
             self.totals.failed += not passed
@@ -278,7 +295,7 @@ class Serving:
         if self.away_since is None:
             self.away_since = time.monotonic()
             self._tell("away", why=str(error))
-        self._next_beat = time.monotonic() + self._pause_s
+        self._next_beat = time.monotonic() + spread(self._pause_s)
         self._pause_s = longer(self._pause_s)
 
     def _is_back(self) -> None:

@@ -102,6 +102,7 @@ def _outcome(facts: dict[str, str], kind: str, job: str) -> str:
 
 _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     "seller": lambda f, _k, _j: f"Selling as {f['who']} ({f['owner']}) at {f['node']}.",
+    "remark": lambda f, _k, _j: f["text"],
     "keys": lambda f, _k, _j: f"Results are signed by {f['result_key']}, whose key is in {f['file']}.",
     "serving": lambda f, _k, _j: (
         f"{f['provider']} serves {f['types']} with {f['workers']}, {f['capacity']} at once, in {f['isolation']}."
@@ -128,7 +129,7 @@ _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     "back": lambda f, _k, _j: f"The node is back after {f['away_s']} seconds",
     "refused": lambda f, _k, _j: f"The node refuses this provider{_why(f)}",
     "skew": lambda f, _k, _j: f"The node's clock is {f['ahead_s']} seconds ahead of this machine's; its time is used",
-    "deaf": lambda f, _k, _j: f"The node tells no events, so work is looked for with each beat only{_why(f)}",
+    "deaf": lambda f, _k, _j: f"The node tells no events, so it is asked for work every other second{_why(f)}",
     "draining": lambda f, _k, _j: (
         f"Stopping: {f['at_work']} at work may go on for {float(f['drain_s']):g} seconds; Ctrl-C again stops at once"
     ),

@@ -14,7 +14,8 @@ create table uploads (
 create index uploads_expired on uploads (expires_us);
 grant select, insert, delete, update (done_us) on uploads to {app};
 
-create table upload_parts (
+-- Unlogged: after a crash parts are missing and are sent again, which is cheaper than writing all of them twice.
+create unlogged table upload_parts (
     upload uuid not null references uploads on delete cascade,
     n integer not null check (n >= 0),
     data bytea not null check (length(data) > 0),
