@@ -61,7 +61,7 @@ def test_a_stranger_is_turned_away_before_anything_is_read(small: NodeUnderTest)
     with httpx.Client(base_url=small.url, trust_env=False) as http:
         for headers in credentials:
             for answer in (
-                http.get("/v1/node", headers=headers),
+                http.get("/v1/trial-balance", headers=headers),
                 http.post("/v1/entries", json=ENTRY, headers=headers | key()),
                 http.post("/v1/entries", content=b"not json", headers=headers),
                 http.post("/v1/fund", json={"account": ADA, "amount": "1"}, headers=headers | key()),

@@ -75,7 +75,7 @@ def test_refusals_come_as_the_class_that_the_node_raised_with_its_fields(client:
 def test_a_wrong_token_is_not_a_wrong_request(funded: NodeUnderTest) -> None:
     for token in ("", "wrong"):
         with Client(funded.url, token) as stranger, pytest.raises(Unauthenticated):
-            stranger.node()
+            stranger.trial_balance()
     with pytest.raises(Invalid):
         Client(funded.url, "schlüssel")
 

@@ -200,7 +200,7 @@ def _changed(own: OwnRepository, prefix: str) -> set[str]:
     where = f":(top,literal){prefix}" if prefix else ":(top)"
     listed = own.git("ls-files", "-m", "-d", "-o", "--exclude-standard", "-z", "--full-name", "--", where)
     found = {os.fsdecode(name) for name in listed.split(b"\0") if name}
-    return {name for name in found if not name.endswith("/") and name not in _submodules(own)}
+    return {name for name in found if not name.endswith("/")} - _submodules(own)
 
 
 def _staged(own: OwnRepository, commit: str, prefix: str) -> set[str]:

@@ -48,7 +48,7 @@ class NotConfirmed(Refusal):
 
 
 @app.command(
-    "open", epilog="Example: choir job dispute job_01h… --because tests_fail_after_patch --says 'test_mean fails here'"
+    "open", epilog="Example: choir job dispute open job_01h… --because tests_fail_after_patch --says 'test_mean fails'"
 )
 def open_(
     job: JobArgument,
@@ -90,7 +90,7 @@ def answer(dispute: DisputeArgument, says: SaysOption, node: NodeOption = None, 
     _show(found, as_json=as_json)
 
 
-@app.command("rule", epilog="Example: choir --operator job dispute rule dispute_01h… --for buyer --says 'It does not.'")
+@app.command("rule", epilog="Example: choir job dispute rule dispute_01h… --for buyer --says 'It does not.'")
 def rule(
     dispute: DisputeArgument,
     winner: Annotated[str, typer.Option("--for", help="buyer, provider or split.", metavar="SIDE")],
