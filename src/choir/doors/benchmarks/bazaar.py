@@ -36,7 +36,7 @@ _BUDGET_MSAT = 1_000_000
 _READY_S_MAX = 120.0
 _JOB_S_MAX = 120.0
 _STOP_S_MAX = 60.0
-_LATE_S = 0.2  # how often a job is asked after that no event told of
+_LATE_S = 2.0  # how often a job is asked after that no event told of
 _OVER = frozenset({"paid", "closed", "expired", "cancelled"})
 
 
