@@ -253,3 +253,30 @@ def test_the_fee_for_a_hidden_check_comes_back_if_the_check_was_right(hall: Hall
     assert case.rule(dispute, Winner.BUYER).refund == 620_000
     assert hall.has(case.buyer) == 20_000_000
     hall.check()
+
+
+def test_a_buyer_who_doubts_wrongly_makes_no_failure_a_success(hall: Hall) -> None:
+    case = Case(hall, verdict(hidden=False))
+    assert hall.record(case.provider_id) == [False]
+    assert case.again(case.open(case.buyer), verdict(hidden=False)).winner is Winner.PROVIDER  # the fee stays
+    assert hall.record(case.provider_id) == [False]
+    hall.check()
+
+
+@pytest.mark.parametrize("trigger", [Trigger.IRRELEVANT, Trigger.SECURITY, Trigger.TIMEOUT])
+def test_what_fails_twice_is_not_won_by_the_buyers_silence(failed: Case, hall: Hall, trigger: Trigger) -> None:
+    give(hall, failed.provider, 4_000)
+    dispute = failed.open(failed.provider, trigger)
+    assert failed.again(dispute, verdict(visible=False)).winner is Winner.BUYER
+    assert (hall.has(failed.provider), hall.has(failed.buyer)) == (4_000_000 - dispute.deposit, 20_000_000)
+    hall.check()
+
+
+def test_whether_hidden_checks_were_fair_is_for_people(hall: Hall) -> None:
+    case = Case(hall, verdict(hidden=False))
+    give(hall, case.provider, 4_000)
+    dispute = case.open(case.provider, Trigger.IRRELEVANT)
+    assert case.again(dispute, verdict(hidden=False)).state is DisputeState.UNDER_REVIEW
+    assert case.rule(dispute, Winner.PROVIDER).refund == 3_100_000 - 620_000
+    assert hall.record(case.provider_id) == [True]
+    hall.check()

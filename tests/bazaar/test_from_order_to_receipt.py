@@ -27,7 +27,7 @@ from choir.identity.model import Principal
 from choir.identity.secret_values import SecretKey
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.hall import Hall
-from tests.bazaar.providers.stalls import result_key
+from tests.bazaar.providers.stalls import registration, result_key
 from tests.sandbox.conftest import started
 
 
@@ -117,6 +117,25 @@ def test_a_command_is_ordered_run_verified_and_paid(street: Street, hall: Hall) 
     assert street.inspecting.again(attempt.id).passed
     street.inspecting.verify(attempt.id)  # a task that comes twice changes nothing
     assert hall.job(job) == done
+    hall.check()
+
+
+def test_a_provider_that_takes_another_key_loses_nothing_that_it_had_signed(street: Street, hall: Hall) -> None:
+    job, attempt = street.order("/usr/bin/python3", "-c", "print(6*7)")
+    street.hand_in(attempt, street.work(job, attempt))
+    who = hall.stalls[street.provider].who
+    for key in (2_000, 2_001):  # before it is verified, and before it is disputed
+        fresh = registration(who.source, key)
+        with hall.tx() as tx:
+            hall.providers.change_key(tx, who, fresh.result_key, fresh.proof)
+        if key == 2_000:
+            street.inspecting.verify(attempt.id)
+            assert hall.job(job).state is JobState.PAID
+    with hall.tx() as tx:
+        dispute = hall.disputes.open(tx, street.buyer, job.id, attempt.id, Trigger.TRAJECTORY_INVALID, "another's key")
+    street.inspecting.reverify(dispute.id)
+    with hall.tx() as tx:
+        assert hall.disputes.get(tx, street.buyer, dispute.id).winner is Winner.PROVIDER
     hall.check()
 
 

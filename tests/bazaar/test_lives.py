@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
+from choir.bazaar import job_store
+from choir.bazaar.jobs import EXAMINE, Order
+from choir.bazaar.lives import VERIFY
 from choir.bazaar.model import (
+    Attempt,
     AttemptOver,
     AttemptState,
     BadBudget,
     JobOver,
     JobState,
+    JobType,
     KeyOfAnotherJob,
     NotReleased,
     UnknownAttempt,
     UnknownJob,
 )
+from choir.bazaar.providers.model import provider_id
 from choir.foundation.canonical import bytes_hash, hash_digest
 from choir.foundation.errors import Invalid
 from choir.foundation.signing import verify_ed25519
 from choir.identity.model import Principal, Role, Scope, ScopeMissing
 from choir.ledger.model import InsufficientFunds
+from choir.objects.model import Scheme
 from tests.bazaar.hall import TRAJECTORY, Hall, verdict
+from tests.bazaar.providers.stalls import result_key
 
 
 def test_verified_work_is_paid_and_the_rest_goes_back(hall: Hall) -> None:
@@ -154,6 +163,85 @@ def test_in_a_race_the_first_is_paid_and_whoever_passed_gets_a_tenth(hall: Hall)
     assert [hall.has(provider) for provider in (second, first, third, fourth)] == [2_790_000, 279_000, 0, 0]
     assert (hall.held(job), hall.fees(), hall.has(buyer)) == (0, 341_000, 20_000_000 - 3_410_000)
     assert hall.job(job).closed_us is not None
+    hall.check()
+
+
+def pinned(hall: Hall, provider: UUID, seconds: int = 60) -> Attempt:
+    """A job of a buyer's own that only this provider may do."""
+    strategy = {"kind": "pinned", "provider": provider_id(provider)}
+    order = Order(JobType.SANDBOX_RUN, {"argv": ["true"]}, 5_000_000, seconds, strategy=strategy)
+    with hall.tx() as tx:
+        job = hall.jobs.open(tx, hall.person(10_000), order, "k")
+    [attempt] = hall.assign(job)
+    return attempt
+
+
+def test_a_crowd_of_orders_does_not_keep_deliveries_from_being_verified(hall: Hall) -> None:
+    crowd, buyer = hall.person(100_000), hall.person(100_000)
+    busy, other = hall.provider(), hall.provider()
+    for _ in range(3):
+        hall.order(crowd, 10)  # nobody works for so little, but each order has to be examined
+    deliveries: dict[UUID, list[Attempt]] = {busy: [], other: []}
+    for provider, count in ((busy, 3), (other, 1)):
+        for _ in range(count):
+            hall.wait(1)
+            deliveries[provider].append(hall.hand_in(pinned(hall, provider)))
+    hall.order(buyer, 10)
+    with hall.tx() as tx:
+        turns = tx.rows(
+            "select name, key from tasks where name in (%s, %s) order by due_us + yields_us", VERIFY, EXAMINE
+        )
+    verified = [key for name, key in turns if name == VERIFY]
+    first, second, third = (str(attempt.id) for attempt in deliveries[busy])
+    assert verified == [first, str(deliveries[other][0].id), second, third]
+    assert [name for name, _ in turns][:2] == [
+        VERIFY,
+        VERIFY,
+    ]  # what somebody worked on goes before what may be ordered
+    with hall.tx() as tx:
+        examined = [job_store.job(tx, UUID(key)) for name, key in turns if name == EXAMINE]
+    assert [job and job.buyer for job in examined] == [crowd.source, buyer.source, crowd.source, crowd.source]
+
+
+def test_a_provider_that_vanished_is_noticed_behind_any_crowd_that_works(hall: Hall) -> None:
+    there, gone = hall.provider(), hall.provider()
+    for _ in range(3):
+        pinned(hall, there, seconds=60)
+    job = pinned(hall, gone, seconds=600).job
+    hall.vanish(gone)
+    with hall.tx() as tx:
+        assert hall.jobs.to_look_at(tx, 2) == [job]
+
+
+def test_a_result_that_many_have_given_before_can_still_be_handed_in(hall: Hall) -> None:
+    hall.provider()
+    [attempt] = hall.assign(hall.order(hall.person(20_000)))
+    with hall.tx() as tx:
+        name = hall.objects.put_atom(tx, {"status": "success"}, None).hash
+        for n in range(hall.objects.policy.signatures_max):
+            key = result_key(5_000 + n)
+            signature = key.sign_schnorr(hash_digest(name))
+            hall.objects.add_signature(tx, name, Scheme.BIP340, key.public_key_xonly.format(), signature)
+    assert hall.hand_in(attempt).state is AttemptState.DELIVERED
+    with hall.tx() as tx:
+        [signed] = hall.objects.signatures(tx, name, hall.market.result_keys(tx, attempt))
+        assert signed.public == hall.market.result_key(tx, attempt)
+
+
+@pytest.mark.parametrize("racing", [2, 3, 5])
+def test_who_fails_hidden_checks_in_a_race_takes_nothing_from_the_winner(hall: Hall, racing: int) -> None:
+    buyer = hall.person(20_000)
+    for _ in range(racing):
+        hall.provider()
+    job = hall.order(buyer, 6_000, race=racing)
+    *others, last = hall.assign(job)
+    assert len(others) == racing - 1
+    for attempt in (*others, last):
+        hall.hand_in(attempt, str(attempt.id).encode())
+    for attempt in others:  # so many units that the ceiling alone limits the price
+        hall.judge(attempt, verdict(hidden=False, units_milli=10**6))
+    assert hall.judge(last, verdict(units_milli=10**6)).paid == last.ceiling
+    assert (hall.job(job).state, hall.held(job)) == (JobState.PAID, 0)
     hall.check()
 
 

@@ -62,4 +62,5 @@ def test_a_price_is_never_above_the_book_or_the_ceiling(units_milli: int, ceilin
 @given(held=st.integers(0, 10**12), racing=st.integers(1, 20))
 def test_a_race_leaves_room_for_everyone_who_loses(held: int, racing: int) -> None:
     ceiling = pricing.ceiling(held, racing, POLICY)
-    assert ceiling + (racing - 1) * pricing.part(ceiling, POLICY.lost_race_bps) <= held
+    for bps in (POLICY.lost_race_bps, POLICY.hidden_fee_bps):
+        assert ceiling + (racing - 1) * pricing.part(ceiling, bps) <= held

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from choir.bazaar.disputes.model import DisputeState, Trigger
+from choir.bazaar.jobs import Jobs
 from choir.bazaar.model import AttemptState, Job, JobState
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.model import Qualification
@@ -21,10 +22,12 @@ from choir.foundation.settings import load_settings
 from choir.node import build_node
 from choir.operations.background import Background, schedule_repeating
 from choir.operations.home import prepare_home
+from choir.operations.market import MarketRounds
 from choir.operations.preparing import Dsns, prepare_database
 from choir.operations.verifying import NO_SANDBOX, NOT_VERIFIED, Bench, Verifying
-from choir.storage.database import Database
+from choir.storage.database import Database, Tx
 from choir.storage.processes import FolderLock
+from choir.storage.tasks import Task
 from tests.conftest import DatabaseFactory
 from tests.operations.market import Market
 from tests.operations.nodes import until
@@ -65,6 +68,21 @@ def handed_in(market: Market) -> Job:
 
 def never() -> bool:
     return False
+
+
+def test_a_job_at_which_the_node_stumbles_keeps_no_other_waiting(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    market = make(providers__qualification_required="0")
+    market.provider()
+    bad, good = market.order(), market.order()
+    assign = Jobs.assign
+
+    def stumble(jobs: Jobs, tx: Tx, id_: UUID) -> Job:
+        assert id_ != bad.id
+        return assign(jobs, tx, id_)
+
+    monkeypatch.setattr(Jobs, "assign", stumble)
+    MarketRounds(market.node, str).tend_jobs(Task("bazaar.jobs", "", 0, {}, None, 0, 1))
+    assert (market.job(bad).state, market.job(good).state) == (JobState.OPEN, JobState.ASSIGNED)
 
 
 def test_a_node_without_a_sandbox_says_so_and_lets_nobody_wait(make: Make, caplog: pytest.LogCaptureFixture) -> None:

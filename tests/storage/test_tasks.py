@@ -372,3 +372,21 @@ def test_what_a_stopping_process_leaves_is_anybodys_at_once(bench: Bench) -> Non
     assert bench.scheduler(slow={"a": done.append}).run_due() == 1
     assert len(done) == 1
     assert bench.rows() == []
+
+
+def test_what_yields_goes_behind_what_comes_a_little_later_and_waits_for_nobody_else(bench: Bench) -> None:
+    def add(key: str, in_s: int, yields_s: int) -> None:
+        with bench.database.unit_of_work() as tx:
+            due_us = bench.clock.at_us + in_s * MICROSECONDS
+            schedule(tx, "work", key, due_us, yields_us=yields_s * MICROSECONDS)
+
+    ran: list[str] = []
+    worker = bench.scheduler(slow={"work": lambda task: ran.append(task.key)})
+    add("alone", 0, 1_000)
+    worker.run_due()
+    assert ran == ["alone"]
+    for key, in_s, yields_s in (("yields much", 0, 100), ("yields little", 0, 5), ("later", 10, 0), ("latest", 101, 0)):
+        add(key, in_s, yields_s)
+    bench.clock.at_us += 200 * MICROSECONDS
+    worker.run_due()
+    assert ran[1:] == ["yields little", "later", "yields much", "latest"]

@@ -31,6 +31,7 @@ from choir.bazaar.pricing import Shares
 from choir.bazaar.rules import Settled
 from choir.bazaar.settling import SOURCE
 from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Scope
 from choir.objects.model import Scheme
 from choir.objects.service import Objects
@@ -115,7 +116,10 @@ class Attempts:
         store.save_attempt(tx, attempt)
         self._lives.note(tx, job, "handed_in", who.source, attempt=attempt, artifact=artifact)
         self._lives.go_on(tx, job)
-        schedule(tx, VERIFY, str(attempt.id), self._lives.clock.now_us())
+        # Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next.
+        others = store.handed_in_by(tx, job.buyer, attempt.provider) - 1
+        yields_us = others * self._lives.policy.verify_turn_s * MICROSECONDS
+        schedule(tx, VERIFY, str(attempt.id), self._lives.clock.now_us(), yields_us=yields_us)
         return attempt
 
     def _sign(self, tx: Tx, attempt: Attempt, result: ObjectHash, handed: Handed) -> None:
@@ -123,7 +127,7 @@ class Attempts:
         public = self._lives.market.result_key(tx, attempt)
         signed = {result: handed.result_signature, handed.trajectory: handed.trajectory_signature}
         for name in sorted(signed):
-            self._objects.add_signature(tx, name, Scheme.BIP340, public, signed[name])
+            self._objects.add_signature(tx, name, Scheme.BIP340, public, signed[name], limited=False)
 
     # The verifier
 

@@ -205,13 +205,19 @@ class Inspecting:
         )
         expected = Expected(
             job=job_id(job.id),
-            provider=self._market.result_key(tx, attempt),
+            provider=self._signer(tx, attempt),
             type=job.type,
             base_commit=commit_of(order.request),
             assigned_us=attempt.assigned_us,
             delivered_us=attempt.delivered_us,
         )
         return Case(order, delivery, expected, None if defects is None else planted.read(defects))
+
+    def _signer(self, tx: Tx, attempt: Attempt) -> bytes:
+        """The key that signed the trajectory: its provider may have taken another one since."""
+        assert attempt.trajectory is not None
+        by = self._market.result_keys(tx, attempt)
+        return self._objects.signatures(tx, attempt.trajectory, by)[-1].public
 
     def _input(self, tx: Tx, job: Job, name: str) -> bytes | None:
         found = job.inputs.get(name)

@@ -176,13 +176,28 @@ def to_look_at(tx: Tx, now_us: int, verify_us: int, limit: int) -> list[UUID]:
     return [row[0] for row in rows]
 
 
-def at_work(tx: Tx, limit: int) -> list[tuple[UUID, UUID]]:
-    """Providers that are at work, each with a job."""
+def at_work_unheard(tx: Tx, now_us: int, limit: int) -> list[UUID]:
+    """Jobs whose provider is at work and was not heard from lately."""
     rows = tx.rows(
-        "select provider, job from job_attempts where state in ('assigned', 'running') order by deadline_us limit %s",
-        limit,
-    )
-    return [(row[0], row[1]) for row in rows]
+        "select a.job from job_attempts a join provider_market m on m.provider = a.provider"
+        " where a.state in ('assigned', 'running') and (m.silent or m.alive_until_us <= %s) limit %s",
+        now_us, limit,
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def handed_in_by(tx: Tx, buyer: str, provider: UUID) -> int:
+    """How much waits to be verified, for this buyer or from this provider, whichever is more."""
+    return int(
+        tx.value(
+            "select greatest("
+            " (select count(*) from jobs where buyer = %s and closed_us is null"
+            "  and state in ('delivered', 'verifying')),"
+            " (select count(*) from job_attempts where provider = %s and ended_us is null"
+            "  and state in ('delivered', 'verifying')))",
+            buyer, provider,
+        )
+    )  # fmt: skip
 
 
 def add_event(tx: Tx, job_: UUID, at_us: int, what: str, actor: str, data: dict[str, Any]) -> int:

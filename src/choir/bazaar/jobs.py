@@ -89,7 +89,8 @@ class Jobs:
             known = store.job_by_key(tx, buyer, key)
             assert known is not None
             return _same(known, order, request), False
-        if store.live_jobs(tx, buyer) > policy.open_jobs_per_buyer_max:
+        live = store.live_jobs(tx, buyer)
+        if live > policy.open_jobs_per_buyer_max:
             raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
         for name in sorted({request, *order.inputs.values()}):
             self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
@@ -98,7 +99,9 @@ class Jobs:
             tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
         )
         if job.type in EXAMINED:
-            schedule(tx, EXAMINE, str(job.id), job.created_us)
+            # Behind deliveries, which are somebody's work, and behind the orders of who has fewer of them.
+            yields_us = live * policy.verify_turn_s * MICROSECONDS
+            schedule(tx, EXAMINE, str(job.id), job.created_us, yields_us=yields_us)
         return job, True
 
     def _new_job(self, who: Principal, buyer: str, order: Order, request: ObjectHash, key: str) -> Job:
@@ -211,10 +214,8 @@ class Jobs:
         now_us = self._lives.clock.now_us()
         policy = self._lives.policy
         verify_us = policy.verify_s_max * policy.verify_tries_max * MICROSECONDS
-        working = store.at_work(tx, limit)
-        gone = self._lives.market.gone(tx, {provider for provider, _ in working}, now_us)
         late = store.to_look_at(tx, now_us, verify_us, limit)
-        return sorted({*late, *(job for provider, job in working if provider in gone)})
+        return sorted({*late, *store.at_work_unheard(tx, now_us, limit)})
 
     def look(self, tx: Tx, id_: UUID) -> Job:
         """See whether a time is over or a provider has vanished, and go on accordingly."""

@@ -107,8 +107,12 @@ class Market:
         return self._providers.types_of(tx, providers)
 
     def result_key(self, tx: Tx, attempt: Attempt) -> bytes:
-        """The key that signs what the provider hands in."""
+        """The key that signs what the provider hands in now."""
         return self._providers.get(tx, attempt.provider).result_key
+
+    def result_keys(self, tx: Tx, attempt: Attempt) -> list[bytes]:
+        """Every key that the provider of this attempt may have signed it with, also before it took another."""
+        return self._providers.keys(tx, attempt.provider)
 
     def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
         """Of these, the providers that no longer answer."""

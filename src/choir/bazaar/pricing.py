@@ -61,10 +61,11 @@ def part(amount: int, bps: int) -> int:
 def ceiling(remaining: int, racing: int, policy: BazaarPolicy) -> int:
     """The highest price that each of so many racing providers may ask.
 
-    One of them is paid and the others may each have to be given a part, all out of what is held.
+    One of them is paid and the others may each have to be given a part, all out of what is held: for having lost, or
+    for having failed hidden checks alone.
     """
     assert racing >= 1
-    return remaining * _BPS // (_BPS + (racing - 1) * policy.lost_race_bps)
+    return remaining * _BPS // (_BPS + (racing - 1) * max(policy.lost_race_bps, policy.hidden_fee_bps))
 
 
 def deposit(price_: int, policy: BazaarPolicy) -> int:

@@ -12,7 +12,7 @@ hashes: two that put the same ones in opposite orders would wait for each other,
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,8 +213,13 @@ class Objects:
 
     # Signatures
 
-    def add_signature(self, tx: Tx, name: ObjectHash, scheme: Scheme, public: bytes, signature: bytes) -> Signature:
-        """Verify a signature over the object's hash and keep it; one for each key, and the first one stays."""
+    def add_signature(
+        self, tx: Tx, name: ObjectHash, scheme: Scheme, public: bytes, signature: bytes, *, limited: bool = True
+    ) -> Signature:
+        """Verify a signature over the object's hash and keep it; one for each key, and the first one stays.
+
+        Where many sign the same as part of something that is limited otherwise, nobody shall be too late.
+        """
         rules.check_signature(scheme, public, rules.digest_of(name), signature)
         row = self._lock(tx, name)
         known = store.signature(tx, row.id, scheme, public)
@@ -223,15 +228,15 @@ class Objects:
             known = store.signature(tx, row.id, scheme, public)
         if known is not None:
             return known
-        if store.count_signatures(tx, row.id) >= self.policy.signatures_max:
+        if limited and store.count_signatures(tx, row.id) >= self.policy.signatures_max:
             raise TooManySignatures(hash=name, limit=self.policy.signatures_max)
         added = Signature(scheme, public, signature, self.clock.now_us())
         store.add_signature(tx, row.id, added)
         return added
 
-    def signatures(self, tx: Tx, name: ObjectHash) -> list[Signature]:
-        """The object's signatures, oldest first; all were verified before they were stored."""
-        return store.signatures(tx, self._find(tx, name).id)
+    def signatures(self, tx: Tx, name: ObjectHash, by: Collection[bytes] | None = None) -> list[Signature]:
+        """The object's signatures, oldest first, of all or `by` these keys; verified before they were stored."""
+        return store.signatures(tx, self._find(tx, name).id, by)
 
     # Who needs an object, and who is charged for it
 

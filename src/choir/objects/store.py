@@ -8,7 +8,7 @@ removes has nobody at work on it, and it never waits. Locks are taken owner firs
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -273,12 +273,12 @@ def signature(tx: Tx, id_: int, scheme: Scheme, public: bytes) -> Signature | No
     return None if row is None else Signature(Scheme(row[0]), *row[1:])
 
 
-def signatures(tx: Tx, id_: int) -> list[Signature]:
+def signatures(tx: Tx, id_: int, by: Collection[bytes] | None) -> list[Signature]:
     rows = tx.rows(
-        "select scheme, public, signature, at_us from object_signatures where object = %s"
-        " order by at_us, scheme, public",
-        id_,
-    )
+        "select scheme, public, signature, at_us from object_signatures"
+        " where object = %s and (%s::bytea[] is null or public = any(%s)) order by at_us, scheme, public",
+        id_, None if by is None else list(by), None if by is None else list(by),
+    )  # fmt: skip
     return [Signature(Scheme(scheme), *rest) for scheme, *rest in rows]
 
 

@@ -71,6 +71,8 @@ class MarketRounds:
                 self._node.database.run(lambda tx, id_=id_: work(tx, id_))  # type: ignore[misc]
             except ChoirError as error:
                 log.warning("a job could not go on", extra={"job": str(id_), "error": error.code})
+            except Exception:
+                log.exception("a job could not go on", extra={"job": str(id_)})
 
     # Newcomers
 

@@ -4,7 +4,8 @@ Guarantees: a quick task's effect and its completion commit together, so it happ
 runs without an open transaction under a lease, and the fencing token keeps a process that was
 thought dead from completing what another has taken over. What fails is tried again, later and
 later, and set aside with its error at the end. A repeating task is rescheduled from its due time. A task that
-is put on the list is begun at once by a free scheduler of the same process, and within a second by any other.
+is put on the list is begun at once by a free scheduler of the same process, and within a second by any other. Of
+what is due, a task that yields comes behind those that became due up to so much later; alone it waits for nobody.
 """
 
 from __future__ import annotations
@@ -64,15 +65,22 @@ class Handlers:
 
 
 def schedule(
-    tx: Tx, name: str, key: str, due_us: int, *, payload: dict[str, Any] | None = None, every_us: int | None = None
+    tx: Tx,
+    name: str,
+    key: str,
+    due_us: int,
+    *,
+    payload: dict[str, Any] | None = None,
+    every_us: int | None = None,
+    yields_us: int = 0,
 ) -> bool:
     """Put a task on the list unless one of this name and key is there; says whether it did."""
     tx.ring(name)
     return bool(
         tx.run(
-            "insert into tasks (name, key, due_us, payload, every_us) values (%s, %s, %s, %s, %s)"
+            "insert into tasks (name, key, due_us, payload, every_us, yields_us) values (%s, %s, %s, %s, %s, %s)"
             " on conflict (name, key) do nothing",
-            name, key, due_us, Jsonb(payload or {}), every_us,
+            name, key, due_us, Jsonb(payload or {}), every_us, yields_us,
         )
     )  # fmt: skip
 
@@ -261,5 +269,5 @@ _DUE = """
     from tasks
     where due_us <= %s and not set_aside and (leased_until_us is null or leased_until_us <= %s)
         and name = any(%s)
-    order by due_us limit 1 for update skip locked
+    order by due_us + yields_us limit 1 for update skip locked
 """

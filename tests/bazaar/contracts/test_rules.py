@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from choir.bazaar.contracts import schemas
+from choir.bazaar.contracts import TextGenRequest, schemas
 from choir.bazaar.contracts.commands import parse_pytest
 from choir.bazaar.contracts.paths import DISALLOWED, BadPattern, check_pattern, fits, fits_any
+from choir.foundation.policy import VerificationPolicy
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,28 @@ def test_anything_else_is_a_shell_command(command: str) -> None:
     ],
 )
 def test_a_schema_is_looked_at_word_by_word(schema: dict[str, Any], good: list[Any], bad: list[Any]) -> None:
-    schemas.check_schema(schema, 8)
+    schemas.check_schema(schema, 8, 10)
     assert [schemas.fault(value, schema) for value in good] == [""] * len(good)
     assert all(schemas.fault(value, schema) for value in bad)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": ["a"] * 11},
+        {"required": [str(n) for n in range(11)]},
+        {"items": {"properties": {str(n): {} for n in range(11)}}},
+    ],
+)
+def test_a_schema_that_takes_long_to_look_at_is_refused(schema: dict[str, Any]) -> None:
+    schemas.check_schema(schema, 8, 11)
+    with pytest.raises(schemas.BadSchema):
+        schemas.check_schema(schema, 8, 10)
+
+
+def test_no_text_can_be_ordered_that_takes_minutes_to_check() -> None:
+    policy = VerificationPolicy()
+    terms = {"max_cost_msat": "1000000", "time_limit_s": 60, "idempotency_key": "k"}
+    many = {"items": {"enum": list(range(50_000))}}
+    with pytest.raises(schemas.BadSchema):
+        TextGenRequest.from_json({"prompt": "say it", "max_tokens": 100_000, "schema": many, **terms}, policy)

@@ -229,6 +229,15 @@ def test_an_order_that_is_written_wrongly_is_refused(buyer: Browser, change: Jso
     refused(buyer.http.post("/v1/jobs", json=body), status, code)
 
 
+@pytest.mark.parametrize("place", ["strategy", "criteria"])
+@pytest.mark.parametrize("wrong", ['{"kind": "\\ud800"}', '{"\\ud800": 1}', '{"near": "\\ud800"}'])
+def test_half_a_character_is_refused_in_words(buyer: Browser, place: str, wrong: str) -> None:
+    body = json.dumps({"type": "sandbox_run", "request": run_request()})[:-1] + f', "{place}": {wrong}}}'
+    answer = buyer.http.post("/v1/jobs", content=body.encode(), headers={"Content-Type": "application/json"})
+    assert answer.json()["code"] in ("bazaar.bad_strategy", "bazaar.bad_criteria")
+    assert answer.status_code == 422
+
+
 @pytest.mark.parametrize(
     ("request_", "code"),
     [

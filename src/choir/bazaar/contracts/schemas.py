@@ -2,7 +2,7 @@
 
 Known words: type, properties, required, additionalProperties (true or false), items, enum, minimum, maximum,
 minLength, maxLength, minItems, maxItems, description. Another word is refused, so that no rule is silently ignored. No
-references and no patterns: checking takes time in proportion to the text.
+references and no patterns, and no long lists: checking takes time in proportion to the text.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from choir.foundation.errors import Invalid
 
 _NUMBER = ("minimum", "maximum")
 _COUNT = ("minLength", "maxLength", "minItems", "maxItems")
+_LISTS = ("enum", "required", "properties")  # what is looked through for every value of a text
 _WORDS = {"type", "properties", "required", "additionalProperties", "items", "enum", "description", *_NUMBER, *_COUNT}
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
@@ -33,8 +34,8 @@ class BadSchema(Invalid):
     sentence = "The JSON schema is not valid at '{at}': {why}."
 
 
-def check_schema(schema: Any, depth: int, at: str = "$") -> None:
-    """That every word of a schema is one that is really looked at."""
+def check_schema(schema: Any, depth: int, items: int, at: str = "$") -> None:
+    """That every word of a schema is one that is really looked at, and no list in it longer than `items`."""
     if depth < 1:
         raise BadSchema(at=at, why="it is nested too deeply")
     if not isinstance(schema, dict):
@@ -44,10 +45,12 @@ def check_schema(schema: Any, depth: int, at: str = "$") -> None:
             raise BadSchema(at=f"{at}.{word[:40]}", why="this word is not supported")
         if not _word_is_good(word, value):
             raise BadSchema(at=f"{at}.{word}", why="its value has the wrong shape")
+        if word in _LISTS and len(value) > items:
+            raise BadSchema(at=f"{at}.{word}", why=f"it has more than {items} items")
     for name, inner in schema.get("properties", {}).items():
-        check_schema(inner, depth - 1, f"{at}.{name[:40]}")
+        check_schema(inner, depth - 1, items, f"{at}.{name[:40]}")
     if "items" in schema:
-        check_schema(schema["items"], depth - 1, f"{at}[]")
+        check_schema(schema["items"], depth - 1, items, f"{at}[]")
 
 
 def _word_is_good(word: str, value: Any) -> bool:

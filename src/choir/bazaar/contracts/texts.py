@@ -40,7 +40,7 @@ class TextGenRequest:
     def _read(cls, reader: Reader, policy: VerificationPolicy) -> TextGenRequest:
         schema = reader.take("schema", None)
         if schema is not None:
-            schemas.check_schema(schema, policy.schema_depth_max)
+            schemas.check_schema(schema, policy.schema_depth_max, policy.schema_items_max)
         return cls(
             prompt=reader.text("prompt", policy.text_chars_max, 1),
             terms=Terms.read(reader, policy),

@@ -44,8 +44,13 @@ def check_statement(text: str, policy: BazaarPolicy) -> None:
 
 
 def by_machine(dispute: Dispute, before_passed: bool, again: Verdict) -> Winner | None:
-    """Who wins by what the checks say when they are run again; None where they cannot say."""
-    if dispute.trigger not in DECIDABLE:
+    """Who wins by what the checks say when they are run again; None where they cannot say.
+
+    A provider whose work was refused doubts the checks themselves, whatever it calls that. Only whether hidden ones
+    were fair needs a person's eyes: what fails twice in the open shall not be won by the buyer's silence.
+    """
+    about_hidden = again.visible_passed and not again.passed
+    if dispute.trigger not in DECIDABLE and (dispute.side is Side.BUYER or about_hidden):
         return None
     if again.passed and not before_passed:
         return Winner.PROVIDER

@@ -207,7 +207,8 @@ class Disputes:
             dispute, state=DisputeState.RESOLVED, winner=winner, reasoning=reasoning, refund=due, resolved_us=now_us
         )
         job_store.save_job(tx, replace(job, state=JobState.RESOLVED))
-        if winner is not Winner.SPLIT:  # what counts in the provider's record from now on
+        # What counts in the provider's record from now on; a doubt that was wrong changes nothing about it.
+        if winner is not Winner.SPLIT and not rules.opener_lost(dispute, winner):
             self._lives.market.record(tx, job, attempt, passed=winner is Winner.PROVIDER, at_us=now_us)
         self._lives.note(
             tx,

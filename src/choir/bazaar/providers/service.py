@@ -134,6 +134,10 @@ class Providers:
             raise UnknownProvider(provider=f"of {by.source}")
         return found
 
+    def keys(self, tx: Tx, provider: UUID) -> list[bytes]:
+        """Every key that it ever signed with; none of them was or will be anybody else's."""
+        return store.keys(tx, provider)
+
     def view(self, tx: Tx, provider: UUID) -> ProviderView:
         """All that anybody may see of a provider."""
         found, row = self.get(tx, provider), store.market(tx, provider)

@@ -98,6 +98,12 @@ def set_key(tx: Tx, provider: UUID, public: bytes, since_us: int) -> bool:
     return True
 
 
+def keys(tx: Tx, provider: UUID) -> list[bytes]:
+    """Every key that it ever signed with."""
+    rows = tx.rows("select public from provider_keys where provider = %s order by since_us", provider)
+    return [bytes(row[0]) for row in rows]
+
+
 # The market row
 
 

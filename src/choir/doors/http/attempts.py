@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from fastapi import APIRouter, Response
 
 from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
@@ -83,7 +85,9 @@ def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.Signed
     """What the provider said of its delivery, with its signature; for the same readers as the artifact."""
     id_ = parse_attempt_id(attempt)
     with node.unit_of_work() as tx:
-        return _signed(tx, node, node.bazaar.reading.result(tx, who, id_))
+        name = node.bazaar.reading.result(tx, who, id_)
+        by = node.bazaar.market.result_keys(tx, node.bazaar.reading.attempt(tx, who, id_))
+        return _signed(tx, node, name, by)  # others may have said the very same, of other jobs
 
 
 @router.get("/{attempt}/receipt", responses=problems(404))
@@ -115,6 +119,6 @@ def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0
     return answer_part(node, part, lambda tx: node.bazaar.reading.hidden(tx, who, id_))
 
 
-def _signed(tx: Tx, node: Node, name: ObjectHash) -> wire.SignedOut:
-    signatures = [views.signature(item) for item in node.objects.signatures(tx, name)]
+def _signed(tx: Tx, node: Node, name: ObjectHash, by: Collection[bytes] | None = None) -> wire.SignedOut:
+    signatures = [views.signature(item) for item in node.objects.signatures(tx, name, by)]
     return wire.SignedOut(hash=name, value=node.objects.get_atom(tx, name), signatures=signatures)

@@ -55,7 +55,7 @@ def problem_of(error: ChoirError, request_id: str = "") -> Problem:
         type=f"urn:choir:problem:{error.code}",
         title=HTTPStatus(status).phrase,
         status=status,
-        detail=str(error),
+        detail=_whole(str(error)),
         code=error.code,
         hint=error.advice,
         fields={name: _plain(value) for name, value in error.fields.items()},
@@ -140,4 +140,9 @@ async def on_bug(request: Request, error: Exception) -> JSONResponse:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | bool | float | None) else str(value)
+    return value if isinstance(value, int | bool | float | None) else _whole(str(value))
+
+
+def _whole(text: str) -> str:
+    """Text that can be sent: what somebody wrote into a request may have half a character in it."""
+    return text.encode(errors="replace").decode()

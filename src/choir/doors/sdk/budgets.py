@@ -19,7 +19,8 @@ def default_budget(type_: JobType, units_milli: int, values: Mapping[str, int], 
     base, unit, cap = (values[f"providers.{type_.value}_{name}"] for name in ("base", "unit", "cap"))
     price = min(base + unit * units_milli // _MILLI, cap)
     price = price * (_BPS + values["providers.tier_3_premium_bps"]) // _BPS
-    if racing > 1:  # each who loses a race may get a part of it
-        price = price * (_BPS + (racing - 1) * values["bazaar.lost_race_bps"]) // _BPS + 1
+    if racing > 1:  # each who loses a race, or fails hidden checks alone, may get a part of it
+        part = max(values["bazaar.lost_race_bps"], values["bazaar.hidden_fee_bps"])
+        price = price * (_BPS + (racing - 1) * part) // _BPS + 1
     least = values["bazaar.budget_msat_min"]
     return max(-(-price // _SAT) * _SAT, least)

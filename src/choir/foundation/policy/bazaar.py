@@ -66,6 +66,14 @@ class BazaarPolicy:
     verify_at_once: int = value(
         2, "verifications", 1, 64, "engineering", "How many attempts one server process verifies at once."
     )
+    verify_turn_s: int = value(
+        600,
+        "seconds",
+        0,
+        _DAY_S,
+        "engineering",
+        "Where many wait to be verified: how much later each further delivery of one buyer or provider has its turn.",
+    )
     captures_max: int = value(64, "captures", 2, 1_000, "engineering", "How many payments one job's hold can make.")
     open_jobs_per_buyer_max: int = value(1_000, "jobs", 1, 100_000, "engineering", "Most open jobs of one buyer.")
     dispute_s: int = value(

@@ -61,3 +61,11 @@ class VerificationPolicy:
     text_bytes_max: int = value(1_000_000, "bytes", 100, 10**8, _ENG, "Largest generated text.")
     text_tokens_max: int = value(100_000, "tokens", 1, 10**7, _ENG, "Most tokens that a text may be ordered with.")
     schema_depth_max: int = value(16, "levels", 1, 64, _ENG, "Deepest nesting of a JSON schema in a request.")
+    schema_items_max: int = value(
+        1_000,
+        "items",
+        1,
+        100_000,
+        _ENG,
+        "Most values of an enumeration, and most names of an object, in such a schema.",
+    )

@@ -22,9 +22,10 @@ create table tasks (
     leased_until_us bigint,
     last_error text,
     set_aside boolean not null default false,
+    yields_us bigint not null default 0 check (yields_us >= 0),  -- goes behind what became due up to so much later
     primary key (name, key)
 );
-create index tasks_due on tasks (due_us) where not set_aside;
+create index tasks_due on tasks ((due_us + yields_us)) where not set_aside;
 grant select, insert, update, delete on tasks to {app};
 
 create table outbox (
