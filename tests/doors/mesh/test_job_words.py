@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,9 +14,12 @@ from choir.bazaar.model import Check as Checked
 from choir.bazaar.model import Verdict
 from choir.doors.cli.jobs import buyer, options, sending
 from choir.doors.cli.jobs.buyer import BuyerNeeded
-from choir.doors.cli.jobs.following import nobody_because
+from choir.doors.cli.jobs.following import View, _words, nobody_because
+from choir.doors.cli.jobs.looking import shown_check
 from choir.doors.cli.jobs.results import review_lines
+from choir.doors.cli.output import may_write
 from choir.doors.sdk.choosing import Chosen
+from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.mesh_model import Check
 from choir.doors.sdk.rechecking import _side_by_side
 from choir.foundation.errors import Invalid
@@ -97,6 +101,43 @@ def test_why_nobody_takes_a_job_is_said() -> None:
     tally = {"known": 3, "full": 2, "not_qualified": 1, "silent": 0}
     assert nobody_because({"nobody_because": tally}) == "of 3 that sell it, 2 full, 1 not qualified"
     assert "none fits the budget" in nobody_because({"nobody_because": {"known": 1}})
+
+
+def test_who_waits_for_providers_that_are_spent_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    def told(state: str) -> str:
+        attempts = [SimpleNamespace(id="attempt_1", state=state, provider="provider_1")]
+        job = SimpleNamespace(
+            id="job_1", type="sandbox_run", state="open", closed_at=None, budget="1", criteria={}, attempts=attempts,
+            expires_at="tomorrow",
+        )  # fmt: skip
+        why = SimpleNamespace(explanation={"candidates": [{"provider": "provider_1"}]})
+        jobs = SimpleNamespace(select=lambda *_: why, steps=lambda _: SimpleNamespace(items=[]))
+        view = View(cast("Any", SimpleNamespace(jobs=jobs)), "stderr", None, as_json=False)
+        view.look(cast("Any", job))
+        view._changed_s -= 60
+        view.look(cast("Any", job))
+        return capsys.readouterr().err
+
+    assert "who could has failed it or given it back" in told("withdrawn")
+    assert told("gone") == ""  # that one is asked again
+
+
+def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:
+    assert "`choir doctor` there" in _words("unverifiable", {"reason": "bazaar.no_sandbox"}, {})
+    assert _words("unverifiable", {"reason": "order.x", "said": "The tests pass."}, {}).endswith("The tests pass.")
+    assert shown_check(Check("re-run", True, details="Not run again.")) == "passed  re-run: Not run again."
+    assert shown_check(Check("hash", True)) == "passed  hash"
+
+
+def test_a_node_that_is_not_there_is_not_taken_for_a_missing_login() -> None:
+    with pytest.raises(NoNode):
+        buyer._must_answer("http://127.0.0.1:9")
+
+
+def test_a_result_that_could_not_be_kept_is_refused_before_it_is_bought(tmp_path: Path) -> None:
+    may_write(tmp_path / "new", force=False)
+    with pytest.raises(Invalid, match="no such folder"):
+        may_write(tmp_path / "nowhere" / "new", force=True)
 
 
 def test_two_verdicts_are_compared_check_by_check() -> None:

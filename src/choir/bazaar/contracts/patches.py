@@ -27,7 +27,7 @@ _TITLE_CHARS_MAX = 300
 _URL_CHARS_MAX = 1_000
 _NO_REPORT = (
     "it gives no report that can be checked. Use a plain pytest command without shell signs, or take exit codes as"
-    " proof with evidence = exit_code, which the tested code can forge"
+    " proof with evidence = exit_code (`--exit-code` on the command line), which the tested code can forge"
 )
 SUITE = "python3 -m pytest -q"
 

@@ -97,6 +97,10 @@ def _greet(settings: Settings, *, first: bool) -> None:
             f"  {choir} ledger open person:bob/available/CREDIT",
             f"  {choir} ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50 --reason thanks",
             f"  {choir} ledger verify",
+            "",
+            "And for work, with the first of these in a terminal of its own:",
+            f"  {choir} provider serve",
+            f"  {choir} job submit run -- python3 -c 'print(6*7)'",
         ]
     lines += ["", f"Stop it with Ctrl-C or `{choir} down`."]
     output.print_line("\n".join(lines))

@@ -122,7 +122,10 @@ class NobodyWell(Unavailable):
 class IsolationMissing(Unavailable):
     code = "provider.isolation_missing"
     sentence = "The isolation {tier} cannot be offered here: {why}"
-    hint = "What works here for strangers' code: {works}. See `choir sandbox doctor`."
+    hint = (
+        "What works here for strangers' code: {works}. `choir sandbox doctor` says why;"
+        " as root or in a delegated cgroup more may work."
+    )
 
 
 class NotServedYet(Refusal):

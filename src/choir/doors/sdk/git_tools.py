@@ -94,7 +94,9 @@ def git(
 def find(folder: Path) -> Checkout | None:
     """The repository that a folder is in, or nothing."""
     if not folder.is_dir():
-        raise GitFailed(folder=str(folder), why="there is no such folder.")
+        raise GitFailed(
+            folder=str(folder), why="it is not a folder." if folder.exists() else "there is no such folder."
+        )
     where = git("rev-parse", "--absolute-git-dir", "--git-common-dir", cwd=folder, may_fail=True)
     if not where:
         return None

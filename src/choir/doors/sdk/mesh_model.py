@@ -152,6 +152,8 @@ _REASONS = {
     "bazaar.called_off": "it was called off",
     "bazaar.another_was_first": "another was first",
     "bazaar.not_verified_in_time": "the node could not verify it in time",
+    "bazaar.no_sandbox": "the node has no sandbox that is firm enough; `choir doctor` there says why",
+    "run.exit_code": "the command ended with another code than was ordered",
 }
 
 

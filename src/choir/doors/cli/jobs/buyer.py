@@ -77,6 +77,7 @@ def as_buyer(node: str | None, *, quiet: bool = False) -> Iterator[Buyer]:
     address = choosing.address_of(settings, node)
     chosen = choosing.choose(settings, address)
     if chosen.source == "none":
+        _must_answer(address)
         raise NotLoggedIn(node=address, why=chosen.why)
     if chosen.source == "operator" and not output.operator_wanted():
         with _machine(settings, address, chosen, quiet=quiet) as buyer:
@@ -89,6 +90,16 @@ def as_buyer(node: str | None, *, quiet: bool = False) -> Iterator[Buyer]:
             if error.code == "identity.scope_missing" and error.fields.get("scope") == "buy":
                 raise CannotBuy from None
             raise
+
+
+def _must_answer(address: str) -> None:
+    """Whoever forgot to start the node is told so, not to log in."""
+    from choir.doors.sdk.errors import NoNode
+
+    try:
+        httpx.get(f"{address}/healthz", timeout=_CONNECT_S, trust_env=False)
+    except httpx.TransportError:
+        raise NoNode(url=address) from None
 
 
 @contextmanager

@@ -70,6 +70,8 @@ def open_(
         buyer.cover(deposit)
         found = buyer.client.jobs.dispute(job, because, says, attempt=attempt)
     _show(found, as_json=as_json)
+    if found.winner is None and not as_json:
+        output.say(f"What a machine can decide is decided in seconds. See: choir job dispute show {found.id}")
 
 
 @app.command("show", epilog="Example: choir job dispute show dispute_01h…")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EXIT_NOT_DONE = 6
 _PATIENCE_S = 3.0
+_NOT_ASKED_AGAIN = {"failed", "withdrawn"}
 
 JobArgument = Annotated[str, typer.Argument(help="Such as job_01h….", metavar="JOB")]
 
@@ -107,6 +108,7 @@ class View:
             self._say_why_nobody(job)
             return
         self._changed_s = time.monotonic()
+        self._explained = False
         self._seen = seen
         if self._status is not None:
             self._status.update(f"{job.id} is {job.state}")
@@ -119,17 +121,23 @@ class View:
         self._told = len(steps)
 
     def _say_why_nobody(self, job: wire.JobOut) -> None:
-        """Who waits for a provider for a while is told, once, why there is none."""
+        """Who waits for a provider for a while is told, once for each wait, why there is none."""
         waits = job.state == "open" and time.monotonic() > self._changed_s + _PATIENCE_S
         if not waits or self._explained or self._as_json:
             return
         self._explained = True
         why = self._client.jobs.select(job.type, int(job.budget), job.criteria).explanation
-        if why.get("candidates"):
+        spent = {item.provider for item in job.attempts if item.state in _NOT_ASKED_AGAIN}
+        candidates = {one["provider"] for one in why.get("candidates", [])}
+        if candidates - spent:
             return
-        output.say(f"Nobody can take it now: {nobody_because(why)}. It waits until {job.expires_at}.")
+        because = "who could has failed it or given it back" if candidates else nobody_because(why)
+        output.say(f"Nobody can take it now: {because}. It waits until {job.expires_at}.")
         output.say(f"Ctrl-C leaves it waiting; choir job cancel {job.id} calls it off.")
-        output.say("Anybody can sell work: choir provider serve")
+        if dict(why.get("nobody_because", {})).get("not_qualified"):
+            output.say("A provider that has just started does a test job first; that takes some seconds.")
+        else:
+            output.say("Anybody can sell work: choir provider serve")
 
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
@@ -170,15 +178,20 @@ _WORDS = {
     "withdrawn": "{provider} gave it back: {said}",
     "called_off": "{provider} was called off",
     "cancel_asked": "cancelled by the buyer",
+    "unverifiable": "cannot be verified: {reason}",
+    "not_verified": "the node could not verify it in time",
     "closed": "closed: nobody will try again",
 }
 
 
 def _words(what: str, data: dict[str, Any], providers: dict[str, str]) -> str:
+    from choir.doors.sdk.mesh_model import in_words
+
     told = {name: plain(str(value)) for name, value in data.items()}
     for name in ("budget", "paid"):
         if name in told and told[name].isdecimal():
             told[name] = sat(told[name])
+    told["reason"] = told.get("said") or in_words(told.get("reason", ""))
     told["provider"] = providers.get(told.get("attempt", ""), "a provider")
     for name in ("budget", "paid", "reason", "said"):
         told.setdefault(name, "")

@@ -137,39 +137,42 @@ def _print_job(found: wire.JobOut) -> None:
     from choir.doors.sdk.mesh_model import cost_of
 
     output.print_line(f"{found.id}  {found.type.value}  {found.state}")
-    output.print_line(f"  buyer     {found.buyer}")
-    output.print_line(f"  ordered   {found.created_at}" + (f", over {found.closed_at}" if found.closed_at else ""))
-    output.print_line(f"  budget    {sat(found.budget)} SAT")
+    output.print_line(f"  buyer       {found.buyer}")
+    output.print_line(f"  ordered     {found.created_at}" + (f", over {found.closed_at}" if found.closed_at else ""))
+    output.print_line(f"  budget      {sat(found.budget)} SAT")
     if found.held is not None:
-        output.print_line(f"  held      {sat(found.held)} SAT")
-    output.print_line(f"  spent     {sat(cost_of(found))} SAT")
-    output.print_line(f"  request   {found.request}")
+        output.print_line(f"  held        {sat(found.held)} SAT")
+    output.print_line(f"  spent       {sat(cost_of(found))} SAT")
+    output.print_line(f"  request     {found.request}")
     for name, hash_ in sorted(found.inputs.items()):
-        output.print_line(f"  {name:<9} {hash_}")
+        output.print_line(f"  {name:<12}{hash_}")
     if found.receipt:
-        output.print_line(f"  receipt   {found.receipt}")
+        output.print_line(f"  receipt     {found.receipt}")
 
 
 def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
-    why = f": {attempt.reason}" if attempt.reason else ""
+    from choir.doors.sdk.mesh_model import in_words
+
+    why = f": {in_words(attempt.reason)}" if attempt.reason else ""
     output.print_line(f"try {attempt.n}  {attempt.provider}  {attempt.state}{plain(why)}")
     output.print_line(
-        f"  assigned  {attempt.assigned_at}" + (f", delivered {attempt.delivered_at}" if attempt.delivered_at else "")
+        f"  assigned    {attempt.assigned_at}" + (f", delivered {attempt.delivered_at}" if attempt.delivered_at else "")
     )
     output.print_line(
-        f"  terms     {sat(attempt.base)} + {sat(attempt.per_unit)} per unit, at most {sat(attempt.cap)} SAT"
+        f"  terms       {sat(attempt.base)} + {sat(attempt.per_unit)} per unit, at most {sat(attempt.cap)} SAT"
     )
-    output.print_line(f"  paid      {sat(attempt.paid)} SAT")
+    output.print_line(f"  paid        {sat(attempt.paid)} SAT")
     if attempt.artifact:
-        output.print_line(f"  artifact  {attempt.artifact}")
+        output.print_line(f"  artifact    {attempt.artifact}")
     for check in checks:
-        output.print_line(f"  check     {shown_check(check)}")
+        output.print_line(f"  check       {shown_check(check)}")
 
 
 def shown_check(check: Check) -> str:
     """One check in one line."""
     kind = " (hidden)" if check.hidden else ""
-    why = f": {plain(check.details or check.reason)}" if not check.passed else ""
+    said = check.details or ("" if check.passed else check.reason)  # also of what passed: "Not run again" matters
+    why = f": {plain(said)}" if said else ""
     return f"{'passed' if check.passed else 'FAILED'}  {plain(check.name)}{kind}{why}"
 
 

@@ -51,7 +51,7 @@ def _print(outcome: Outcome, found: Recheck) -> None:
     ]
     output.print_table(["check", "the node", "here", ""], rows)
     for line in found.lines:
-        if line.differs and line.ours is not None:
+        if line.ours is not None and (line.differs or line.ours.details):
             output.print_line(f"{plain(line.name)}: {plain(line.ours.details or line.ours.reason)}")
     output.print_line(f"artifact  {outcome.attempt.artifact}: {len(outcome.data)} bytes, as paid for")
     output.print_line(f"receipt   {outcome.receipt_hash}: {sat(outcome.price)} SAT, signed by the node, fits the job")
