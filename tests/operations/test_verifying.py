@@ -16,7 +16,7 @@ from choir.bazaar.model import AttemptState, Job, JobState
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.model import Qualification
 from choir.bazaar.verification.service import Verifier
-from choir.foundation.clock import SystemEntropy
+from choir.foundation.clock import MICROSECONDS, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.settings import load_settings
 from choir.node import build_node
@@ -236,3 +236,26 @@ def test_a_stopping_process_leaves_its_task_to_the_next(make: Make) -> None:
     verifying.stop()
     assert market.job(job).state is JobState.VERIFYING
     assert list((market.node.settings.home / "verifying").iterdir()) == []
+
+
+def late_round(market: Market, seconds: int) -> None:
+    """Let the market's rounds come so late, after a provider was not heard from for longer than it should be."""
+    market.do(lambda tx: tx.run("update provider_market set alive_until_us = %s", market.node.clock.now_us() - 1))
+    rounds = MarketRounds(market.node, lambda: "")
+    task = Task("bazaar.jobs", "", market.node.clock.now_us() - seconds * MICROSECONDS, {}, MICROSECONDS, 0, 1)
+    rounds.tend_jobs(task)
+    market.do(lambda tx: rounds.silence(tx, task))
+
+
+def test_that_the_node_was_away_is_held_against_no_provider(make: Make) -> None:
+    market = make(providers__qualification_required="0")
+    provider = market.provider()
+    job = market.order()
+    market.assign(job)
+    late_round(market, 60)
+    [attempt] = market.attempts(job)
+    assert attempt.state is AttemptState.ASSIGNED
+    assert market.do(lambda tx: market.node.bazaar.providers.gone(tx, [provider], market.node.clock.now_us())) == set()
+    late_round(market, 1)  # nobody was away but the provider
+    [attempt, *_] = market.attempts(job)
+    assert attempt.state is AttemptState.GONE

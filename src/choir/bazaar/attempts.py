@@ -51,6 +51,9 @@ class Handed:
     trajectory_signature: bytes  # likewise, over the trajectory's hash
 
 
+_GIVEN_BACK = "bazaar.withdrawn"
+
+
 class Attempts:
     """Use cases of providers and of the verifier; all inside the caller's transaction."""
 
@@ -81,13 +84,17 @@ class Attempts:
         self._lives.go_on(tx, job)
         return attempt
 
-    def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str) -> Attempt:
-        """The provider cannot do it; the job goes to somebody else. Giving it back twice changes nothing."""
+    def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str, *, again: bool = False) -> Attempt:
+        """The provider does not do it; the job goes to somebody else. Giving it back twice changes nothing.
+
+        Who cannot do it is not asked again; who only stops (`again`) may be, when it is back.
+        """
         job, attempt = self._own(tx, who, id_)
-        if attempt.state is AttemptState.WITHDRAWN:
+        if attempt.reason == _GIVEN_BACK:
             return attempt
         self._must_be_at_work(job, attempt)
-        attempt = self._lives.end_attempt(tx, job, attempt, AttemptState.WITHDRAWN, "bazaar.withdrawn")
+        state = AttemptState.GONE if again else AttemptState.WITHDRAWN
+        attempt = self._lives.end_attempt(tx, job, attempt, state, _GIVEN_BACK)
         self._lives.note(tx, job, "withdrawn", who.source, attempt=attempt, said=reason[:200])
         self._lives.go_on(tx, job)
         return attempt

@@ -76,7 +76,7 @@ def make_scheduler(node: Node, rounds: MarketRounds) -> Scheduler:
             "ledger.expire_holds": work.expire_holds,
             "outbox.forget": work.forget_events,
             "identity.forget_used": work.forget_used,
-            "bazaar.silence": work.silence_providers,
+            "bazaar.silence": rounds.silence,
             "bazaar.records": rounds.rebuild_records,
             "bazaar.promises": rounds.refresh_promises,
             "bazaar.forget_uploads": work.forget_uploads,
@@ -175,10 +175,6 @@ class _Work:
         node.logins.forget(tx)
         node.repeats.forget(tx)
         node.rates.forget(tx)
-
-    def silence_providers(self, tx: Tx, _: Task) -> None:
-        """Take providers off the market that were not heard from."""
-        self._node.bazaar.providers.silence_round(tx)
 
     def forget_uploads(self, tx: Tx, _: Task) -> None:
         """Drop uploads that were not finished in their time."""

@@ -13,12 +13,13 @@ from pathlib import Path
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Broken, ChoirError
 from choir.foundation.node_key import load_node_secret
-from choir.foundation.policy import Policy, load
+from choir.foundation.policy import Policy, SandboxPolicy, load
 from choir.foundation.settings import Settings
 from choir.ledger.keys import NodeKeys
 from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
 from choir.operations.preparing import PUBLISHED, Dsns, compare_published, database_of
 from choir.operations.supervisor import AddressInUse
+from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
 from choir.storage.database import Tx, connect
 from choir.storage.identity import read_identity
@@ -127,19 +128,31 @@ def _address(settings: Settings) -> str:
     return f"{settings.host}:{settings.port} is free"
 
 
+_SANDBOX_HINT = "`choir sandbox doctor` says more."
+
+
+def _sandbox_policy(settings: Settings) -> SandboxPolicy:
+    policy = _policy(settings).sandbox
+    strict = settings.mode == "production" or LIMITS_REQUIRED in settings.policy_overrides
+    return policy if strict else for_play(policy)
+
+
 def _sandbox(settings: Settings) -> Finding:
     """Without one the ledger works, but no job can be verified."""
     try:
         with (
             tempfile.TemporaryDirectory(prefix="choir-doctor-") as folder,
-            Sandboxes(Path(folder), _policy(settings).sandbox, clean_first=False) as sandboxes,
+            Sandboxes(Path(folder), _sandbox_policy(settings), clean_first=False) as sandboxes,
         ):
             why = sandboxes.lacking()
+            loose = "" if why else sandboxes.unlimited()
     except (ChoirError, OSError) as error:
         why = str(error)
+    if not why and loose:
+        return Finding("sandbox", "note", f"jobs can be verified, for development only: {loose}", _SANDBOX_HINT)
     if not why:
         return Finding("sandbox", "ok", "strangers' code can be run, so jobs can be verified")
-    return Finding("sandbox", "note", f"no job can be verified here: {why}", "`choir sandbox doctor` says more.")
+    return Finding("sandbox", "note", f"no job can be verified here: {why}", _SANDBOX_HINT)
 
 
 def _database(settings: Settings, dsns: Dsns) -> str:

@@ -2,7 +2,7 @@
 
 Guarantees: each job is gone on with in a transaction of its own, and one that fails keeps no other waiting; every
 round is bounded; what a round did not reach is reached by one of the next. Rounds over all providers keep their
-place in the task itself.
+place in the task itself. While the node is away it can hear nobody: that is held against no provider.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 
 from choir.bazaar.model import JobType
 from choir.bazaar.providers import promises
+from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import ChoirError
 from choir.node import Node
 from choir.storage.database import Tx
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 _JOBS_AT_ONCE = 200
 _RECORDS_AT_ONCE = 20
 _PROMISES_AT_ONCE = 500
+_AWAY_S = 15  # a round that comes so late was not kept waiting by other work, but by the node being away
 _FIRST = UUID(int=0)
 
 
@@ -37,9 +39,11 @@ class MarketRounds:
 
     # Jobs
 
-    def tend_jobs(self, _: Task) -> None:
+    def tend_jobs(self, task: Task) -> None:
         """Offer jobs that are open, and go on where a time is over."""
         node, bazaar = self._node, self._node.bazaar
+        if self._was_away(task):
+            node.database.run(bazaar.providers.excuse)
         with node.unit_of_work() as tx:
             late = bazaar.jobs.to_look_at(tx, _JOBS_AT_ONCE)
             silent = bazaar.disputes.unanswered(tx, _JOBS_AT_ONCE)
@@ -98,6 +102,19 @@ class MarketRounds:
             self._node.database.run(lambda tx: self._node.bazaar.qualifying.begin(tx, provider, type_))
         except ChoirError as error:  # somebody else was quicker, or it has gone
             log.info("no qualification began", extra={"provider": str(provider), "error": error.code})
+
+    # Those who are not heard from
+
+    def silence(self, tx: Tx, task: Task) -> None:
+        """Take providers off the market that were not heard from."""
+        providers = self._node.bazaar.providers
+        if self._was_away(task):
+            providers.excuse(tx)
+        else:
+            providers.silence_round(tx)
+
+    def _was_away(self, task: Task) -> bool:
+        return self._node.clock.now_us() - task.due_us > _AWAY_S * MICROSECONDS
 
     # Records
 

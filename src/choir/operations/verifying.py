@@ -21,8 +21,10 @@ from choir.bazaar.inspecting import Inspecting
 from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
 from choir.bazaar.verification.service import Verifier
+from choir.foundation.policy import SandboxPolicy
 from choir.node import Node
 from choir.sandbox.removal import remove_tree
+from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
 from choir.storage.database import DatabaseBusy, DatabaseUnavailable
 from choir.storage.processes import FolderLock
@@ -34,6 +36,12 @@ NO_SANDBOX = "bazaar.no_sandbox"
 NOT_VERIFIED = "bazaar.not_verified"
 _STOP_S = 4.0  # for a sandbox that is told to end
 _PROBE_AGAIN_S = 30.0
+
+
+def sandbox_policy(node: Node) -> SandboxPolicy:
+    """As policy says; a development node whose policy says nothing does without firm limits where there are none."""
+    said = LIMITS_REQUIRED in node.settings.policy_overrides
+    return node.policy.sandbox if node.identity.production or said else for_play(node.policy.sandbox)
 
 
 class Bench:
@@ -83,6 +91,8 @@ class Bench:
             sandboxes = self._open_sandboxes()
             why = sandboxes.lacking()
             if not why:
+                if loose := sandboxes.unlimited():
+                    log.warning("verification has no firm limits; for development only", extra={"why": loose})
                 self._verifier = Verifier(sandboxes, self._node.policy.verification, self._folder())
         except OSError as error:
             return str(error)
@@ -109,7 +119,7 @@ class Bench:
 
     def _open_sandboxes(self) -> Sandboxes:
         if self._sandboxes is None:
-            self._sandboxes = Sandboxes(self._state, self._node.policy.sandbox)
+            self._sandboxes = Sandboxes(self._state, sandbox_policy(self._node))
         return self._sandboxes
 
     def _close_sandboxes(self) -> None:

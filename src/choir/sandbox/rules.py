@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import SandboxPolicy
@@ -158,6 +159,15 @@ def applied_limits(spec: Spec, applied: Mapping[str, str]) -> dict[str, str]:
     if spec.egress is not None and LimitName.NETWORK.value in found:
         found[LimitName.NETWORK.value] += "; one socket to the proxy"
     return found
+
+
+LIMITS_REQUIRED = "sandbox.stranger_limits_required"  # the policy that `for_play` is an exception to
+
+
+def for_play(policy: SandboxPolicy) -> SandboxPolicy:
+    """For development on one's own machine, where an ordinary user has no control group: contained all the same, and
+    limited in time, output and files, but with no firm limit of memory and processes."""
+    return replace(policy, stranger_limits_required=0)
 
 
 def stranger_refusal(known: Capabilities, policy: SandboxPolicy) -> str:

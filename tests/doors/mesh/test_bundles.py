@@ -305,3 +305,75 @@ def test_a_diff_is_between_the_commits_that_were_named(repo: Path) -> None:
         bundles.diff(repo, "HEAD")
     with pytest.raises(NoSuchCommit):
         bundles.diff(repo, "nowhere")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "diary.txt").write_text("private")
+    return folder
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_repository_cannot_have_another_folder_sent(tmp_path: Path, elsewhere: Path, committed: bool) -> None:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    if committed:
+        commit(folder, a_DOT_txt="a\n")
+    git(folder, "config", "core.worktree", str(elsewhere))
+    with pytest.raises(GitFailed, match="its files are in"), bundles.bundle(folder, dirty=committed):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("config", "[garbage\n"), ("config", "[core]\n\trepositoryformatversion = 99\n"), ("HEAD", "nonsense")],
+)
+def test_what_git_cannot_read_is_not_sent_as_a_plain_folder(repo: Path, file: str, text: str) -> None:
+    (repo / ".git" / file).write_text(text)
+    write(repo, never_committed="mine")
+    for folder in (repo, repo / "sub"):
+        with pytest.raises(GitFailed), bundles.bundle(folder):
+            pass
+
+
+def test_an_endless_index_is_not_copied(repo: Path) -> None:
+    (repo / ".git" / "index").unlink()
+    (repo / ".git" / "index").symlink_to("/dev/zero")
+    with bundles.bundle(repo) as sent:
+        assert sent.files == ("a.txt", "sub/b.txt")
+
+
+def test_a_list_of_ignored_names_that_is_too_long_is_refused_and_not_cut(repo: Path) -> None:
+    exclude = repo / ".git" / "info" / "exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    with exclude.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(GitFailed, match="too large"), bundles.bundle(repo):
+        pass
+
+
+def test_a_folder_that_is_too_large_is_not_copied_first(tmp_path: Path) -> None:
+    folder = tmp_path / "films"
+    folder.mkdir()
+    with (folder / "film").open("wb") as file:
+        file.truncate(1 << 42)  # takes no room here, but would in a copy
+    with pytest.raises(TooLarge, match="film"), bundles.bundle(folder):
+        pass
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "prod.env", ".envrc", "terraform.tfvars", "server.pem.bak", "secrets.yml", "service-account-1.json", ".pgpass",
+        ".aws/config", "deploy/.ssh/config", ".docker/config.json",
+    ],
+)  # fmt: skip
+def test_more_of_what_looks_like_a_secret_stays(repo: Path, name: str) -> None:
+    (repo / name).parent.mkdir(parents=True, exist_ok=True)
+    (repo / name).write_text("x")
+    commit(repo)
+    with bundles.bundle(repo) as sent:
+        assert sent.left_out == ((name, "it looks like a secret"),)

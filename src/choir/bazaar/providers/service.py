@@ -246,6 +246,11 @@ class Providers:
             events.changed(self._outbox, tx, "silent", provider)
         return len(found)
 
+    def excuse(self, tx: Tx) -> int:
+        """The node itself was away and could hear nobody: whoever was there before has its usual time to be heard."""
+        now_us = self._clock.now_us()
+        return store.excuse(tx, now_us, now_us + self._policy.heartbeat_s * MICROSECONDS)
+
     def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
         """Of these, the ones that no longer answer."""
         return store.gone(tx, providers, now_us)

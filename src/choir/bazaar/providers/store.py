@@ -166,6 +166,15 @@ def silence(tx: Tx, now_us: int, limit: int) -> list[UUID]:
     return sorted(row[0] for row in rows)
 
 
+def excuse(tx: Tx, now_us: int, until_us: int) -> int:
+    """Let those who would count as silent now be heard from until then; says how many."""
+    return tx.run(
+        "update provider_market set alive_until_us = %s"
+        " where not silent and alive_until_us <= %s and alive_until_us > 0",
+        until_us, now_us,
+    )  # fmt: skip
+
+
 def gone(tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
     """Of these, the ones that were not heard from lately."""
     rows = tx.rows(

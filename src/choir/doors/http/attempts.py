@@ -53,7 +53,9 @@ def start_attempt(attempt: str, who: SellerDep, node: NodeDep) -> wire.AttemptOu
 def give_back(attempt: str, body: wire.GiveBackIn, who: SellerDep, node: NodeDep) -> wire.AttemptOut:
     """It cannot be done here; the job goes to somebody else."""
     id_ = parse_attempt_id(attempt)
-    return views.attempt(node.database.run(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason)))
+    return views.attempt(
+        node.database.run(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason, again=body.again))
+    )
 
 
 @router.post("/{attempt}/hand-in", responses=problems(404, 409))

@@ -137,7 +137,10 @@ class Carrier:
         item.phase = Phase.GIVING_BACK
         deadline = min(item.deadline, time.monotonic() + _GIVE_BACK_S) if item.stop.is_set() else item.deadline
         try:
-            patiently(lambda: self._client.attempts.give_back(item.attempt, reason), deadline, item.over.is_set)
+            again = reason == STOPPING
+            patiently(
+                lambda: self._client.attempts.give_back(item.attempt, reason, again=again), deadline, item.over.is_set
+            )
         except ChoirError as error:
             self._say("not_given_back", item, reason=reason, why=str(error))
         else:

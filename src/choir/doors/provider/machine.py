@@ -34,6 +34,7 @@ class Machine:
     types: tuple[JobType, ...]  # what is offered
     folder: Path  # for the inputs of jobs
     model: str
+    loose: str = ""  # what strangers' code has no firm limit of here
 
 
 @contextmanager
@@ -54,7 +55,7 @@ def started(home: ProviderHome, wanted: Wanted, key: SecretKey, clock: Clock, po
             types = offered(found, wanted.types)
             fulfils = Fulfilling(key, clock, policy.workers)
             with WorkerPool(found, fulfils, policy.workers, wanted.capacity) as pool:
-                yield Machine(pool, types, shop.folder, model_of(found, wanted))
+                yield Machine(pool, types, shop.folder, model_of(found, wanted), sandboxes.unlimited())
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -33,12 +33,16 @@ _LINK, _SUBMODULE = "120000", "160000"
 _SHOWN_MAX = 5
 _DIFF = ("-p", "-r", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--full-index")
 _REVIEW_BYTES_MAX = 50_000_000  # of whole files beside a diff; without them a review is poorer, not impossible
+_INDEX_BYTES_MAX = 1_000_000_000
 _SECRET = re.compile(
-    r"\.env(\.(?!example$|sample$|template$|dist$).*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|asc|gpg)"
-    r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd"
-    r"|credentials(\.json)?|.*\.tfstate|operator\.token|node\.key",
+    r"(\.env(\.(?!example$|sample$|template$|dist$).*)?|.+\.env|\.envrc"
+    r"|.*\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx|asc|gpg|agekey|ovpn|tfstate|tfvars)"
+    r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd|\.pgpass|\.my\.cnf"
+    r"|\.dockercfg|kubeconfig|\.vault[-_]?pass.*|credentials(\.json)?|secrets?\.(ya?ml|json|toml)"
+    r"|(service[-_]?account|client[-_]secret).*\.json|operator\.token)(\.(bak|old|orig|save)|~)?",
     re.IGNORECASE,
 )
+_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"})
 
 
 class Uncommitted(Refusal):
@@ -107,7 +111,7 @@ def bundle(
     try:
         checkout = git_tools.find(folder)
         own = OwnRepository(place / "own.git", checkout, folder)
-        tree, source = _tree(own, checkout, folder, ref, dirty)
+        tree, source = _tree(own, checkout, folder, ref, dirty, limit)
         prefix = checkout.prefix if checkout else ""
         yield _packed(own, _entries(own, tree, prefix), source, prefix, include, limit, place, folder)
     finally:
@@ -159,16 +163,18 @@ def _whole_files(
         return None
 
 
-def _tree(own: OwnRepository, checkout: Checkout | None, folder: Path, ref: str | None, dirty: bool) -> tuple[str, str]:
+def _tree(
+    own: OwnRepository, checkout: Checkout | None, folder: Path, ref: str | None, dirty: bool, limit: int
+) -> tuple[str, str]:
     """The tree to send, in our repository, and where it came from."""
     if checkout is None:
         if ref is not None:
             raise Invalid(what="The commit", why=f"{folder} is not in a git repository")
-        return _as_it_is(own, ""), "the folder"
+        return _as_it_is(own, "", limit), "the folder"
     name = "HEAD" if ref is None else ref
     commit = git_tools.commit_of(checkout, name)
     if commit is None and ref is None and checkout.top is not None:  # a repository without a commit yet
-        return _as_it_is(own, checkout.prefix), "the folder"
+        return _as_it_is(own, checkout.prefix, limit), "the folder"
     commit = git_tools.must_commit(checkout, name)
     if ref is not None or checkout.top is None:
         return commit, commit
@@ -179,16 +185,17 @@ def _tree(own: OwnRepository, checkout: Checkout | None, folder: Path, ref: str 
     if not dirty:
         shown = ", ".join(sorted(changed)[:_SHOWN_MAX]) + (" and others" if len(changed) > _SHOWN_MAX else "")
         raise Uncommitted(folder=str(folder), paths=shown)
-    return _as_it_is(own, checkout.prefix), f"{commit} with changes"
+    return _as_it_is(own, checkout.prefix, limit), f"{commit} with changes"
 
 
 def _load_index(own: OwnRepository, checkout: Checkout, commit: str) -> None:
     """A copy of the user's index: it knows which files were not touched, so that they need not be read."""
-    index = own.place / "index"
-    try:
-        shutil.copyfile(checkout.git / "index", index)
-    except OSError:
-        index.unlink(missing_ok=True)
+    index, theirs = own.place / "index", checkout.git / "index"
+    if git_tools.is_readable(theirs, _INDEX_BYTES_MAX):
+        try:
+            shutil.copyfile(theirs, index)
+        except OSError:
+            index.unlink(missing_ok=True)
     if not index.exists() or not own.git("write-tree", may_fail=True):
         index.unlink(missing_ok=True)
         own.git("read-tree", commit)
@@ -216,12 +223,23 @@ def _submodules(own: OwnRepository) -> set[str]:
     return {os.fsdecode(row.partition(b"\t")[2]) for row in rows if row.startswith(_SUBMODULE.encode())}
 
 
-def _as_it_is(own: OwnRepository, prefix: str) -> str:
-    """A tree of the files as they lie there, without what is ignored."""
+def _as_it_is(own: OwnRepository, prefix: str, limit: int) -> str:
+    """A tree of the files as they lie there, without what is ignored. Too much of it is not even copied."""
     names = sorted(_changed(own, prefix))
+    sizes = {name: _size(own.tree / name) for name in names}
+    if sum(sizes.values()) > limit:
+        largest = max(names, key=lambda name: sizes[name])
+        raise TooLarge(what=f"What is to be sent (the largest is {largest})", size=sum(sizes.values()), limit=limit)
     given = b"".join(os.fsencode(name) + b"\0" for name in names)
     own.git("update-index", "--add", "--remove", "-z", "--stdin", given=given)
     return own.git("write-tree").decode().strip()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:  # it is gone
+        return 0
 
 
 def _packed(
@@ -290,4 +308,5 @@ def _why_not(own: OwnRepository, entry: _Entry) -> str:
 
 
 def _is_secret(path: str) -> bool:
-    return _SECRET.fullmatch(PurePosixPath(path).name) is not None
+    place = PurePosixPath(path)
+    return _SECRET.fullmatch(place.name) is not None or not _SECRET_FOLDERS.isdisjoint(place.parts[:-1])

@@ -10,10 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+import httpx
+
 from choir.doors.sdk import saved_logins
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import ChoirError, Invalid
 from choir.foundation.settings import Settings
 from choir.operations.home import operator_token, running_node
+
+_OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,19 @@ def address_of(settings: Settings, url: str | None) -> str:
         if running is not None and running.pid:
             return running.url
     return (url or settings.node).rstrip("/")
+
+
+def is_play_node(address: str) -> bool:
+    """Whether a development node answers at an address of this very machine: what runs for it is one's own play."""
+    from choir.doors.sdk.client import Client
+
+    if (httpx.URL(address).host or "") not in _OWN_HOSTS:
+        return False
+    try:
+        with Client(address, "", connect_s=0) as client:
+            return client.node().mode == "dev"
+    except ChoirError:
+        return False
 
 
 def choose(settings: Settings, address: str, *, rather_operator: bool = False) -> Chosen:

@@ -3,12 +3,15 @@
 Guarantees: what is in the repository's configuration, hooks, attributes and index is never run. Only `rev-parse` is
 asked inside the repository itself, with settings of ours that win over its own; all else happens in an empty
 repository of ours that borrows the other's objects and has neither its configuration nor its hooks. No protocol is
-allowed, so nothing is fetched either.
+allowed, so nothing is fetched either. A repository that places its work tree elsewhere (`core.worktree`) is refused,
+and so is one that git cannot read: neither may decide that other files are sent than those in the folder that was
+named.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +23,7 @@ from choir.sandbox.repositories import environment
 
 _GIT_S_MAX = 300
 _SAID_LETTERS = 200
+_RULES_BYTES_MAX = 1_000_000
 _DATE = "1000000000 +0000"  # any, but always the same
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "choir",
@@ -97,14 +101,35 @@ def find(folder: Path) -> Checkout | None:
         raise GitFailed(
             folder=str(folder), why="it is not a folder." if folder.exists() else "there is no such folder."
         )
-    where = git("rev-parse", "--absolute-git-dir", "--git-common-dir", cwd=folder, may_fail=True)
+    claimed = _claimed(folder)
+    where = git("rev-parse", "--absolute-git-dir", "--git-common-dir", cwd=folder, may_fail=not claimed)
     if not where:
         return None
     own, common = (os.fsdecode(line) for line in where.splitlines()[:2])
     top = os.fsdecode(git("rev-parse", "--show-toplevel", cwd=folder, may_fail=True).rstrip(b"\n"))
+    if top and not folder.resolve().is_relative_to(Path(top).resolve()):
+        raise GitFailed(folder=str(folder), why=f"its configuration says that its files are in {top}.")
     prefix = os.fsdecode(git("rev-parse", "--show-prefix", cwd=folder, may_fail=True).rstrip(b"\n")) if top else ""
     objects = (folder / common).resolve() / "objects"
     return Checkout(folder, Path(top) if top else None, Path(own), objects, prefix)
+
+
+def _claimed(folder: Path) -> bool:
+    """Whether somebody meant this folder to be in a repository. One that cannot be read is then an error: taken for a
+    plain folder, it would be sent with all that was never committed."""
+    folder = folder.resolve()
+    device = folder.stat().st_dev
+    near = (place for place in (folder, *folder.parents) if place.stat().st_dev == device)  # as far as git looks
+    return any(os.path.lexists(place / ".git") for place in near)
+
+
+def is_readable(file: Path, bytes_max: int) -> bool:
+    """Whether a file of the repository's can be read to its end: a plain one, and not endless."""
+    try:
+        found = file.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= bytes_max
 
 
 def commit_of(checkout: Checkout, ref: str) -> str | None:
@@ -149,6 +174,9 @@ class OwnRepository:
     def _ignore_the_same(self, checkout: Checkout) -> None:
         """What the user keeps out of git in other ways than by .gitignore stays out here too."""
         rules = [checkout.objects.parent / "info" / "exclude", *_user_ignores()]
+        large = next((path for path in rules if path.is_file() and not is_readable(path, _RULES_BYTES_MAX)), None)
+        if large is not None:
+            raise GitFailed(folder=str(checkout.folder), why=f"{large} is too large for a list of names to ignore.")
         found = [path.read_bytes() for path in rules if path.is_file()]
         (self.place / "info" / "exclude").write_bytes(b"\n".join(found) + b"\n")
 

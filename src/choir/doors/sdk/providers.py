@@ -131,10 +131,10 @@ class AttemptsRoom(Room[R]):
         return Call("POST", path("/v1/attempts/{id}/start", id=attempt), wire.AttemptOut, again=True)
 
     @call
-    def give_back(self, attempt: str, reason: str = "") -> Call[wire.AttemptOut]:
-        """It cannot be done here; the job goes to somebody else."""
+    def give_back(self, attempt: str, reason: str = "", *, again: bool = False) -> Call[wire.AttemptOut]:
+        """It is not done here; the job goes to somebody else. `again`: this provider stops, and may be asked later."""
         where = path("/v1/attempts/{id}/give-back", id=attempt)
-        return Call("POST", where, wire.AttemptOut, {"reason": reason}, again=True)
+        return Call("POST", where, wire.AttemptOut, {"reason": reason, "again": again}, again=True)
 
     @call
     def hand_in(

@@ -24,8 +24,9 @@ from choir.doors.sdk.mesh_model import Check, Outcome, WrongAnswer, checks_of
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Broken, ChoirError, Invalid
-from choir.foundation.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
+from choir.foundation.policy import BazaarPolicy, SandboxPolicy, VerificationPolicy, WorkersPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
+from choir.sandbox.rules import for_play
 from choir.sandbox.service import Sandboxes
 
 if TYPE_CHECKING:
@@ -92,7 +93,10 @@ def recheck(
         folder = Path(name)
         order = gather_order(client, job, folder)
         delivery, provider = _delivery(client, job, attempt, artifact)
-        with Sandboxes(folder / "sandbox") as sandboxes, Verifier(sandboxes, _POLICY, folder) as verifier:
+        with (
+            Sandboxes(folder / "sandbox", for_play(SandboxPolicy())) as sandboxes,
+            Verifier(sandboxes, _POLICY, folder) as verifier,
+        ):
             ours = verifier.verify(order, delivery, rerun=True)
     trajectory = _trajectory_check(job, attempt, delivery, provider, order.request)
     return _side_by_side(checks_of(verdict), verdict.get("passed") is True, ours, trajectory)

@@ -306,6 +306,7 @@ class GiveBackIn(Wire, json_schema_extra=example(reason="The repository needs a 
     """Why a provider cannot do it."""
 
     reason: str = Field(default="", max_length=1_000, pattern=r"^[^\x00]*$")
+    again: bool = Field(default=False, description="Whether it may be asked again: it is stopping, not unable.")
 
 
 class DisputeIn(Wire, json_schema_extra=example(trigger="output_irrelevant", statement="It answers another question.")):

@@ -56,6 +56,7 @@ def _watch_one(client: Client, job: str, timeout_s: float | None, *, as_json: bo
         found = MeshClient(client).wait(job, timeout_s, on_change=view.look)
     if found.winner is None:
         raise typer.Exit(output.EXIT_REFUSED)
+    output.say(f"Get it with: choir job fetch {job}")
 
 
 def _watch_all(client: Client, *, as_json: bool) -> None:

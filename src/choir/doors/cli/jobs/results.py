@@ -6,6 +6,8 @@ import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import sat
 from choir.doors.cli.live_output import plain
@@ -15,12 +17,34 @@ if TYPE_CHECKING:
     from choir.doors.sdk.mesh_model import Artifact, Outcome
 
 
-def print_outcome(found: Outcome, out: Path | None) -> None:
+def give_out(found: Outcome, out: Path | None, *, as_json: bool) -> None:
+    """Hand over what was bought. A file that cannot be written is no reason to keep it: then it is printed."""
+    written = out is not None and _written(found, out)
+    if as_json:
+        output.print_json(outcome_json(found))
+    else:
+        _print_outcome(found, out if written else None)
+    if out is not None and not written:
+        raise typer.Exit(output.EXIT_REFUSED)
+
+
+def _written(found: Outcome, out: Path) -> bool:
+    try:
+        write(found, out)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        output.say(
+            f"{out} cannot be written: {why}. It is paid and stays yours: choir job fetch {found.job.id} --out …"
+        )
+        return False
+    return True
+
+
+def _print_outcome(found: Outcome, out: Path | None) -> None:
     """The artifact on standard output or in a file, and what is to be said about it on standard error."""
     from choir.bazaar.contracts import RunOutput
 
     if out is not None:
-        write(found, out)
         output.say(f"Written to {out}.")
     else:
         print_artifact(found.artifact, found.data)
@@ -28,7 +52,9 @@ def print_outcome(found: Outcome, out: Path | None) -> None:
         output.say(f"It ended with code {found.artifact.exit_code}.")
     output.say(f"Verified and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest came back.")
     output.say(f"Receipt {found.receipt_hash}, signed by the node.")
-    output.say(f"More: choir job show {found.job.id}; check it here: choir job verify {found.job.id}")
+    output.say(
+        f"Again: choir job fetch {found.job.id}; more: choir job show {found.job.id}; check it here: choir job verify {found.job.id}"
+    )
 
 
 def print_artifact(artifact: Artifact, data: bytes) -> None:

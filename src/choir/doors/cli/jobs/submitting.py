@@ -338,12 +338,7 @@ def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[Mesh
         shown = "" if wanted.as_json else "stderr"
         with ending_early(handle.id), telling(buyer.client, steps_to=shown) as view:
             found = mesh.await_and_verify(handle, wanted.timeout_s, on_change=view.look)
-    if wanted.as_json:
-        if wanted.out is not None:
-            results.write(found, wanted.out)
-        output.print_json(results.outcome_json(found))
-    else:
-        results.print_outcome(found, wanted.out)
+    results.give_out(found, wanted.out, as_json=wanted.as_json)
 
 
 def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
@@ -352,3 +347,4 @@ def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
         return
     output.print_line(handle.id)
     output.say(f"At most {sat(handle.budget)} SAT are held. Follow it with: choir job watch {handle.id}")
+    output.say(f"When it is paid, get it with: choir job fetch {handle.id}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -49,12 +50,17 @@ def serve(
     """
     from choir.doors.provider.model import Wanted, job_type
     from choir.doors.provider.process import serve as serve_until_stopped
+    from choir.doors.sdk.choosing import address_of, is_play_node
     from choir.foundation.policy import Policy, load
     from choir.foundation.settings import load_settings
     from choir.sandbox.model import Tier
+    from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 
     output.want_json(as_json)
-    policy = load(Policy(), load_settings().policy_overrides)
+    settings = load_settings()
+    policy = load(Policy(), settings.policy_overrides)
+    if LIMITS_REQUIRED not in settings.policy_overrides and is_play_node(address_of(settings, node)):
+        policy = replace(policy, sandbox=for_play(policy.sandbox))
     wanted = Wanted(
         workers=tuple(worker or ["builtin"]),
         isolation=Tier.parse(isolation),
