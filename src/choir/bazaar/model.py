@@ -245,7 +245,7 @@ class AttemptOver(Refusal):
 
 class BadBudget(Invalid):
     code = "bazaar.bad_budget"
-    sentence = "A budget must be from {low} to {high} milli-satoshi; {budget} is not."
+    sentence = "A budget must be from {low} to {high} SAT; {budget} SAT is not."
 
 
 class TooManyJobs(Refusal):

@@ -25,6 +25,7 @@ from choir.bazaar.model import (
 )
 from choir.bazaar.pricing import Shares, Terms
 from choir.foundation.clock import MICROSECONDS
+from choir.foundation.money import Asset
 from choir.foundation.policy import BazaarPolicy
 
 _PROGRESS = (AttemptState.VERIFYING, AttemptState.DELIVERED, AttemptState.RUNNING, AttemptState.ASSIGNED)
@@ -41,7 +42,8 @@ class Settled:
 
 def check_budget(budget: int, policy: BazaarPolicy) -> None:
     if not policy.budget_msat_min <= budget <= policy.budget_msat_max:
-        raise BadBudget(budget=budget, low=policy.budget_msat_min, high=policy.budget_msat_max)
+        low, high = policy.budget_msat_min, policy.budget_msat_max
+        raise BadBudget(budget=Asset.SAT.format(budget), low=Asset.SAT.format(low), high=Asset.SAT.format(high))
 
 
 def job_expires_us(now_us: int, time_limit_s: int, policy: BazaarPolicy) -> int:

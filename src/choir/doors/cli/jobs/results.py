@@ -52,9 +52,8 @@ def _print_outcome(found: Outcome, out: Path | None) -> None:
         output.say(f"It ended with code {found.artifact.exit_code}.")
     output.say(f"Verified and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest came back.")
     output.say(f"Receipt {found.receipt_hash}, signed by the node.")
-    output.say(
-        f"Again: choir job fetch {found.job.id}; more: choir job show {found.job.id}; check it here: choir job verify {found.job.id}"
-    )
+    job = found.job.id
+    output.say(f"Again: choir job fetch {job}; more: choir job show {job}; check it here: choir job verify {job}")
 
 
 def print_artifact(artifact: Artifact, data: bytes) -> None:
