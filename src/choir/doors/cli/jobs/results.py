@@ -9,18 +9,28 @@ from typing import TYPE_CHECKING, Any
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import sat
 from choir.doors.cli.live_output import plain
+from choir.foundation.errors import ChoirError
 
 if TYPE_CHECKING:
     from choir.bazaar.contracts import StructuredReview
     from choir.doors.sdk.mesh_model import Artifact, Outcome
 
 
-def print_outcome(found: Outcome, out: Path | None) -> None:
-    """The artifact on standard output or in a file, and what is to be said about it on standard error."""
+def show(found: Outcome, out: Path | None, *, force: bool, as_json: bool) -> None:
+    """What was bought, where and how it is wanted."""
+    if out is not None:
+        _write(found, out, force=force)
+    if as_json:
+        output.print_json(outcome_json(found))
+    else:
+        _print_outcome(found, out)
+
+
+def _print_outcome(found: Outcome, out: Path | None) -> None:
+    """The artifact on standard output unless it is in a file, and what is to be said about it on standard error."""
     from choir.bazaar.contracts import RunOutput
 
     if out is not None:
-        write(found, out)
         output.say(f"Written to {out}.")
     else:
         print_artifact(found.artifact, found.data)
@@ -101,11 +111,16 @@ def artifact_json(artifact: Artifact) -> Any:
     return artifact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def write(found: Outcome, out: Path) -> None:
+def _write(found: Outcome, out: Path, *, force: bool) -> None:
     """What belongs into a file: a run's output, a diff, a text; a review as JSON."""
     from choir.bazaar.contracts import RunOutput
 
-    out.write_bytes(found.artifact.stdout if isinstance(found.artifact, RunOutput) else found.data)
+    data = found.artifact.stdout if isinstance(found.artifact, RunOutput) else found.data
+    try:
+        output.write_result(out, data, force=force)
+    except (OSError, ChoirError):
+        output.say(f"It is paid for and safe at the node. Get it again: choir job result {found.job.id} --out FILE")
+        raise
 
 
 def _one(text: str) -> str:
