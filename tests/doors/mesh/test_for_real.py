@@ -105,6 +105,14 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert "the node's verdict holds" in checked.out
     assert "DIFFERS" not in checked.out
 
+    again = node.run("job", "result", job)  # for whoever did not wait, or lost it
+    assert (again.code, again.out) == (0, "42\n"), again
+    into = market.folder / "out.txt"
+    assert node.run("job", "result", job, "--out", str(into), "--json").json["job"]["id"] == job
+    assert into.read_text() == "42\n"
+    assert node.run("job", "result", job, "--out", str(into)).code == 1
+    assert into.read_text() == "42\n"
+
 
 def test_what_the_buyer_wanted_otherwise_is_not_paid(market: Market) -> None:
     node = market.node

@@ -27,7 +27,7 @@ from choir.doors.cli import (
     sandbox,
 )
 from choir.doors.cli.ledger import entries
-from choir.foundation.errors import ChoirError, Unavailable
+from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 
 class NotPossible(Unavailable):
@@ -124,6 +124,9 @@ def _run() -> int:
         return 130
     except BrokenPipeError:
         raise
+    except UnicodeDecodeError:
+        output.show_error(Invalid(what="What was given", why="it is not text in UTF-8"))
+        return output.EXIT_REFUSED
     except OSError as error:
         output.show_error(NotPossible(file=error.filename or "a file", why=(error.strerror or str(error)).lower()))
         return output.EXIT_REFUSED

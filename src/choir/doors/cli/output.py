@@ -1,13 +1,16 @@
 """How the command line speaks: tables and sentences for people, JSON for machines, exit codes for both.
 
 Guarantees: results go to standard output, everything else to standard error; `--json` prints exactly
-one JSON value; the same error always has the same exit code.
+one JSON value; the same error always has the same exit code. Whatever a node, a provider or a repository calls itself
+or says, a terminal only shows it: no control character and no markup of theirs has an effect.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +21,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from choir.doors.cli.live_output import plain
 from choir.doors.sdk.errors import NoNode
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed, Refusal, Unauthenticated
 from choir.foundation.settings import Settings, load_settings
@@ -55,7 +60,9 @@ _PERSONS_ONLY = ("identity.person_needed", "identity.scope_missing")  # what an 
 _CONNECT_S = 2.0  # a person would rather hear at once that no node is there
 _WAIT_S = 1.0  # after which a person is told that we are waiting
 
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+_CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f]")  # the others are escaped by everybody who writes JSON
+
+errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 _json_wanted = False
 _operator_wanted = False
 _home_named = False
@@ -150,7 +157,7 @@ def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    status = errors.status(text)
+    status = errors.status(Text(plain(text)))
     timer = threading.Timer(_WAIT_S, status.start)
     timer.daemon = True
     timer.start()
@@ -194,6 +201,23 @@ def may_write(file: Path, *, force: bool) -> None:
         raise Invalid(what=f"The file {file}", why="there is no such folder to write it into")
     if not force and (file.exists() or file.is_symlink()):
         raise FileExists(file=str(file))
+    if not file.absolute().parent.is_dir():
+        raise Invalid(what=f"The file {file}", why="there is no such folder to write it to")
+
+
+def write_result(file: Path, data: bytes, *, force: bool) -> None:
+    """Put a result there, whole or not at all. No link is followed, and what came there meanwhile is left alone."""
+    made = file.with_name(f".choir-{secrets.token_hex(8)}") if force else file
+    try:
+        with made.open("xb") as out:
+            out.write(data)
+        if force:
+            made.replace(file)
+    except FileExistsError:
+        raise FileExists(file=str(file)) from None
+    except OSError:
+        made.unlink(missing_ok=True)
+        raise
 
 
 def want_json(wanted: bool) -> None:
@@ -203,8 +227,8 @@ def want_json(wanted: bool) -> None:
 
 
 def print_json(value: Any) -> None:
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False, default=str)
-    sys.stdout.write("\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    sys.stdout.write(_CONTROL_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def print_bytes(data: bytes) -> None:
@@ -214,12 +238,13 @@ def print_bytes(data: bytes) -> None:
 
 
 def print_line(text: str = "") -> None:
-    sys.stdout.write(text + "\n")
+    """A line: as it is into a file or a pipe, and into a terminal without what could steer it."""
+    sys.stdout.write((plain(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def say(text: str) -> None:
     """Progress and remarks, for people."""
-    errors.print(text, style="dim", markup=False)
+    errors.print(plain(text), style="dim", markup=False)
 
 
 def say_there_is_more(cursor: str | None) -> None:
@@ -238,7 +263,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
     for index, name in enumerate(columns):
         table.add_column(name, justify="right" if index in right else "left", overflow="fold", no_wrap=index in right)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(plain(cell)) for cell in row))
     Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
 
 
@@ -249,6 +274,6 @@ def show_error(error: ChoirError) -> None:
         json.dump({"error": value}, sys.stderr, default=str)
         sys.stderr.write("\n")
         return
-    errors.print(f"choir: {error}", markup=False)
+    errors.print(plain(f"choir: {error}"), markup=False)
     if error.advice:
-        errors.print(error.advice, markup=False)
+        errors.print(plain(error.advice), markup=False)

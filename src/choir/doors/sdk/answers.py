@@ -46,7 +46,7 @@ def result(shape: type[T], answer: httpx.Response) -> T:
         return shape(answer.content)
     try:
         value = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         raise NodeError(detail=f"What answers at {_place(answer)} is not a node.") from None
     return read(shape, value)
 
@@ -57,7 +57,7 @@ def refusal(answer: httpx.Response) -> ChoirError:
         problem = answer.json()
         code, detail = str(problem["code"]), str(problem["detail"])
         fields = dict(problem.get("fields", {}))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return NodeError(detail=f"The node answered with status {answer.status_code} and no explanation.")
     return error_of(code, detail, fields)
 
@@ -67,9 +67,12 @@ def error_of(code: str, detail: str, fields: dict[str, Any]) -> ChoirError:
     known = error_class(code) or _learned(code)
     if known is not None:
         try:
-            return known(**fields)
-        except (KeyError, IndexError, ValueError):
+            made = known(**fields)
+            made.advice.encode()  # its hint needs fields too
+        except (KeyError, IndexError, ValueError, TypeError, AttributeError):
             pass  # another version's fields
+        else:
+            return made
     return NodeError(detail=detail)
 
 

@@ -65,7 +65,7 @@ def code_of(answer: httpx.Response) -> str:
     """The code of a problem; empty where there is none."""
     try:
         return str(answer.json()["code"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 

@@ -32,7 +32,7 @@ class Told:
         """The data, which is JSON."""
         try:
             return json.loads(self.data)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise NodeError(detail="The node told an event that is not JSON.") from None
 
 

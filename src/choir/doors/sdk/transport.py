@@ -1,8 +1,8 @@
 """One connection pool to one node: what sends calls, for both kinds of client.
 
-Guarantees: what is sent again, and when, is decided in `retrying`; what came back is understood in
-`answers`; a stream goes on behind the last event it gave out. The two classes differ in nothing but how
-they wait. An `AsyncTransport` that is cancelled leaves its other calls alone.
+Guarantees: what is sent again, and when, is decided in `retrying`; how much of an answer is read, in `bodies`; what it
+means, in `answers`; a stream goes on behind the last event it gave out. The two classes differ in nothing but how they
+wait. An `AsyncTransport` that is cancelled leaves its other calls alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from choir.doors.sdk import answers
+from choir.doors.sdk import answers, bodies
 from choir.doors.sdk.auth import header_value
 from choir.doors.sdk.calls import Call
 from choir.doors.sdk.errors import NoNode
@@ -145,7 +145,7 @@ class Transport(_Base):
         attempts = self._attempts(call)
         while True:
             try:
-                answer = self._http.send(_request(self._http, call))
+                answer = bodies.read(self._http.send(_request(self._http, call), stream=True))
             except httpx.TransportError as error:
                 pause_s = attempts.after_error(error)
                 if pause_s is None:
@@ -198,7 +198,7 @@ class Transport(_Base):
                 except httpx.TransportError:
                     raise _BrokenOff from None
                 raise _Ended if call.ends else _BrokenOff
-            answer.read()
+            answer = bodies.read(answer)
             pause_s = attempts.after_answer(answer)
             if pause_s is None:
                 raise answers.refusal(answer)
@@ -224,7 +224,7 @@ class AsyncTransport(_Base):
         attempts = self._attempts(call)
         while True:
             try:
-                answer = await self._http.send(_request(self._http, call))
+                answer = await bodies.read_async(await self._http.send(_request(self._http, call), stream=True))
             except httpx.TransportError as error:
                 pause_s = attempts.after_error(error)
                 if pause_s is None:
@@ -279,7 +279,7 @@ class AsyncTransport(_Base):
                 except httpx.TransportError:
                     raise _BrokenOff from None
                 raise _Ended if call.ends else _BrokenOff
-            await answer.aread()
+            answer = await bodies.read_async(answer)
             pause_s = attempts.after_answer(answer)
             if pause_s is None:
                 raise answers.refusal(answer)

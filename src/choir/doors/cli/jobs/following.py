@@ -6,9 +6,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
+from rich.text import Text
 
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
@@ -56,7 +57,7 @@ def _watch_one(client: Client, job: str, timeout_s: float | None, *, as_json: bo
         found = MeshClient(client).wait(job, timeout_s, on_change=view.look)
     if found.winner is None:
         raise typer.Exit(output.EXIT_REFUSED)
-    output.say(f"Get it with: choir job fetch {job}")
+    output.say(f"Get it with: choir job result {job}")
 
 
 def _watch_all(client: Client, *, as_json: bool) -> None:
@@ -83,7 +84,7 @@ def ending_early(job: str) -> Iterator[None]:
         output.show_error(error)
         raise typer.Exit(EXIT_NOT_DONE) from None
     except KeyboardInterrupt:
-        output.say(f"The job goes on: choir job watch {job}, or call it off: choir job cancel {job}")
+        output.say(f"The job goes on. Get it: choir job result {job}; call it off: choir job cancel {job}")
         raise
 
 
@@ -112,7 +113,7 @@ class View:
         self._explained = False
         self._seen = seen
         if self._status is not None:
-            self._status.update(f"{job.id} is {job.state}")
+            self._status.update(Text(plain(f"{job.id} is {job.state}")))
         steps = self._client.jobs.steps(job.id).items
         attempts = {item.id: item.provider for item in job.attempts}
         if any(step.data.get("attempt") not in {None, *attempts} for step in steps):  # newer than what we looked at
@@ -143,11 +144,11 @@ class View:
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
 
-        stream = getattr(sys, self._stream)  # as it is now: while a status is shown, lines go around it
+        stream: TextIO = getattr(sys, self._stream)  # as it is now: while a status is shown, lines go around it
         if self._as_json:
             stream.write(json.dumps(step.model_dump()) + "\n")
         elif step.what not in _UNTOLD:
-            stream.write(f"{_clock(step.at)}  {_words(step.what, step.data, providers)}\n")
+            stream.write(plain(f"{_clock(step.at)}  {_words(step.what, step.data, providers)}") + "\n")
         stream.flush()
 
 

@@ -6,42 +6,28 @@ import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import sat
 from choir.doors.cli.live_output import plain
+from choir.foundation.errors import ChoirError
 
 if TYPE_CHECKING:
     from choir.bazaar.contracts import StructuredReview
     from choir.doors.sdk.mesh_model import Artifact, Outcome
 
 
-def give_out(found: Outcome, out: Path | None, *, as_json: bool) -> None:
-    """Hand over what was bought. A file that cannot be written is no reason to keep it: then it is printed."""
-    written = out is not None and _written(found, out)
+def show(found: Outcome, out: Path | None, *, force: bool, as_json: bool) -> None:
+    """What was bought, where and how it is wanted."""
+    if out is not None:
+        _write(found, out, force=force)
     if as_json:
         output.print_json(outcome_json(found))
     else:
-        _print_outcome(found, out if written else None)
-    if out is not None and not written:
-        raise typer.Exit(output.EXIT_REFUSED)
-
-
-def _written(found: Outcome, out: Path) -> bool:
-    try:
-        write(found, out)
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        output.say(
-            f"{out} cannot be written: {why}. It is paid and stays yours: choir job fetch {found.job.id} --out …"
-        )
-        return False
-    return True
+        _print_outcome(found, out)
 
 
 def _print_outcome(found: Outcome, out: Path | None) -> None:
-    """The artifact on standard output or in a file, and what is to be said about it on standard error."""
+    """The artifact on standard output unless it is in a file, and what is to be said about it on standard error."""
     from choir.bazaar.contracts import RunOutput
 
     if out is not None:
@@ -52,8 +38,7 @@ def _print_outcome(found: Outcome, out: Path | None) -> None:
         output.say(f"It ended with code {found.artifact.exit_code}.")
     output.say(f"Verified and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest came back.")
     output.say(f"Receipt {found.receipt_hash}, signed by the node.")
-    job = found.job.id
-    output.say(f"Again: choir job fetch {job}; more: choir job show {job}; check it here: choir job verify {job}")
+    output.say(f"More: choir job show {found.job.id}; check it here: choir job verify {found.job.id}")
 
 
 def print_artifact(artifact: Artifact, data: bytes) -> None:
@@ -126,11 +111,16 @@ def artifact_json(artifact: Artifact) -> Any:
     return artifact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def write(found: Outcome, out: Path) -> None:
+def _write(found: Outcome, out: Path, *, force: bool) -> None:
     """What belongs into a file: a run's output, a diff, a text; a review as JSON."""
     from choir.bazaar.contracts import RunOutput
 
-    out.write_bytes(found.artifact.stdout if isinstance(found.artifact, RunOutput) else found.data)
+    data = found.artifact.stdout if isinstance(found.artifact, RunOutput) else found.data
+    try:
+        output.write_result(out, data, force=force)
+    except (OSError, ChoirError):
+        output.say(f"It is paid for and safe at the node. Get it again: choir job result {found.job.id} --out FILE")
+        raise
 
 
 def _one(text: str) -> str:

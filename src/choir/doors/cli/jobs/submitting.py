@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +31,7 @@ from choir.doors.cli.jobs.options import (
     TimeoutOption,
 )
 from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
+from choir.foundation.errors import Unavailable
 from choir.foundation.policy import VerificationPolicy
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Wanted:
     strategy: dict[str, Any]
     criteria: dict[str, Any]
     out: Path | None
+    force: bool
     wait: bool
     timeout_s: float | None
     as_json: bool
@@ -315,6 +317,7 @@ def _wanted(
         strategy=options.strategy_of(strategy, race, pin, prefer),
         criteria=options.criteria_of(min_success, region, isolation),
         out=out,
+        force=force,
         wait=not no_wait,
         timeout_s=timeout,
         as_json=as_json,
@@ -329,7 +332,8 @@ def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[Mesh
         mesh = MeshClient(buyer.client)
         budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy)
         buyer.cover(budget)
-        handle = order(mesh, budget)
+        with _perhaps_ordered():
+            handle = order(mesh, budget)
         if not wanted.wait:
             _ordered(mesh, handle, as_json=wanted.as_json)
             return
@@ -338,7 +342,17 @@ def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[Mesh
         shown = "" if wanted.as_json else "stderr"
         with ending_early(handle.id), telling(buyer.client, steps_to=shown) as view:
             found = mesh.await_and_verify(handle, wanted.timeout_s, on_change=view.look)
-    results.give_out(found, wanted.out, as_json=wanted.as_json)
+    results.show(found, wanted.out, force=wanted.force, as_json=wanted.as_json)
+
+
+@contextmanager
+def _perhaps_ordered() -> Iterator[None]:
+    """An order that was cut off may have arrived, and then its budget is held: nobody shall have to guess."""
+    try:
+        yield
+    except (KeyboardInterrupt, Unavailable):
+        output.say("It may have been ordered all the same: choir job ls shows it, choir job cancel calls it off.")
+        raise
 
 
 def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
@@ -346,5 +360,4 @@ def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
         output.print_json(mesh.client.jobs.get(handle.id).model_dump(mode="json"))
         return
     output.print_line(handle.id)
-    output.say(f"At most {sat(handle.budget)} SAT are held. Follow it with: choir job watch {handle.id}")
-    output.say(f"When it is paid, get it with: choir job fetch {handle.id}")
+    output.say(f"At most {sat(handle.budget)} SAT are held. Get it with: choir job result {handle.id}")
