@@ -425,3 +425,19 @@ def test_a_provider_may_give_a_job_back(hall: Hall) -> None:
     [attempt] = hall.live(job)
     assert {attempt.provider} == providers - {first}
     hall.check()
+
+
+@pytest.mark.parametrize(("again", "asked"), [(False, 0), (True, 1)])
+def test_who_cannot_do_it_is_not_asked_again_and_who_only_stopped_is(hall: Hall, again: bool, asked: int) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    job = hall.order(buyer)
+    [attempt] = hall.assign(job)
+    for _ in range(2):  # a repeated request changes nothing
+        with hall.tx() as tx:
+            hall.attempts.give_back(tx, hall.stalls[provider].who, attempt.id, "no", again=again)
+    for _ in range(3):
+        hall.wait(2)
+        hall.look()
+    assert len(hall.live(job)) == asked
+    assert hall.job(job).state is (JobState.ASSIGNED if asked else JobState.OPEN)
+    hall.check()

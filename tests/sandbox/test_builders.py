@@ -254,6 +254,7 @@ def test_policy_can_ask_for_more_for_strangers() -> None:
         rules.choose(Spec(argv=("x",)), lacking, POLICY)
     assert rules.choose(Spec(argv=("x",), trust=Trust.OWN), lacking, POLICY).tier is Tier.BUBBLEWRAP
     assert rules.choose(Spec(argv=("x",)), lacking, replace(POLICY, stranger_limits_required=0)).works
+    assert rules.choose(Spec(argv=("x",)), lacking, rules.for_play(replace(POLICY, stranger_limits_required=1))).works
 
 
 def test_what_a_result_says_of_limits_follows_the_run() -> None:
