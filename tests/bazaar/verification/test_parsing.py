@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from choir.bazaar.verification import changes, expecting, introspection, parsing, trees
+from choir.bazaar.contracts.fields import BadField, Reader
+from choir.bazaar.verification import changes, expecting, introspection, parsing, texts, trees
+from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.trees import Change, Entry
 
 LONG = b"import " + b"a." * 99_000 + b"b\n"  # half a minute for the parser, with the whole process standing still
@@ -94,3 +96,22 @@ def test_a_tree_is_compared_without_holding_it(tmp_path: Path) -> None:
         ("link", "changed"),
         ("small", "changed"),
     ]
+
+
+@pytest.mark.parametrize("start", [b"--- ", b"diff --git "])
+def test_a_name_of_megabytes_is_read_in_one_go(start: bytes) -> None:
+    began = time.process_time()
+    headers = read_diff(start + b'"a/' + b"\\303\\244" * 200_000 + b'"\n').headers
+    assert headers.paths == {"a/" + "ä" * 200_000}
+    assert time.process_time() - began < 3
+
+
+def test_marks_without_end_on_one_letter_are_not_put_in_order() -> None:
+    marks = "a" + "\u0301\u0327" * 20_000
+    began = time.process_time()
+    assert texts.count_tokens(marks) > 1
+    with pytest.raises(BadField):
+        Reader({"prompt": marks}).text("prompt", 50_000)
+    assert time.process_time() - began < 1
+    assert Reader({"prompt": "a\u0308"}).text("prompt", 50) == "ä"
+    assert texts.count_tokens("a\u0308 " * 2_000) == texts.count_tokens("ä " * 2_000) == 2_000
