@@ -115,6 +115,11 @@ class Settling:
             )
             self._spending.settle(tx, draft)
 
+    def open_accounts(self, tx: Tx, owners: Sequence[str]) -> None:
+        """Have the platform and these be able to be paid; a dispute may move the first money they ever got."""
+        names = sorted({PLATFORM, *(available(owner) for owner in owners)})
+        self._accounts.open(tx, names, reason="a dispute was decided", source=SOURCE)
+
     def spend(self, tx: Tx, who: Principal, draft: Draft) -> None:
         """Post what somebody sets aside, within what their credential allows."""
         self._spending.spend_and_post(tx, who, [draft])

@@ -18,6 +18,16 @@ T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 _MISSING: Any = object()
 _PLAIN_CONTROLS = "\t\n\r"
+_MARKS_MAX = 30  # Unicode's "stream-safe" text; to order them takes time in the square of their number
+
+
+def _marks_in_row(text: str) -> int:
+    """The most combining marks that follow each other."""
+    most = row = 0
+    for sign in text:
+        row = row + 1 if unicodedata.combining(sign) else 0
+        most = max(most, row)
+    return most
 
 
 class BadField(Invalid):
@@ -61,6 +71,8 @@ class Reader:
             raise self.bad(field, f"it must have {least} to {most} characters")
         if any(unicodedata.category(sign) == "Cc" and sign not in _PLAIN_CONTROLS for sign in value):
             raise self.bad(field, "control characters are not allowed")
+        if _marks_in_row(value) > _MARKS_MAX:
+            raise self.bad(field, f"more than {_MARKS_MAX} marks on one letter are not allowed")
         return unicodedata.normalize("NFC", value)
 
     def exact_text(self, field: str, most: int) -> str:

@@ -221,6 +221,7 @@ class Disputes:
             refund=str(due),
         )
         self._note_earnings(tx, dispute, job, attempt, due)
+        self._lives.settling.open_accounts(tx, [job.buyer, attempt.owner])
         self._end_deposit(tx, dispute, job, lost=rules.opener_lost(dispute, winner))
         owed = self._move(tx, resolved, job, attempt, due)
         resolved = replace(resolved, owed=owed)

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from choir.bazaar.contracts.patches import PatchGenRequest
 from choir.bazaar.contracts.paths import fits_any
-from choir.bazaar.verification import deciding
+from choir.bazaar.verification import deciding, parsing
 from choir.bazaar.verification.diffs import Headers
 from choir.bazaar.verification.trees import Change, Entry, Kind
 from choir.foundation.policy import VerificationPolicy
@@ -186,13 +186,13 @@ def _meaning(entry: Entry | None) -> str | None:
     if entry is None:
         return ""
     try:
-        tree = ast.parse(entry.content)
+        tree = parsing.parse(entry.content)
         for node in ast.walk(tree):
             body = getattr(node, "body", None)
             if isinstance(body, list):
                 node.body = [item for item in body if not _is_bare_text(item)]  # type: ignore[attr-defined]
         return "" if not tree.body else ast.dump(tree)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except parsing.UNREADABLE:
         return None
 
 

@@ -14,6 +14,7 @@ _MODE = re.compile(rb"(?:old mode|new mode|new file mode|deleted file mode) ([0-
 _INDEX_MODE = re.compile(rb"index [0-9a-f]+\.\.[0-9a-f]+ ([0-7]{6})\s*\Z")
 _PATH = re.compile(rb"(?:---|\+\+\+|rename from|rename to|copy from|copy to) (.*)\Z", re.DOTALL)
 _LITERAL = re.compile(rb"(?:literal|delta) (\d{1,15})\s*\Z")
+_OCTAL = re.compile(r"[0-7]{3}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", '"': '"', "\\": "\\"}
 
 
@@ -143,7 +144,7 @@ def _unquoted(text: str) -> str:
         if text[place] != "\\":
             out += text[place].encode(errors="surrogateescape")
             place += 1
-        elif octal := re.match(r"[0-7]{3}", text[place + 1 :]):
+        elif octal := _OCTAL.match(text, place + 1):  # without a copy of the rest: a name can be megabytes long
             out.append(int(octal[0], 8) & 0xFF)
             place += 4
         else:

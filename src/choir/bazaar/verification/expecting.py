@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts.commands import parse_pytest
+from choir.bazaar.verification import parsing
 from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.trees import entries_of
 
@@ -166,8 +167,8 @@ def statics_of(tree: Path, files: Iterable[str]) -> tuple[Static, ...]:
 
 def _statics(tree: Path, file: str) -> list[Static]:
     try:
-        module = ast.parse((tree / file).read_bytes())
-    except (SyntaxError, ValueError, RecursionError, OSError):
+        module = parsing.parse(_start_of(tree / file))
+    except (*parsing.UNREADABLE, OSError):
         return []
     found = []
     for node in module.body:
@@ -180,6 +181,12 @@ def _statics(tree: Path, file: str) -> list[Static]:
                 if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name.startswith("test")
             ]
     return found
+
+
+def _start_of(path: Path) -> bytes:
+    """The file, or of one that is too large to be read just enough to show that."""
+    with path.open("rb") as file:
+        return file.read(parsing.BYTES_MAX + 1)
 
 
 def _is_test_class(node: ast.ClassDef) -> bool:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from choir.bazaar.verification import parsing
 from choir.bazaar.verification.deciding import is_test
 from choir.bazaar.verification.trees import Change, Entry
 
@@ -80,8 +81,8 @@ def _signs(path: str, entry: Entry | None) -> set[str]:
     if entry is None or not path.endswith((".py", ".pyi", ".pyw")):
         return set()
     try:
-        tree = ast.parse(entry.content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsing.parse(entry.content)
+    except parsing.UNREADABLE:
         return {"unreadable"}
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found: set[str] = set()

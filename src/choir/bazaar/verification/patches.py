@@ -21,6 +21,7 @@ from choir.bazaar.verification.testing import Bench
 from choir.bazaar.verification.trees import Change, DoesNotApply
 from choir.foundation.canonical import bytes_hash, canonical_hash
 
+_BEFORE_TIMES = 10  # a patch may delete or cut down what is so much larger than what it may add
 _APPLY_FAULTS = {
     "too_large": ("patch.too_large", "The diff grows beyond the limit when it is applied."),
     "unsafe_entry": ("patch.unsafe_entry", "The patched tree holds something that is no plain file."),
@@ -78,12 +79,12 @@ class PatchCheck:
             patched, result = trees.apply(
                 self.bench.runs, self.base.tree, self.diff, folder / "patched", policy, self.bench.cancelled
             )
+            changed = trees.compare(self.base.tree, patched, _BEFORE_TIMES * policy.patch_grown_bytes_max)
         except DoesNotApply as outcome:
             is_link = outcome.why == "unsafe_entry" and rules.LINK in headers.modes
             add("applies", *(rules.LINK_ESCAPES if is_link else _APPLY_FAULTS[outcome.why]))
             raise AssertionError("unreachable") from None
         self.bench.seen.append(result)
-        changed = trees.compare(self.base.tree, patched)
         add("applies", evidence={"diff": bytes_hash(self.diff), "changes": canonical_hash(trees.manifest(changed))})
         return changed
 

@@ -6,10 +6,10 @@ there is a finding or a word about each file.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from choir.bazaar.contracts import CodeReviewRequest, ReviewIssue, ReviewSuggestion, StructuredReview
+from choir.bazaar.verification import parsing
 from choir.bazaar.verification.diffs import FileDiff, read_diff
 from choir.bazaar.verification.model import Delivery, Findings, Order
 from choir.foundation.canonical import bytes_hash
@@ -34,7 +34,8 @@ def verify(order: Order, delivery: Delivery, policy: VerificationPolicy, finding
     findings.need("references", *_first(_reference_fault(item, files) for item in found))
     absent = any(item.file not in files for item in review.examined)
     findings.need("files examined", *(_absent_file() if absent else GOOD))
-    findings.need("fixes", *_first(_fix_fault(item, files) for item in found))
+    wholes = {path: _python_text(files[path], policy) for path in {item.file for item in found}}
+    findings.need("fixes", *_first(_fix_fault(item, wholes[item.file]) for item in found))
     findings.need("substance", *_substance_fault(review, files, policy))
     evidence = {"review": bytes_hash(delivery.artifact), "findings": len(found)}
     findings.need("whole review", evidence=evidence | {"files": len(files)})
@@ -102,8 +103,8 @@ def _reference_fault(item: Finding, files: dict[str, FileDiff]) -> Fault:
     return GOOD
 
 
-def _fix_fault(item: Finding, files: dict[str, FileDiff]) -> Fault:
-    """That a fix can take the place of what it quotes, changes it, and leaves whole Python files parseable."""
+def _fix_fault(item: Finding, whole: list[str] | None) -> Fault:
+    """That a fix can take the place of what it quotes, changes it, and leaves Python that is known whole parseable."""
     fix = item.suggested_fix if isinstance(item, ReviewIssue) else item.suggested
     if fix is None:
         return GOOD
@@ -111,14 +112,20 @@ def _fix_fault(item: Finding, files: dict[str, FileDiff]) -> Fault:
         return "review.fix_does_not_apply", "A suggested fix quotes no code that it could take the place of."
     if _lines(fix) == _lines(item.current):
         return "review.fix_does_not_apply", "A suggested fix changes nothing."
-    file = files[item.file]
-    whole = _whole_text(file)
-    if whole is not None and item.file.endswith(".py") and _parses("\n".join(whole)):
+    if whole is not None:
         first, last = _span(item)
         fixed = [*whole[: first - 1], *_lines(fix), *whole[last:]]
         if not _parses("\n".join(fixed)):
             return "review.fix_breaks_code", "A suggested fix turns a file into something that Python cannot read."
     return GOOD
+
+
+def _python_text(file: FileDiff, policy: VerificationPolicy) -> list[str] | None:
+    """A Python file that the diff shows whole, if it parses; not one so large that many fixes of it take too long."""
+    whole = _whole_text(file) if file.path.endswith(".py") else None
+    if whole is None or sum(map(len, whole)) > policy.review_parsed_chars_max:
+        return None
+    return whole if _parses("\n".join(whole)) else None
 
 
 def _whole_text(file: FileDiff) -> list[str] | None:
@@ -131,8 +138,8 @@ def _whole_text(file: FileDiff) -> list[str] | None:
 
 def _parses(text: str) -> bool:
     try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        parsing.parse(text)
+    except parsing.UNREADABLE:
         return False
     return True
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from choir.bazaar.contracts import TextGenRequest, schemas
 from choir.bazaar.verification.model import Delivery, Findings, Order
@@ -15,12 +16,24 @@ from choir.foundation.canonical import bytes_hash, parse_json
 from choir.foundation.errors import ChoirError
 from choir.foundation.policy import VerificationPolicy
 
+_PIECE_CHARS = 1_000
 _TOKEN = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|\S")
 
 
 def count_tokens(text: str) -> int:
     """How many tokens a text has by our measure."""
-    return sum(1 for _ in _TOKEN.finditer(unicodedata.normalize("NFC", text)))
+    return sum(1 for _ in _TOKEN.finditer("".join(_composed(text))))
+
+
+def _composed(text: str) -> Iterator[str]:
+    """The text in its composed form, piece by piece: endless marks on one letter would take endless to order."""
+    start = 0
+    while start < len(text):
+        end = start + _PIECE_CHARS
+        while end < min(len(text), start + 2 * _PIECE_CHARS) and not text[end].isascii():
+            end += 1
+        yield unicodedata.normalize("NFC", text[start:end])
+        start = end
 
 
 def verify(order: Order, delivery: Delivery, policy: VerificationPolicy, findings: Findings) -> None:

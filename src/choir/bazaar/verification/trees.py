@@ -24,6 +24,7 @@ from choir.sandbox.repositories import environment
 _MEMORY_BYTES = 512_000_000  # for git itself; what lies in the workspace counts on top
 _BASE_BYTES = 2_000_000_000
 _ROOM_BYTES = 16_000_000
+_PIECE = 1 << 20
 _REFUSED_MAX = 50  # links that lead out and the like; a tree with more is not taken in part
 
 # Attributes of the tree could change bytes on their way out, so ours stand above them.
@@ -167,16 +168,33 @@ def read_entry(path: Path, facts: os.stat_result) -> Entry:
     return Entry(path.read_bytes(), bool(facts.st_mode & 0o100))
 
 
-def compare(base: Path, patched: Path) -> list[Change]:
-    """What differs, in the order of the paths."""
+def compare(base: Path, patched: Path, bytes_max: int) -> list[Change]:
+    """What differs, in the order of the paths. Only that comes into memory, and no more than `bytes_max` of it."""
     before, after = entries_of(base), entries_of(patched)
     found = []
     for path in sorted(before.keys() | after.keys()):
-        old = read_entry(*before[path]) if path in before else None
-        new = read_entry(*after[path]) if path in after else None
-        if old != new:
-            found.append(Change(path, old, new))
+        old, new = before.get(path), after.get(path)
+        if old is not None and new is not None and _same(old, new):
+            continue
+        bytes_max -= sum(facts.st_size for _, facts in (item for item in (old, new) if item is not None))
+        if bytes_max < 0:
+            raise DoesNotApply("too_large")
+        found.append(Change(path, read_entry(*old) if old else None, read_entry(*new) if new else None))
     return found
+
+
+def _same(old: tuple[Path, os.stat_result], new: tuple[Path, os.stat_result]) -> bool:
+    """Whether two entries are alike, read piece by piece."""
+    facts = [(stat.S_IFMT(item.st_mode), bool(item.st_mode & 0o100), item.st_size) for _, item in (old, new)]
+    if stat.S_ISLNK(old[1].st_mode) and stat.S_ISLNK(new[1].st_mode):
+        return old[0].readlink() == new[0].readlink()
+    if facts[0] != facts[1]:
+        return False
+    with old[0].open("rb") as first, new[0].open("rb") as second:
+        while (piece := first.read(_PIECE)) == second.read(_PIECE):
+            if not piece:
+                return True
+    return False
 
 
 def lay_out(source: Path, folder: Path) -> Path:

@@ -47,6 +47,9 @@ class VerificationPolicy:
     review_bytes_max: int = value(1_000_000, "bytes", 1_000, 10**8, _ENG, "Largest review.")
     review_diff_bytes_max: int = value(5_000_000, "bytes", 1_000, 10**8, _ENG, "Largest diff to review.")
     review_findings_max: int = value(500, "findings", 1, 10_000, _ENG, "Most issues and suggestions in one review.")
+    review_parsed_chars_max: int = value(
+        100_000, "characters", 1_000, 10**6, _ENG, "Largest Python file that is parsed again with each suggested fix."
+    )
     review_summary_chars_min: int = value(20, "characters", 1, 1_000, _ENG, "Shortest summary that says something.")
     review_statement_chars_min: int = value(
         20, "characters", 1, 1_000, _ENG, "Shortest statement about a file without findings."
