@@ -150,3 +150,12 @@ def test_a_client_notes_how_far_the_nodes_clock_is_ahead(seconds: int, noted: bo
         with pytest.raises(Unauthenticated):
             client.me.who()
         assert (abs(client.ahead_s - seconds) < 2) if noted else client.ahead_s == 0
+
+
+def test_a_folder_without_room_for_its_lock_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: object) -> bool:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("choir.doors.provider.home.FolderLock.acquire", full)
+    with pytest.raises(HomeUnusable, match=f"{tmp_path}.*no space left"), ProviderHome(tmp_path / "p").locked():
+        pass

@@ -416,3 +416,32 @@ def test_a_machine_whose_clock_is_wrong_works_by_the_nodes_time(tmp_path: Path) 
         assert abs(told.header.started_us - scene.clock.now_us()) < 60_000_000
     finally:
         scene.close()
+
+
+@pytest.mark.parametrize("nonsense", [{"deadline_at": "soon"}, {"ceiling": "a lot"}])
+def test_an_answer_that_makes_no_sense_does_not_end_the_work_that_goes_on(
+    scene: Scene, nonsense: dict[str, str]
+) -> None:
+    good = scene.node.offer("wait")
+    scene.until_told("started")
+    bad = scene.node.offer("true")
+    bad.attempt = bad.attempt.model_copy(update=nonsense)
+    scene.until_told("away")
+    assert scene.thread.is_alive()
+    assert good.given_back is None
+    bad.attempt = bad.attempt.model_copy(update={"state": "withdrawn"})
+    scene.until_told("back")
+    scene.worker.go.set()
+    scene.until(lambda: good.handed)
+
+
+def test_an_answer_about_another_attempt_does_not_end_it_either(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = scene.node.offer("true")
+    scene.until_told("handed_in")
+    other = job.attempt.model_copy(update={"id": "attempt_of_another", "state": "passed"})
+    monkeypatch.setattr(scene.node, "_attempts_get", lambda _: other)
+    scene.serving.wake(job.attempt.job)
+    scene.until_told("away")
+    monkeypatch.undo()
+    scene.node.end(job, "passed")
+    scene.until_told("outcome")

@@ -12,7 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from choir.doors.sdk.errors import NodeError
 from choir.foundation.clock import MICROSECONDS, parse_time
+from choir.foundation.errors import Invalid
 
 _NOISE_US = MICROSECONDS
 
@@ -38,7 +40,7 @@ class NodeClock:
     def note(self, told: str, asked_us: int) -> bool:
         """The node said its time, on a question of that moment; whether the difference is another than before."""
         heard_us = self.own_us()
-        ahead_us = parse_time(told) - (asked_us + heard_us) // 2
+        ahead_us = _read(told) - (asked_us + heard_us) // 2
         return self._note(ahead_us, _NOISE_US + max(0, heard_us - asked_us))
 
     def note_ahead(self, seconds: float) -> bool:
@@ -54,4 +56,12 @@ class NodeClock:
 
     def left_s(self, deadline_at: str) -> float:
         """Seconds until a time that the node named."""
-        return (parse_time(deadline_at) - self.now_us()) / MICROSECONDS
+        return (_read(deadline_at) - self.now_us()) / MICROSECONDS
+
+
+def _read(told: str) -> int:
+    """A time that the node named; what is none is a fault of the node's and may pass."""
+    try:
+        return parse_time(told)
+    except (Invalid, OverflowError):
+        raise NodeError(detail="The node named a time that is none.") from None

@@ -93,7 +93,11 @@ class ProviderHome:
         """Be the only process that serves from here."""
         self.make()
         lock = FolderLock(self.folder / "serve.lock")
-        if not lock.acquire():
+        try:
+            is_ours = lock.acquire()
+        except OSError as error:
+            raise HomeUnusable(home=self.folder, why=(error.strerror or str(error)).lower()) from None
+        if not is_ours:
             raise AlreadyServing(home=self.folder, holder=lock.holder())
         try:
             yield

@@ -24,6 +24,7 @@ from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.model import Tell
 from choir.doors.provider.patience import PAUSE_S, longer, passes, spread
 from choir.doors.sdk.client import Client
+from choir.doors.sdk.errors import NodeError
 from choir.doors.wire import AttemptOut, ProviderOut
 from choir.foundation.errors import ChoirError, Unauthenticated
 from choir.foundation.policy import WorkersPolicy
@@ -156,6 +157,8 @@ class Serving:
                 self._look()
         except ChoirError as error:
             self._failed(error)
+        except Exception as error:  # what no node of this version would answer must not end the work that goes on
+            self._failed(NodeError(detail=f"The node's answer makes no sense ({type(error).__name__})."))
 
     def _rest(self) -> None:
         """Until there is something to do; never so short that much news keeps this machine busy."""
