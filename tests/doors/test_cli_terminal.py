@@ -13,7 +13,6 @@ from choir.doors.cli import output
 from choir.doors.cli.jobs.following import View
 from choir.doors.sdk.errors import NodeError
 from choir.doors.wire import JobStepOut
-from choir.foundation.errors import Invalid
 
 NASTY = "\x1b[2J\x1b]0;title\x07 :smile: [red]x[/red] [/y] \x9b2J"
 
@@ -98,5 +97,5 @@ def test_a_result_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypa
 
 
 def test_a_folder_that_is_not_there_is_noticed_before_anything_is_bought(tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         output.may_write(tmp_path / "nowhere" / "fix.diff", force=False)

@@ -7,6 +7,7 @@ or says, a terminal only shows it: no control character and no markup of theirs 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -202,7 +203,7 @@ def may_write(file: Path, *, force: bool) -> None:
     if not force and (file.exists() or file.is_symlink()):
         raise FileExists(file=str(file))
     if not file.absolute().parent.is_dir():
-        raise Invalid(what=f"The file {file}", why="there is no such folder to write it to")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
 
 
 def write_result(file: Path, data: bytes, *, force: bool) -> None:
