@@ -121,7 +121,7 @@ class Attempts:
             trajectory=trajectory,
         )
         store.save_attempt(tx, attempt)
-        self._lives.note(tx, job, "handed_in", who.source, attempt=attempt, artifact=artifact)
+        self._lives.note(tx, job, "handed_in", who.source, attempt=attempt)
         self._lives.go_on(tx, job)
         # Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next.
         others = store.handed_in_by(tx, job.buyer, attempt.provider) - 1

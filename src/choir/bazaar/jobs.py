@@ -296,7 +296,7 @@ class Jobs:
         if who.role is Role.OPERATOR or job.buyer in owners_of(who):
             return found
         mine = {attempt_id(attempt.id) for attempt in self.attempts(tx, who, id_)}
-        return [_without_why(event) for event in found if _concerns(event, mine)]
+        return [_without_why(event) for event in found if concerns(event, mine)]
 
     def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         """What the buyer has paid for; before that it is in escrow, and what lost never leaves it."""
@@ -335,7 +335,8 @@ def owners_of(who: Principal) -> set[str]:
     return owners
 
 
-def _concerns(event: JobEvent, mine: Collection[str]) -> bool:
+def concerns(event: JobEvent, mine: Collection[str]) -> bool:
+    """Whether a step is for a provider with these attempts: about one of them, or about the job as all see it."""
     about = event.data.get("attempt")
     return about in mine if about is not None else event.what in _FOR_ALL
 

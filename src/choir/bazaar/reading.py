@@ -7,6 +7,7 @@
 | request, repository, diff      | yes                  | while its attempt lives, and  | while a dispute about |
 |                                |                      | after it handed something in  | the job is undecided  |
 | hidden checks                  | yes                  | once its delivery failed them | no                    |
+| their hashes                   | once it was judged   | always                        | yes                   |
 | artifact, trajectory, result   | once that attempt is | always                        | while a dispute about |
 |                                | paid in full         |                               | it is undecided       |
 | verdict with evidence, receipt | yes                  | yes                           | yes                   |
@@ -20,6 +21,7 @@ to see a provider's side, read or sell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -27,13 +29,14 @@ from uuid import UUID
 from choir.bazaar import job_store
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.inspecting import HIDDEN
-from choir.bazaar.jobs import Jobs, owners_of
+from choir.bazaar.jobs import Jobs, concerns, owners_of
 from choir.bazaar.model import (
     LIVE_ATTEMPT,
     Attempt,
     HiddenClosed,
     Job,
     JobEvent,
+    JobState,
     NotReleased,
     NotThereYet,
     OrderClosed,
@@ -79,14 +82,15 @@ class Reading:
         """A job with the attempts at it that the reader may see."""
         job, part, attempts = self._look(tx, who, id_)
         if part.buyer or part.operator:
-            return Seen(job, attempts, whole=True)
+            return Seen(job, _as_seen(attempts, part), whole=True)
         return Seen(_for_provider(job, part.own), part.own, whole=False)
 
     def ordered(self, tx: Tx, id_: UUID) -> Seen:
         """A job for whoever has just ordered or cancelled it, whatever else they may read."""
         job = job_store.job(tx, id_)
         assert job is not None
-        return Seen(job, tuple(job_store.attempts(tx, id_)), whole=True)
+        buyer = _Part(buyer=True, operator=False, own=())
+        return Seen(job, _as_seen(job_store.attempts(tx, id_), buyer), whole=True)
 
     def steps(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
         """The steps of a job's life that concern the reader."""
@@ -94,11 +98,11 @@ class Reading:
         found = job_store.events(tx, job.id)
         if part.buyer:
             return found
-        found = [replace(step, data={name: each for name, each in step.data.items() if name != _WHY}) for step in found]
+        found = [_without(step, _WHY) for step in found]
         if part.operator:
             return found
         own = {attempt_id(attempt.id) for attempt in part.own}
-        return [step for step in found if step.data.get("attempt") in {None, *own}]
+        return [step for step in found if concerns(step, own)]
 
     def request(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         """What was ordered."""
@@ -127,7 +131,8 @@ class Reading:
 
     def attempt(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
         """An attempt, for its provider, the job's buyer and operators."""
-        return self._look_at(tx, who, id_)[1]
+        _, attempt, part = self._look_at(tx, who, id_)
+        return _as_seen([attempt], part)[0]
 
     def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         attempt = self._released(tx, who, id_)
@@ -219,10 +224,29 @@ class Reading:
 
 def _for_provider(job: Job, own: tuple[Attempt, ...]) -> Job:
     """Without what is between the buyer and others: whom it prefers, who won, for how much."""
-    job = replace(job, strategy={}, criteria={})
+    at_work = next((attempt for attempt in own if attempt.state in LIVE_ATTEMPT), None)
+    state = JobState(at_work.state.value) if at_work is not None and job.is_live else job.state
+    job = replace(job, strategy={}, criteria={}, state=state)
     if job.winner in {attempt.id for attempt in own}:
         return job
     return replace(job, winner=None, price=None, receipt=None)
+
+
+def _as_seen(attempts: Sequence[Attempt], part: _Part) -> tuple[Attempt, ...]:
+    """A buyer learns hashes with the verdict: what is small could be guessed from its hash, and called off."""
+    if not part.buyer or part.operator:
+        return tuple(attempts)
+    own = {attempt.id for attempt in part.own}
+    return tuple(
+        attempt
+        if attempt.verdict is not None or attempt.id in own
+        else replace(attempt, artifact=None, claimed=None, result=None, trajectory=None)
+        for attempt in attempts
+    )
+
+
+def _without(step: JobEvent, name: str) -> JobEvent:
+    return replace(step, data={key: value for key, value in step.data.items() if key != name})
 
 
 def _there(name: ObjectHash | None, what: str, attempt: Attempt) -> ObjectHash:

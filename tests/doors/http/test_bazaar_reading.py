@@ -146,8 +146,10 @@ def test_the_whole_table_as_the_job_goes_on(race: Race) -> None:
     assert race.seen() == AT_WORK
     race.deliver(0)
     assert race.seen() == HANDED_IN
+    _check_before_a_verdict(race)
     race.judge(0, hidden=False)
     assert race.seen() == FAILED
+    assert _hashes(race, "buyer") == _hashes(race, "first") != [None] * 3
     race.deliver(1)
     race.judge(1, hidden=True)
     assert race.seen() == PAID
@@ -162,6 +164,22 @@ def test_the_whole_table_as_the_job_goes_on(race: Race) -> None:
     done(race.node.http().post(f"/v1/disputes/{dispute['id']}/rulings", json=ruled))
     assert race.seen() == PAID
     _check_what_a_provider_is_told(race)
+
+
+def _hashes(race: Race, reader: str) -> list[str | None]:
+    attempt = done(race.readers[reader].get(f"/v1/attempts/{race.attempts[0]}"))
+    return [attempt[name] for name in ("artifact", "result", "trajectory")]
+
+
+def _check_before_a_verdict(race: Race) -> None:
+    """The buyer cannot guess small things from their hash, nor a rival see who was quicker."""
+    assert None not in _hashes(race, "first")
+    assert _hashes(race, "buyer") == [None] * 3
+    for thing in ("job", "steps"):
+        assert str(_hashes(race, "first")[0]) not in race.buyer.http.get(race.paths()[thing]).text
+    rival = race.readers["second"]
+    assert done(rival.get(race.paths()["job"]))["state"] == "assigned"
+    assert {step["what"] for step in done(rival.get(race.paths()["steps"]))["items"]} == {"opened", "offered"}
 
 
 def _check_disputes(race: Race, dispute: str) -> None:

@@ -165,8 +165,10 @@ def test_a_patch_of_a_folder_applies_to_the_repository(market: Market) -> None:
 
 
 def test_a_dispute_shows_its_deposit_and_asks_first(market: Market) -> None:
-    node, job = market.node, market.job()
-    words = ("job", "dispute", job, "--because", "tests_fail_after_patch", "--says", "They fail.")
+    node = market.node
+    assert node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(1)").code == 0
+    job = market.job()
+    words = ("job", "dispute", job, "--because", "hash_mismatch", "--says", "It prints something else.")
     refused = node.run(*words)
     assert refused.code == 1
     assert "A deposit of 3000.000 SAT is taken." in refused.err
