@@ -130,10 +130,10 @@ class FakeNode:
         self.end(job, "running")
         return job.attempt
 
-    def _attempts_give_back(self, attempt: str, reason: str) -> wire.AttemptOut:
+    def _attempts_give_back(self, attempt: str, reason: str, *, again: bool = False) -> wire.AttemptOut:
         job = self._at_work(attempt)
         job.given_back = reason
-        self.end(job, "withdrawn")
+        self.end(job, "gone" if again else "withdrawn")
         return job.attempt
 
     def _attempts_hand_in(self, attempt: str, **handed: Any) -> wire.AttemptOut:

@@ -198,8 +198,6 @@ def may_write(file: Path, *, force: bool) -> None:
     """Raise unless a command may put its result there."""
     if file.exists() and not file.is_file():
         raise Invalid(what=f"The file {file}", why="it is there and not a plain file; write to - and redirect that")
-    if not file.parent.is_dir():
-        raise Invalid(what=f"The file {file}", why="there is no such folder to write it into")
     if not force and (file.exists() or file.is_symlink()):
         raise FileExists(file=str(file))
     if not file.absolute().parent.is_dir():
