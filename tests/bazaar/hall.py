@@ -106,6 +106,7 @@ class Hall:
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0
+        self.moves = 0
 
     @contextmanager
     def tx(self) -> Iterator[Tx]:
@@ -233,6 +234,29 @@ class Hall:
         owner = self.stalls[who].who.source if isinstance(who, UUID) else who.source
         with self.tx() as tx:
             return reading.balance(tx, available(owner)).balance
+
+    def endow(self, provider: UUID, satoshi: int) -> int:
+        """Give a provider money of its own; says how much, in thousandths."""
+        return self._between(WORLD, available(self.stalls[provider].who.source), satoshi * 1000)
+
+    def spend_all(self, provider: UUID) -> int:
+        """A provider takes out all that it has; says how much that was."""
+        return self._between(available(self.stalls[provider].who.source), WORLD, self.has(provider))
+
+    def _between(self, from_: str, to: str, amount: int) -> int:
+        self.moves += 1
+        with self.tx() as tx:
+            self.agency.accounts.open(tx, [from_, to], reason="a test", source="test")
+            if amount:
+                leg = Leg(from_, to, amount)
+                self.agency.ledger.post(tx, Draft("transfer", "a test", "test", f"move {self.moves}", (leg,)))
+        return amount
+
+    def deposits(self, disputes: list[UUID]) -> int:
+        """What is set aside for disputes now."""
+        with self.tx() as tx:
+            holds = tx.rows("select hold from disputes where id = any(%s)", disputes)
+            return sum(reading.balance(tx, hold_account(hold, Asset.SAT)).balance for (hold,) in holds)
 
     def fees(self) -> int:
         with self.tx() as tx:

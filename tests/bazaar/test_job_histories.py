@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -20,16 +21,19 @@ from hypothesis.stateful import (
 )
 
 from choir.bazaar import job_store
+from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.jobs import Order
 from choir.bazaar.model import AT_WORK, HANDED_IN, Attempt, AttemptState, JobType
 from choir.bazaar.pricing import Terms
 from choir.foundation.errors import Refusal
-from choir.identity.model import Principal
+from choir.identity.model import Principal, Role
 from choir.storage.database import Database, Tx
 from tests.bazaar.hall import TRAJECTORY, Hall, strategy, verdict
 
 EXAMPLES = int(os.environ.get("CHOIR_HISTORIES", "25"))
 places = st.integers(0, 5)
+JUDGED = {AttemptState.PASSED, AttemptState.LOST, AttemptState.FAILED}
+OPERATOR = Principal(Role.OPERATOR, "operator", credential="operator")
 
 
 class Killed(Exception):
@@ -51,6 +55,9 @@ class Histories(RuleBasedStateMachine):
         self.buyer: Principal = hall.person(satoshi)
         self.satoshi = satoshi
         self.providers: list[UUID] = [hall.provider(Terms(base, 7, 5_000_000), slots=2) for _ in range(4)]
+        self.endowed = hall.endow(self.providers[0], 20_000)  # enough for the deposits of disputes
+        self.away = 0  # what providers have spent elsewhere
+        self.disputes: list[UUID] = []
         self.jobs: list[UUID] = []
         self.passed: set[UUID] = set()  # attempts with a passing verdict while nobody had won or cancelled
         self.fees = hall.fees()
@@ -165,17 +172,91 @@ class Histories(RuleBasedStateMachine):
         self.step(lambda tx: self.hall.jobs.cancel(tx, self.buyer, job), how)
 
     @precondition(lambda self: self.jobs)
-    @rule(place=places, how=ways)
-    def give_back(self, place: int, how: str) -> None:
+    @rule(place=places, again=st.booleans(), how=ways)
+    def give_back(self, place: int, again: bool, how: str) -> None:
         attempt = self.attempt(place, AT_WORK)
         if attempt is not None:
             who = self.hall.stalls[attempt.provider].who
-            self.step(lambda tx: self.hall.attempts.give_back(tx, who, attempt.id, "no"), how)
+            self.step(lambda tx: self.hall.attempts.give_back(tx, who, attempt.id, "no", again=again), how)
 
-    @rule(seconds=st.sampled_from([0, 1, 1, 2, 30, 61, 5_000, 20_000]))
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, reason=st.sampled_from(["", "order.no_tests"]), how=ways)
+    def examined(self, place: int, reason: str, how: str) -> None:
+        job = self.jobs[-1 - place % len(self.jobs)]
+        self.step(lambda tx: self.hall.jobs.examined(tx, job, reason), how)
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, how=ways)
+    def cannot_be_verified(self, place: int, how: str) -> None:
+        attempt = self.attempt(place, HANDED_IN)
+        if attempt is not None:
+            self.once(lambda tx: self.hall.attempts.begin_verifying(tx, attempt.id))
+            self.step(lambda tx: self.hall.attempts.abandon(tx, attempt.id, "bazaar.not_verified"), how)
+
+    # Disputes, and what is owed after them
+
+    @precondition(lambda self: self.jobs)
+    @rule(place=places, by_buyer=st.booleans(), trigger=st.sampled_from(Trigger), how=ways)
+    def dispute(self, place: int, by_buyer: bool, trigger: Trigger, how: str) -> None:
+        attempt = self.attempt(place, JUDGED)
+        if attempt is None:
+            return
+        who = self.buyer if by_buyer else self.hall.stalls[attempt.provider].who
+        self.step(lambda tx: self.hall.disputes.open(tx, who, attempt.job, attempt.id, trigger, "no"), how)
+        with self.hall.tx() as tx:
+            found = [item.id for item in self.hall.disputes.of_job(tx, self.buyer, attempt.job)]
+        self.disputes += [id_ for id_ in found if id_ not in self.disputes]
+
+    @rule(by_buyer=st.booleans(), passed=st.booleans(), trigger=st.sampled_from(Trigger), how=ways)
+    def a_disputed_life(self, by_buyer: bool, passed: bool, trigger: Trigger, how: str) -> None:
+        """A job, its verdict and a doubt, so that disputes are reached often."""
+        self.a_whole_life(9_000, [by_buyer, by_buyer], "once")
+        self.dispute(0, by_buyer, trigger, "once")
+        self.look_again(0, passed, passed, how)
+
+    @rule(how=ways)
+    def somebody_owes(self, how: str) -> None:
+        """What was paid turns out to be wrong after it was spent."""
+        self.a_whole_life(9_000, [True, True], "once")
+        self.dispute(0, True, Trigger.TESTS_FAIL, "once")
+        for place in range(4):
+            self.a_provider_spends_all(place)
+        self.look_again(0, False, False, how)
+
+    @precondition(lambda self: self.disputes)
+    @rule(place=places, how=ways)
+    def answer(self, place: int, how: str) -> None:
+        id_ = self.disputes[-1 - place % len(self.disputes)]
+        for who in (self.buyer, *(self.hall.stalls[provider].who for provider in self.providers)):
+            self.step(lambda tx, who=who: self.hall.disputes.respond(tx, who, id_, "no"), how)  # type: ignore[misc]
+
+    @precondition(lambda self: self.disputes)
+    @rule(place=places, visible=st.booleans(), hidden=st.booleans(), how=ways)
+    def look_again(self, place: int, visible: bool, hidden: bool, how: str) -> None:
+        if self.disputes:
+            id_ = self.disputes[-1 - place % len(self.disputes)]
+            found = verdict(visible=visible, hidden=hidden)
+            self.step(lambda tx: self.hall.disputes.reverified(tx, id_, found), how)
+
+    @precondition(lambda self: self.disputes)
+    @rule(place=places, winner=st.sampled_from(Winner), how=ways)
+    def an_operator_rules(self, place: int, winner: Winner, how: str) -> None:
+        id_ = self.disputes[-1 - place % len(self.disputes)]
+        self.step(lambda tx: self.hall.disputes.rule(tx, OPERATOR, id_, winner, "so"), how)
+
+    @rule(place=st.integers(0, 3))
+    def a_provider_spends_all(self, place: int) -> None:
+        """So that a refund finds nothing, and is owed."""
+        self.away += self.hall.spend_all(self.providers[place])
+
+    @rule(seconds=st.sampled_from([0, 1, 1, 2, 30, 61, 5_000, 20_000, 90_000]))
     def time_passes(self, seconds: int) -> None:
         self.hall.wait(seconds)
         self.hall.look()
+        with self.hall.tx() as tx:
+            silent = self.hall.disputes.unanswered(tx, 100)
+        for id_ in silent:
+            self.once(lambda tx, id_=id_: self.hall.disputes.default(tx, id_))  # type: ignore[misc]
 
     @rule(place=st.integers(0, 3))
     def a_provider_vanishes_or_returns(self, place: int) -> None:
@@ -210,8 +291,27 @@ class Histories(RuleBasedStateMachine):
             paid += sum(attempt.paid for attempt in tries)
             held += held_now
         earned = sum(hall.has(provider) for provider in self.providers) + hall.fees() - self.fees
-        assert earned == paid
-        assert hall.has(self.buyer) + held + paid == self.satoshi * 1000
+        earned += self.away - self.endowed
+        deposits = hall.deposits(self.disputes)
+        assert hall.has(self.buyer) + held + deposits + earned == self.satoshi * 1000
+        if not self.disputes:
+            assert earned == paid
+
+    @invariant()
+    def what_is_owed_is_what_was_not_taken(self) -> None:
+        if getattr(self, "disputes", None):
+            with self.hall.tx() as tx:
+                found = [self.hall.disputes.get(tx, self.buyer, id_) for id_ in self.disputes]
+                debts = dict(
+                    tx.rows(
+                        "select dispute, sum(amount - paid)::bigint from dispute_debts"
+                        " where dispute = any(%s) group by 1",
+                        self.disputes,
+                    )
+                )
+            for dispute in found:
+                assert dispute.owed == debts.get(dispute.id, 0)
+                assert 0 <= dispute.owed <= dispute.refund
 
     @invariant()
     def who_passed_was_paid(self) -> None:
@@ -224,6 +324,11 @@ class Histories(RuleBasedStateMachine):
         """When all times are over, every job is closed and holds nothing."""
         if not hasattr(self, "jobs"):
             return
+        for id_ in self.disputes:  # the next history shall find none that still moves money
+            self.once(lambda tx, id_=id_: self.hall.disputes.reverified(tx, id_, verdict(hidden=False)))  # type: ignore[misc]
+            self.once(lambda tx, id_=id_: self.hall.disputes.rule(tx, OPERATOR, id_, Winner.SPLIT, "so"))  # type: ignore[misc]
+        assert self.hall.deposits(self.disputes) == 0
+        self.money_is_where_it_should_be()
         self.hall.wait(10**6)
         self.hall.look()
         with self.hall.tx() as tx:
@@ -235,6 +340,7 @@ class Histories(RuleBasedStateMachine):
         assert all(self.hall.in_use(provider) == 0 for provider in self.providers)
 
 
+@pytest.mark.slow
 def test_money_is_conserved_in_every_history(database: Database) -> None:
     Histories.hall = hall = Hall(database)
     run_state_machine_as_test(
@@ -246,6 +352,10 @@ def test_money_is_conserved_in_every_history(database: Database) -> None:
     with hall.tx() as tx:
         reached = {state for (state,) in tx.rows("select distinct state from job_attempts")}
         fees = tx.value("select count(*) from job_attempts where state = 'failed' and paid > 0")
+        ended = {winner for (winner,) in tx.rows("select distinct winner from disputes where state = 'resolved'")}
+        owed = tx.value("select count(*) from dispute_debts")
     assert {"passed", "lost", "failed"} <= reached
     assert fees > 0
+    assert {"buyer", "provider"} <= ended
+    assert owed > 0
     hall.check()

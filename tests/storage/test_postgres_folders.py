@@ -175,8 +175,11 @@ outsider = subprocess.Popen(["sleep", "30"], user=65534, group=65534, extra_grou
 def watch():
     fresh = home / "postgres/data.new"
     while not (fresh / "PG_VERSION").exists(): time.sleep(0.001)
-    initdb = [p for p in Path("/proc").iterdir() if p.name.isdigit() and (p / "comm").read_text() == "initdb\\n"
-              and os.path.samefile(p / "cwd", fresh)]
+    def is_ours(p):
+        try: return p.name.isdigit() and (p / "comm").read_text() == "initdb\\n" and os.path.samefile(p / "cwd", fresh)
+        except OSError: return False  # it has just ended
+    initdb = []
+    while not initdb and fresh.exists(): initdb = [p for p in Path("/proc").iterdir() if is_ours(p)]
     for path in (fresh, *(p / "cwd" for p in initdb)):
         done = subprocess.run(["ls", str(path) + "/"], user=65534, group=65534, extra_groups=[], capture_output=True)
         seen.append(done.returncode)

@@ -120,8 +120,7 @@ def test_an_artifact_in_escrow_cannot_be_had_by_its_hash(served: NodeUnderTest, 
     seller = market.seller(served)
     job = order(buyer, seller)
     inside.work(seller, job["attempts"][0]["id"], None, artifact=b"a secret until it is paid for")
-    name = done(buyer.http.get(f"/v1/jobs/{job['id']}"))["attempts"][0]["artifact"]
-    assert name == bytes_hash(b"a secret until it is paid for")
+    name = bytes_hash(b"a secret until it is paid for")  # however the buyer has come to know it
     body = {"type": "patch_gen", "request": patch_request(), "inputs": {"repository": {"hash": name}}}
     refused(buyer.http.post("/v1/jobs", json=body), 404, "bazaar.not_uploaded")
     mine = seller.browser.http.post("/v1/jobs", json=body)  # who has put the bytes may name them
