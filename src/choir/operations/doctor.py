@@ -149,7 +149,7 @@ def _sandbox(settings: Settings) -> Finding:
     except (ChoirError, OSError) as error:
         why = str(error)
     if not why and loose:
-        return Finding("sandbox", "note", f"jobs can be verified, for development only: {loose}", _SANDBOX_HINT)
+        return Finding("sandbox", "note", f"jobs can be verified, for development only: {loose}.", _SANDBOX_HINT)
     if not why:
         return Finding("sandbox", "ok", "strangers' code can be run, so jobs can be verified")
     return Finding("sandbox", "note", f"no job can be verified here: {why}", _SANDBOX_HINT)

@@ -175,8 +175,14 @@ def stranger_refusal(known: Capabilities, policy: SandboxPolicy) -> str:
     least = Tier(policy.stranger_tier_min)
     if known.tier < least:
         return f"Strangers' code needs at least the tier {least.label}."
-    lacking = _not_firm(known.applied, policy)
-    return f"Strangers' code is refused: nothing limits {' and '.join(lacking)} firmly." if lacking else ""
+    loose = unlimited(known) if policy.stranger_limits_required else ""
+    return f"Strangers' code is refused: {loose}." if loose else ""
+
+
+def unlimited(known: Capabilities) -> str:
+    """What has no firm limit in a tier, in words; nothing if all has one."""
+    lacking = [limit.value for limit in FIRM if limit.value not in known.applied]
+    return f"nothing limits {' and '.join(lacking)} firmly" if lacking else ""
 
 
 def _refuse_missing(spec: Spec, chosen: Capabilities, policy: SandboxPolicy) -> None:

@@ -32,7 +32,7 @@ from choir.foundation.policy import Policy
 from choir.identity.nostr_keys import npub, public_of
 
 _JOIN_S = 0.1
-_PLAY = "This is a development node on this machine, so its orders run here all the same."
+_PLAY = "This is a development node on this machine, so its orders run here"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one: the terminal is gone
 
 
@@ -49,7 +49,7 @@ def serve(
             found = seller.find(home, node, key_file, public_url, name=wanted.name, clock=clock)
             assert found is not None
             tell("seller", who=found.shown, owner=found.owner, node=found.url)
-            for remark in (found.remark, at_hand.loose and f"{_PLAY} {at_hand.loose}"):
+            for remark in (found.remark, at_hand.loose and f"{_PLAY}, though {at_hand.loose}."):
                 if remark:
                     tell("remark", text=remark)
             tell("keys", result_key=npub(public_of(key)), file=str(home.result_key_file))
