@@ -123,11 +123,19 @@ class Attempts:
         store.save_attempt(tx, attempt)
         self._lives.note(tx, job, "handed_in", who.source, attempt=attempt)
         self._lives.go_on(tx, job)
-        # Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next.
-        others = store.handed_in_by(tx, job.buyer, attempt.provider) - 1
-        yields_us = others * self._lives.policy.verify_turn_s * MICROSECONDS
-        schedule(tx, VERIFY, str(attempt.id), self._lives.clock.now_us(), yields_us=yields_us)
+        self._queue(tx, job, attempt)
         return attempt
+
+    def _queue(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Have it verified when it is its turn.
+
+        Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next. But
+        each comes behind those of its own that were handed in before it, also when fewer wait by now than then.
+        """
+        now_us = self._lives.clock.now_us()
+        others, last_us = store.turn_of_next(tx, VERIFY, attempt, job.buyer)
+        yields_us = max(others * self._lives.policy.verify_turn_s * MICROSECONDS, last_us + 1 - now_us)
+        schedule(tx, VERIFY, str(attempt.id), now_us, yields_us=yields_us if others else 0)
 
     def _sign(self, tx: Tx, attempt: Attempt, result: ObjectHash, handed: Handed) -> None:
         """Keep the provider's signatures beside what they are over; a wrong one refuses the whole delivery."""

@@ -186,18 +186,27 @@ def at_work_unheard(tx: Tx, now_us: int, limit: int) -> list[UUID]:
     return [row[0] for row in rows]
 
 
-def handed_in_by(tx: Tx, buyer: str, provider: UUID) -> int:
-    """How much waits to be verified, for this buyer or from this provider, whichever is more."""
-    return int(
-        tx.value(
-            "select greatest("
-            " (select count(*) from jobs where buyer = %s and closed_us is null"
-            "  and state in ('delivered', 'verifying')),"
-            " (select count(*) from job_attempts where provider = %s and ended_us is null"
-            "  and state in ('delivered', 'verifying')))",
-            buyer, provider,
-        )
+def turn_of_next(tx: Tx, task: str, attempt_: Attempt, buyer: str) -> tuple[int, int]:
+    """Of what else waits to be verified for this buyer or from this provider: how much, and when the last has its turn.
+
+    `task` is what verifications are called on the list of tasks. How much: whichever of the two has more.
+    """
+    row = tx.row(
+        "select greatest("
+        " (select count(*) from jobs where buyer = %s and closed_us is null"
+        "  and state in ('delivered', 'verifying') and id <> %s),"
+        " (select count(*) from job_attempts where provider = %s and ended_us is null"
+        "  and state in ('delivered', 'verifying') and id <> %s)),"
+        " coalesce((select max(t.due_us + t.yields_us) from ("
+        "  select a.id from jobs j join job_attempts a on a.job = j.id"
+        "  where j.buyer = %s and j.closed_us is null and a.state in ('delivered', 'verifying')"
+        "  union all select id from job_attempts where provider = %s and ended_us is null"
+        "  and state in ('delivered', 'verifying')) own"
+        "  join tasks t on t.name = %s and t.key = own.id::text and t.attempts = 0), 0)",
+        buyer, attempt_.job, attempt_.provider, attempt_.id, buyer, attempt_.provider, task,
     )  # fmt: skip
+    assert row is not None
+    return int(row[0]), int(row[1])
 
 
 def add_event(tx: Tx, job_: UUID, at_us: int, what: str, actor: str, data: dict[str, Any]) -> int:
