@@ -119,8 +119,9 @@ class FakeNode:
         example: dict[str, Any] = wire.ProviderOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index,assignment]
         return wire.ProviderOut.model_validate({**example, "retired_at": self.retired_at})
 
-    def _attempts_mine(self, *, live: bool = True) -> list[wire.AttemptOut]:
-        return [job.attempt for job in self.jobs_by_id.values() if job.attempt.state in LIVE]
+    def _attempts_mine(self, *, live: bool = True, limit: int = 100) -> list[wire.AttemptOut]:
+        found = [job.attempt for job in self.jobs_by_id.values() if not live or job.attempt.state in LIVE]
+        return found[::-1]
 
     def _attempts_get(self, attempt: str) -> wire.AttemptOut:
         return self._job(attempt).attempt
