@@ -107,8 +107,8 @@ class Attempts:
         if given == (attempt.artifact, attempt.claimed, attempt.result, attempt.trajectory):
             return attempt
         self._must_be_at_work(job, attempt)
-        for name in sorted({handed.artifact, result, handed.trajectory}):
-            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        names = {handed.artifact, result, handed.trajectory}
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", names)
         self._sign(tx, attempt, result, handed)
         artifact, claimed, _, trajectory = given
         attempt = replace(
@@ -209,8 +209,7 @@ class Attempts:
     def _keep(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> ObjectHash:
         atoms = [*verdict.evidence, verdict_atom(job, attempt, verdict)]
         stored = self._objects.put_atoms(tx, atoms, None)
-        for name in sorted({item.hash for item in stored}):
-            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {item.hash for item in stored})
         return stored[-1].hash
 
     def _own(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt]:

@@ -92,8 +92,7 @@ class Jobs:
         live = store.live_jobs(tx, buyer)
         if live > policy.open_jobs_per_buyer_max:
             raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
-        for name in sorted({request, *order.inputs.values()}):
-            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {request, *order.inputs.values()})
         self._lives.note(tx, job, "opened", who.source, type=job.type.value, budget=str(job.budget))
         self._lives.settling.hold(
             tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
