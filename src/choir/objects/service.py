@@ -252,7 +252,10 @@ class Objects:
 
     def signatures(self, tx: Tx, name: ObjectHash, by: Collection[bytes] | None = None) -> list[Signature]:
         """The object's signatures, oldest first, of all or `by` these keys; verified before they were stored."""
-        return store.signatures(tx, self._find(tx, name).id, by)
+        found = store.signatures(tx, rules.digest_of(name), by)
+        if found is None:
+            raise UnknownObject(hash=name)
+        return found
 
     # Who needs an object, and who is charged for it
 

@@ -291,13 +291,17 @@ def signature(tx: Tx, id_: int, scheme: Scheme, public: bytes) -> Signature | No
     return None if row is None else Signature(Scheme(row[0]), *row[1:])
 
 
-def signatures(tx: Tx, id_: int, by: Collection[bytes] | None) -> list[Signature]:
+def signatures(tx: Tx, digest: bytes, by: Collection[bytes] | None) -> list[Signature] | None:
+    """An object's signatures, oldest first, of all or these keys; None if there is no such object."""
     rows = tx.rows(
-        "select scheme, public, signature, at_us from object_signatures"
-        " where object = %s and (%s::bytea[] is null or public = any(%s)) order by at_us, scheme, public",
-        id_, None if by is None else list(by), None if by is None else list(by),
+        "select s.scheme, s.public, s.signature, s.at_us from objects o left join object_signatures s"
+        " on s.object = o.id and (%s::bytea[] is null or s.public = any(%s))"
+        " where o.digest = %s order by s.at_us, s.scheme, s.public",
+        None if by is None else list(by), None if by is None else list(by), digest,
     )  # fmt: skip
-    return [Signature(Scheme(scheme), *rest) for scheme, *rest in rows]
+    if not rows:
+        return None
+    return [Signature(Scheme(scheme), *rest) for scheme, *rest in rows if scheme is not None]
 
 
 def sign(tx: Tx, digest: bytes, item: Signature) -> tuple[bool, Signature | None]:
