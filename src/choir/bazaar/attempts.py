@@ -84,14 +84,17 @@ class Attempts:
 
     def start(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
         """The provider has begun; saying so twice changes nothing."""
+        return self.start_job(tx, who, id_)[1]
+
+    def start_job(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt]:
+        """The same, with the job that is to be done."""
         job, attempts, attempt = self._own(tx, who, id_)
         if attempt.state is AttemptState.RUNNING:
-            return attempt
+            return job, attempt
         self._must_be_at_work(job, attempt)
         attempt = replace(attempt, state=AttemptState.RUNNING)
         step = self._lives.step(job, "started", who.source, attempt=attempt)
-        self._lives.go_on(tx, job, attempts=attempts, changed=attempt, steps=[step])
-        return attempt
+        return self._lives.go_on(tx, job, attempts=attempts, changed=attempt, steps=[step]), attempt
 
     def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str, *, again: bool = False) -> Attempt:
         """The provider does not do it; the job goes to somebody else. Giving it back twice changes nothing.

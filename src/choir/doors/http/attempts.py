@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
 from choir.bazaar.model import attempt_id, parse_attempt_id
@@ -17,6 +18,8 @@ from choir.doors.http.paging import IdCursor, Limit, before_id, job_rows
 from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.node import Node
 from choir.storage.database import Tx
+
+WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
 
 router = APIRouter(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
 
@@ -43,10 +46,14 @@ def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.Attem
 
 
 @router.post("/{attempt}/start", responses=problems(404, 409))
-def start_attempt(attempt: str, who: SellerDep, node: NodeDep) -> wire.AttemptOut:
+def start_attempt(attempt: str, who: SellerDep, node: NodeDep, order: WithOrder = False) -> wire.StartedOut:
     """Work has begun; saying so again changes nothing."""
     id_ = parse_attempt_id(attempt)
-    return views.attempt(node.database.run(lambda tx: node.bazaar.attempts.start(tx, who, id_)))
+    job, found = node.database.run(lambda tx: node.bazaar.attempts.start_job(tx, who, id_))
+    if not order:
+        return views.started(found)
+    with node.database.statements() as tx:
+        return views.started(found, job, node.objects.get_atom(tx, job.request))
 
 
 @router.post("/{attempt}/give-back", responses=problems(404, 409))
