@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views as views
@@ -20,12 +20,13 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.describing import also, problems
 from choir.doors.http.paging import IdCursor, Limit, last_id, rows
+from choir.doors.http.rooms import Room
 from choir.identity.model import BadCredential, Principal, agent_id, parse_agent_id
 from choir.identity.nostr import SignedRequest
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = APIRouter(tags=["agents"], route_class=AccessRoute, prefix="/agents")
+router = Room(tags=["agents"], route_class=AccessRoute, prefix="/agents")
 
 
 @router.get("")

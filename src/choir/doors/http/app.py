@@ -37,6 +37,7 @@ from choir.doors.http.access import Operators
 from choir.doors.http.cors import Cors
 from choir.doors.http.guards import Guards
 from choir.doors.http.proxies import Proxies
+from choir.doors.http.rooms import BELOW
 from choir.doors.http.streams import Streams
 from choir.doors.web import routes as web
 from choir.doors.web.errors import or_page
@@ -88,10 +89,10 @@ def make_api() -> FastAPI:
         lifespan=_lifespan,
     )
     app.include_router(system.health)
-    app.include_router(system.router, prefix="/v1", responses=_PROBLEMS)
-    app.include_router(ledger.router, prefix="/v1", responses=_PROBLEMS)
+    app.include_router(system.router, prefix=BELOW, responses=_PROBLEMS)
+    app.include_router(ledger.router, prefix=BELOW, responses=_PROBLEMS)
     for room in _ROOMS:
-        app.include_router(room.router, prefix="/v1", responses=describing.COMMON)
+        app.include_router(room.router, prefix=BELOW, responses=describing.COMMON)
     app.include_router(web.router)
     describing.complete(app)
     app.add_exception_handler(ChoirError, or_page(problems.on_choir_error))

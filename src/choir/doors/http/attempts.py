@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
 from choir.bazaar.model import attempt_id, parse_attempt_id
@@ -15,13 +15,14 @@ from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, Reade
 from choir.doors.http.blob_parts import BYTES, Part, answer_part
 from choir.doors.http.describing import problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, job_rows
+from choir.doors.http.rooms import Room
 from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.node import Node
 from choir.storage.database import Tx
 
 WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
 
-router = APIRouter(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
+router = Room(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
 
 
 @router.get("", responses=problems(404))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyDep, ReaderDep, SignedInDep
 from choir.doors.http.describing import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, rows
+from choir.doors.http.rooms import Room
 from choir.identity.model import (
     Cap,
     Delegation,
@@ -21,7 +22,7 @@ from choir.identity.model import (
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = APIRouter(tags=["delegations"], route_class=AccessRoute, prefix="/delegations")
+router = Room(tags=["delegations"], route_class=AccessRoute, prefix="/delegations")
 
 _AGAIN = also(200, wire.DelegationOut, "This key had made it before.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from choir.bazaar.disputes.model import Dispute, dispute_id, parse_dispute_id
 from choir.bazaar.model import parse_attempt_id, parse_job_id
@@ -17,10 +17,11 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.describing import also, problems
 from choir.doors.http.paging import IdCursor, Limit, job_rows, last_id
+from choir.doors.http.rooms import Room
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = APIRouter(tags=["disputes"], route_class=AccessRoute)
+router = Room(tags=["disputes"], route_class=AccessRoute)
 
 
 @router.get("/jobs/{job}/disputes", responses=problems(404))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from starlette.responses import StreamingResponse
 
 from choir.doors.http.access import AccessRoute, NodeDep, Operators, ReaderOrOperatorDep
 from choir.doors.http.cookies import session_token
 from choir.doors.http.describing import problems
 from choir.doors.http.event_stream import MEDIA_TYPE, EventStream
+from choir.doors.http.rooms import Room
 from choir.doors.http.streams import Hearing, Stands, Streams
 from choir.foundation.errors import Unauthenticated
 from choir.identity import standing
@@ -18,7 +19,7 @@ from choir.identity.model import Principal, Role
 from choir.node import Node
 from choir.storage.outbox import Position
 
-router = APIRouter(tags=["events"], route_class=AccessRoute)
+router = Room(tags=["events"], route_class=AccessRoute)
 
 _EXAMPLE = (
     "retry: 1000\n\nid: 812-1\nevent: identity.person.signed_up\n"

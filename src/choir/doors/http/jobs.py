@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from choir.bazaar.blobs import Given
 from choir.bazaar.model import Job, job_id, parse_job_id
@@ -22,6 +22,7 @@ from choir.doors.http.access import (
 from choir.doors.http.blob_parts import BYTES, Part, answer_part
 from choir.doors.http.describing import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, job_rows
+from choir.doors.http.rooms import Room
 from choir.foundation.errors import ChoirError
 from choir.foundation.money import parse_units
 from choir.node import Node
@@ -29,7 +30,7 @@ from choir.storage.database import Tx
 
 log = logging.getLogger(__name__)
 
-router = APIRouter(tags=["jobs"], route_class=AccessRoute)
+router = Room(tags=["jobs"], route_class=AccessRoute)
 
 _SEED_BYTES = 16
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyDep, PersonReaderDep
 from choir.doors.http.describing import also, problems
+from choir.doors.http.rooms import Room
 from choir.identity.keys import NewKey
 from choir.identity.model import Principal, UnknownAgent, UnknownPerson, owner_id, person_owner
 from choir.identity.nostr_keys import parse_public, parse_secret
@@ -18,7 +19,7 @@ from choir.identity.phrases import parse_phrase
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = APIRouter(tags=["keys"], route_class=AccessRoute, prefix="/keys")
+router = Room(tags=["keys"], route_class=AccessRoute, prefix="/keys")
 
 Owner = Annotated[
     str | None, Query(max_length=80, description="One's own or one of one's agents'. Default: the person who asks.")

@@ -6,7 +6,7 @@ import base64
 import itertools
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query, Response
 
 from choir.doors import wire
 from choir.doors.http import views
@@ -14,6 +14,7 @@ from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.describing import also
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
 from choir.doors.http.problems import problem_of
+from choir.doors.http.rooms import Room
 from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Invalid, Refusal
@@ -33,7 +34,7 @@ from choir.ledger.model import (
 from choir.node import Node
 from choir.operations.preparing import publish_checkpoint
 
-router = APIRouter(tags=["ledger"], route_class=AccessRoute)
+router = Room(tags=["ledger"], route_class=AccessRoute)
 
 _AGAIN = "This key had been accepted before."
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]

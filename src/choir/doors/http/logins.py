@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, AddressDep, AnyoneDep, FreshDep, NodeDep, PersonDep
 from choir.doors.http.describing import also, problems
+from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time
 from choir.identity.attempts import settled
 from choir.identity.logins import challenge_of
 from choir.identity.model import login_id, parse_login_id
 
-router = APIRouter(tags=["logins"], route_class=AccessRoute, prefix="/logins")
+router = Room(tags=["logins"], route_class=AccessRoute, prefix="/logins")
 
 
 @router.post("", status_code=201, responses=problems(429))

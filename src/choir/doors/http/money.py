@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views, views
 from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
 from choir.doors.http.describing import also, problems
 from choir.doors.http.ledger import Account, Cursor, Limit, page_rows, statement_cursor
+from choir.doors.http.rooms import Room
 from choir.foundation.clock import parse_time
 from choir.foundation.money import parse_units
 from choir.identity.model import Principal, Role
@@ -19,7 +20,7 @@ from choir.ledger import model as ledger_model
 from choir.ledger import reading
 from choir.ledger.model import UnknownAccount, account_name
 
-router = APIRouter(tags=["money"], route_class=AccessRoute)
+router = Room(tags=["money"], route_class=AccessRoute)
 
 
 @router.get("/me/accounts")

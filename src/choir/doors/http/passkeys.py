@@ -5,17 +5,16 @@ from __future__ import annotations
 import binascii
 from base64 import urlsafe_b64decode
 
-from fastapi import APIRouter
-
 from choir.doors import wire
 from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, PersonDep, SessionDep
 from choir.doors.http.describing import problems
+from choir.doors.http.rooms import Room
 from choir.identity.attempts import settled
 from choir.identity.challenges import parse_ceremony_id
 from choir.identity.model import UnknownPasskey
 
-router = APIRouter(tags=["passkeys"], route_class=AccessRoute, prefix="/me/passkeys")
+router = Room(tags=["passkeys"], route_class=AccessRoute, prefix="/me/passkeys")
 
 
 @router.get("")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views as views
@@ -20,13 +20,14 @@ from choir.doors.http.access import (
 from choir.doors.http.cookies import clear_session
 from choir.doors.http.describing import problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number
+from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time
 from choir.identity import audit
 from choir.identity.model import Person, Principal
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = APIRouter(tags=["people"], route_class=AccessRoute)
+router = Room(tags=["people"], route_class=AccessRoute)
 
 Owner = Annotated[str, Query(max_length=80, examples=["person:01j9zq4n8ve5trx0k2m3b4c5d6"])]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from choir.bazaar import earning
 from choir.bazaar.model import JobType
@@ -25,12 +25,13 @@ from choir.doors.http import provider_views as views
 from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, SellerDep, SignedInDep
 from choir.doors.http.describing import problems
 from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number
+from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time, parse_time
 from choir.identity.model import Principal, Role
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = APIRouter(prefix="/providers", tags=["providers"], route_class=AccessRoute)
+router = Room(prefix="/providers", tags=["providers"], route_class=AccessRoute)
 
 _BEATS = 3  # signs of life that fit the time after which silence counts
 OutcomeCursor = Annotated[

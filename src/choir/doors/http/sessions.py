@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views as views
@@ -17,6 +17,7 @@ from choir.doors.http.access import (
 from choir.doors.http.cookies import clear_session, set_session
 from choir.doors.http.describing import problems
 from choir.doors.http.people import me_view, person_view
+from choir.doors.http.rooms import Room
 from choir.foundation.errors import Refusal
 from choir.identity.attempts import settled
 from choir.identity.challenges import parse_ceremony_id
@@ -25,7 +26,7 @@ from choir.identity.people import gift
 from choir.identity.sessions import Session, Started
 from choir.storage.database import Tx
 
-router = APIRouter(tags=["signing in"], route_class=AccessRoute)
+router = Room(tags=["signing in"], route_class=AccessRoute)
 
 
 @router.post("/sign-up/begin", responses=problems(409, 429))

@@ -18,6 +18,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, 
 from choir.doors import wire
 from choir.doors.http.access import AccessRoute, AnyoneDep, NodeDep, OperatorDep
 from choir.doors.http.etags import IfNoneMatch, tag_of, unchanged
+from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
 from choir.foundation.ids import show_id
@@ -30,7 +31,7 @@ T = TypeVar("T")
 _SOON_S = 5.0
 _threads = CapacityLimiter(4)
 
-router = APIRouter(tags=["node"], route_class=AccessRoute)
+router = Room(tags=["node"], route_class=AccessRoute)
 health = APIRouter(tags=["health"])
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from choir.doors import wire
 from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, NodeDep, OptionalKeyDep, PersonReaderDep, SignedInDep
 from choir.doors.http.describing import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, rows
+from choir.doors.http.rooms import Room
 from choir.identity.model import Principal, Role, parse_delegation_id, parse_token_id, token_id
 from choir.identity.tokens import NewToken
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = APIRouter(tags=["tokens"], route_class=AccessRoute, prefix="/tokens")
+router = Room(tags=["tokens"], route_class=AccessRoute, prefix="/tokens")
 
 
 @router.get("")

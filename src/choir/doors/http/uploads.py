@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from choir.bazaar.uploads import parse_upload_id
 from choir.doors import wire
 from choir.doors.http import job_views as views
 from choir.doors.http.access import AccessRoute, BuyerOrSellerDep, NodeDep, RawBodyDep
 from choir.doors.http.describing import problems
+from choir.doors.http.rooms import Room
 from choir.foundation.canonical import parse_object_hash
 
-router = APIRouter(prefix="/uploads", tags=["uploads"], route_class=AccessRoute)
+router = Room(prefix="/uploads", tags=["uploads"], route_class=AccessRoute)
 
 _RAW: dict[str, Any] = {
     "requestBody": {
