@@ -177,6 +177,7 @@ class Jobs:
         racing = lives.market.racing(job)
         ceiling = rules.ceiling(lives.settling.held(tx, job), racing, len(rules.handed_in(attempts)), lives.policy)
         chosen = lives.market.choose(tx, job, attempts, ceiling, now_us)
+        steps: list[store.Step] = []
         for n, choice in enumerate(chosen, len(attempts) + 1):
             attempt = Attempt(
                 id=lives.new_id(),
@@ -193,9 +194,10 @@ class Jobs:
                 deadline_us=now_us + job.time_limit_s * MICROSECONDS,
             )
             store.insert_attempt(tx, attempt)
+            attempts.append(attempt)
             why = choice.explanation
-            lives.note(tx, job, "offered", settling.SOURCE, attempt=attempt, why=why)
-        return lives.go_on(tx, job)
+            steps.append(lives.step(job, "offered", settling.SOURCE, attempt=attempt, why=why))
+        return lives.go_on(tx, job, attempts=attempts, steps=steps)
 
     def to_offer(self, tx: Tx, limit: int) -> list[UUID]:
         """Open jobs whose turn it is."""

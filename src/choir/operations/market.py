@@ -60,10 +60,10 @@ class MarketRounds:
     def offer(self, providers: Collection[UUID]) -> None:
         """These have become free: offer the jobs that wait for that, until nobody of them is free any more."""
         node, bazaar = self._node, self._node.bazaar
-        with node.unit_of_work() as tx:
+        with node.database.statements() as tx:
             waiting = bazaar.jobs.waiting_for(tx, providers, node.policy.bazaar.waiting_tries_max)
         for job in waiting:
-            with node.unit_of_work() as tx:
+            with node.database.statements() as tx:
                 if not bazaar.providers.any_free(tx, providers):
                     return
             self._each([job], bazaar.jobs.assign)
@@ -90,7 +90,7 @@ class MarketRounds:
 
     def _qualify(self, providers: Collection[UUID] | None) -> None:
         node = self._node
-        with node.unit_of_work() as tx:
+        with node.database.statements() as tx:
             found = node.bazaar.providers.to_qualify(tx, node.policy.providers.qualifications_at_once, providers)
         if found and self._ailment():
             return  # nobody shall work for what nobody can look at; the log says why

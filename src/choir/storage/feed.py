@@ -28,7 +28,8 @@ Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 _PAGE_ROWS = 500
 _BREATH_ROWS = 16  # told without a pause: listeners pass on what waits for them, and many at once are no slow reader
 _BREATH_S = 0.001
-_HELD_BACK_S = 0.05  # an older transaction is about to end; nobody rings when it does
+_HELD_BACK_S = 0.005  # an older transaction is about to end; nobody rings when it does
+_HELD_BACK_S_MAX = 0.08  # if it goes on for longer, it is looked for less often
 _QUIET_S = 5.0  # a look without a ring, should one ever get lost
 _RETRY_S = 0.1
 _RETRY_S_MAX = 2.0
@@ -94,9 +95,12 @@ class Feed:
         self._begun.set()
 
     async def _follow(self, connection: Connection) -> None:
+        pause_s = _HELD_BACK_S
         while True:
+            before = self._position
             held_back = await self._tell_new(connection)
-            async for _ in connection.notifies(timeout=_HELD_BACK_S if held_back else _QUIET_S, stop_after=1):
+            pause_s = _HELD_BACK_S if self._position != before else min(2 * pause_s, _HELD_BACK_S_MAX)
+            async for _ in connection.notifies(timeout=pause_s if held_back else _QUIET_S, stop_after=1):
                 pass
 
     async def _tell_new(self, connection: Connection) -> bool:
