@@ -129,6 +129,25 @@ def test_the_quota_is_exact_when_all_put_at_once(store: Store) -> None:
     assert consistent(small)
 
 
+def test_far_from_its_quota_an_owner_waits_for_nobody_and_is_charged_all_the_same(store: Store) -> None:
+    store.put_atom({"n": 0})
+    with store.database.unit_of_work() as tx:
+        store.objects.put_atom(tx, {"n": 1}, OWNER)
+        with ThreadPoolExecutor(1) as pool:  # must not wait for the first, which is still open
+            pool.submit(store.put_atom, {"n": 2}).result(10)
+        assert store.used() == 2 * len(b'{"n":0}')
+    assert store.used() == 3 * len(b'{"n":0}')
+    all_at_once(lambda n: [store.put_atom({"n": f"{n} {m}"}) for m in range(40)])
+    assert store.count("object_refunds") < 120  # they are added up now and then
+    assert consistent(store)
+
+
+def test_the_same_small_object_put_twice_at_once_is_charged_once(store: Store) -> None:
+    all_at_once(lambda _: store.put_atom({"the": "same"}))
+    assert store.used() == len(b'{"the":"same"}')
+    assert consistent(store)
+
+
 def test_what_a_transaction_puts_or_refers_to_is_not_collected_under_it(store: Store) -> None:
     names = [store.put_atom(n).hash for n in range(3)]
     store.wait()

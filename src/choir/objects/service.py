@@ -5,6 +5,10 @@ objects are stored once, whoever puts them and however many at once; a refusal k
 charged once for each object it put; nothing is collected while anything points to it, within
 `objects.unreferenced_s` of its last put or lost reference, or while a transaction is at work on it.
 
+An owner's quota is exact where it matters: whatever is not small, or comes near the quota, is put by one transaction of
+that owner at a time. Small objects far from it are put without waiting. Should something large bring the owner to its
+quota just then, it is exceeded by the small ones that are under way at that moment, and by no more.
+
 A transaction that puts several new objects should put them together with `put_atoms` or in the order of their
 hashes: two that put the same ones in opposite orders would wait for each other, and one be asked to repeat.
 """
@@ -87,7 +91,9 @@ class Objects:
         digest = hashlib.sha256(data).digest()
         row = store.Row(0, digest, kind.value, len(data), self.clock.now_us())
         piece = Piece(0, rules.piece_hash(0, data), data)
-        found = store.put(tx, row, piece, owner, holder, self.policy.owner_quota_bytes)
+        policy = self.policy
+        limits = (policy.owner_quota_bytes, policy.small_bytes, policy.near_quota_bytes)
+        found = store.put(tx, row, piece, owner, holder, *limits)
         if found.used is not None:
             assert owner is not None
             rules.check_quota(owner, len(data), found.used, self.policy.owner_quota_bytes)
@@ -142,7 +148,7 @@ class Objects:
             found = store.lock(tx, item.digest)
             charge = owner is not None and (found is None or not store.has_claim(tx, owner, found.id))
             if owner is not None and charge:
-                used = store.settle_refunds(tx, owner)
+                used = store.settle(tx, owner)
                 rules.check_quota(owner, item.size, used, self.policy.owner_quota_bytes)
             if found is not None:
                 self._reuse(tx, item)
@@ -316,7 +322,6 @@ class Objects:
         """
         rules.check_owner(owner, self.policy)
         digest = rules.digest_of(name)
-        store.lock_owner(tx, owner)
         row = store.lock(tx, digest)
         return row is not None and store.drop_claim(tx, owner, row.id, row.size)
 

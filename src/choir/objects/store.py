@@ -80,11 +80,13 @@ class Put:
     used: int | None
 
 
-def put(tx: Tx, row: Row, piece: Piece, owner: str | None, holder: str | None, quota: int) -> Put:
+def put(
+    tx: Tx, row: Row, piece: Piece, owner: str | None, holder: str | None, quota: int, small: int, near: int
+) -> Put:
     """Store an object of at most one piece unless it is there, charge the owner once, and keep it for the holder."""
     found = tx.row(
-        "select id, is_new, used from object_put(%b, %s, %s, %b, %b, %s, %s, %s, %s)",
-        row.digest, row.kind, row.size, piece.hash, piece.data, owner, holder, row.created_us, quota,
+        "select id, is_new, used from object_put(%b, %s, %s, %b, %b, %s, %s, %s, %s, %s, %s)",
+        row.digest, row.kind, row.size, piece.hash, piece.data, owner, holder, row.created_us, quota, small, near,
     )  # fmt: skip
     assert found is not None
     return Put(*found)
@@ -195,7 +197,7 @@ _READ_WHOLE = """
 
 
 def lock_owner(tx: Tx, owner: str) -> None:
-    """From here to the commit this transaction alone changes what the owner is charged."""
+    """From here to the commit this transaction alone puts what is large, or near the owner's quota."""
     if not _lock_known_owner(tx, owner):
         tx.run("insert into object_owners (owner, used_bytes) values (%s, 0) on conflict do nothing", owner)
         _lock_known_owner(tx, owner)
@@ -216,15 +218,9 @@ def used_bytes(tx: Tx, owner: str) -> int:
     )  # fmt: skip
 
 
-def settle_refunds(tx: Tx, owner: str) -> int:
-    """Take what collection gave back off the locked owner's total; the total."""
-    tx.run(
-        "with given as (delete from object_refunds where owner = %s returning bytes)"
-        " update object_owners set used_bytes = used_bytes - (select sum(bytes) from given)"
-        " where owner = %s and exists (select from given)",
-        owner, owner,
-    )  # fmt: skip
-    return int(tx.value("select used_bytes from object_owners where owner = %s", owner))
+def settle(tx: Tx, owner: str) -> int:
+    """Bring the locked owner's total up to date; the total."""
+    return int(tx.value("select object_settle(%s)", owner))
 
 
 def has_claim(tx: Tx, owner: str, id_: int) -> bool:
@@ -232,16 +228,19 @@ def has_claim(tx: Tx, owner: str, id_: int) -> bool:
 
 
 def add_claim(tx: Tx, owner: str, id_: int, size: int, at_us: int) -> None:
-    """Charge the locked owner for an object."""
-    tx.run("insert into object_claims (owner, object, at_us) values (%s, %s, %s)", owner, id_, at_us)
-    tx.run("update object_owners set used_bytes = used_bytes + %s where owner = %s", size, owner)
+    """Charge the locked owner for an object, once."""
+    added = tx.run(
+        "insert into object_claims (owner, object, at_us) values (%s, %s, %s) on conflict do nothing", owner, id_, at_us
+    )
+    if added:
+        tx.run("update object_owners set used_bytes = used_bytes + %s where owner = %s", size, owner)
 
 
 def drop_claim(tx: Tx, owner: str, id_: int, size: int) -> bool:
-    """Give the locked owner the size of a locked object back, if it was charged."""
+    """Give an owner the size of a locked object back, if it was charged."""
     dropped = tx.run("delete from object_claims where owner = %s and object = %s", owner, id_)
     if dropped:
-        tx.run("update object_owners set used_bytes = used_bytes - %s where owner = %s", size, owner)
+        tx.run("insert into object_refunds (owner, bytes) values (%s, %s)", owner, size)
     return bool(dropped)
 
 

@@ -21,6 +21,22 @@ class ObjectsPolicy:
     owner_quota_bytes: int = value(
         5_000_000_000, "bytes", 0, 10**15, "engineering", "How much one owner may keep in the store."
     )
+    small_bytes: int = value(
+        65_536,
+        "bytes",
+        0,
+        1_000_000,
+        "engineering",
+        "Largest object that is put without waiting for others of its owner, if that is far from its quota.",
+    )
+    near_quota_bytes: int = value(
+        64_000_000,
+        "bytes",
+        0,
+        10**15,
+        "engineering",
+        "How near to its quota an owner's puts wait for each other, so that it is kept to the byte.",
+    )
     unreferenced_s: int = value(
         86_400, "seconds", 0, 365 * 86_400, "engineering", "How long an object that nothing points to is kept."
     )

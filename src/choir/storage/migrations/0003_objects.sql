@@ -40,12 +40,13 @@ create table object_claims (
 create index object_claims_object on object_claims (object);
 grant select, insert, delete on object_claims to {app};
 
--- What collection gave back and an owner's total does not show yet. The collector only appends here, so
--- that it never waits for an owner; the owner's next put takes it into account.
+-- What an owner's total does not show yet: what collection or erasure gave back, and (less than nothing) what small
+-- objects were charged. It is only appended to, so that nobody waits for an owner who is far from its quota; whoever has
+-- the owner locked brings the total up to date.
 create table object_refunds (
     n bigint generated always as identity primary key,
     owner text collate "C" not null references object_owners,
-    bytes bigint not null check (bytes >= 0)
+    bytes bigint not null
 );
 create index object_refunds_owner on object_refunds (owner);
 grant select, insert, delete on object_refunds to {app};
@@ -81,25 +82,30 @@ create table object_signatures (
 );
 grant select, insert on object_signatures to {app};
 
+-- Bring the total of an owner up to date whose row is locked.
+create function object_settle(its_owner text) returns bigint language sql as $$
+    with given as (delete from object_refunds r where r.owner = its_owner returning bytes)
+    update object_owners o set used_bytes = used_bytes - coalesce((select sum(bytes) from given), 0)
+    where o.owner = its_owner returning used_bytes
+$$;
+
 -- Put an object of at most one piece in one call: store it unless it is there, charge its owner unless that was done,
 -- keep it for a while, and for a holder if there is one. Where it does not fit beside what the owner has, `used` says
 -- how much that is, and nothing was written. Each statement sees what others have committed by then.
+-- The owner is locked only if the object is larger than `small`, or comes within `near` of the quota.
 create function object_put(
     its_digest bytea, its_kind text, its_size bigint, piece_hash bytea, piece_data bytea,
-    its_owner text, its_holder text, now_us bigint, quota bigint,
+    its_owner text, its_holder text, now_us bigint, quota bigint, small bigint, near bigint,
     out id bigint, out is_new boolean, out used bigint
 ) language plpgsql as $$
 declare
     known_kind text;
     charge boolean;
+    locked boolean := false;
+    unsettled bigint;
 begin
-    if its_owner is not null then
-        -- NO KEY: the collector's refunds point to this row, and must not have to wait for us.
-        perform from object_owners o where o.owner = its_owner for no key update;
-        if not found then
-            insert into object_owners (owner, used_bytes) values (its_owner, 0) on conflict do nothing;
-            perform from object_owners o where o.owner = its_owner for no key update;
-        end if;
+    if its_owner is not null and not exists (select from object_owners o where o.owner = its_owner) then
+        insert into object_owners (owner, used_bytes) values (its_owner, 0) on conflict do nothing;
     end if;
     loop
         select o.id, o.kind into id, known_kind from objects o where o.digest = its_digest for key share;
@@ -107,12 +113,27 @@ begin
         charge := its_owner is not null and (is_new or not exists (
             select from object_claims c where c.owner = its_owner and c.object = object_put.id));
         if charge then
-            with given as (delete from object_refunds r where r.owner = its_owner returning bytes)
-                update object_owners o set used_bytes = used_bytes - (select sum(bytes) from given)
-                where o.owner = its_owner and exists (select from given);
-            select o.used_bytes into used from object_owners o where o.owner = its_owner;
-            if used + its_size > quota then
-                return;
+            if locked then
+                used := object_settle(its_owner);
+                if used + its_size > quota then
+                    return;
+                end if;
+            else
+                select o.used_bytes - coalesce(sum(r.bytes), 0), count(r.n) into used, unsettled
+                    from object_owners o left join object_refunds r on r.owner = o.owner
+                    where o.owner = its_owner group by o.used_bytes;
+                if its_size > small or used + its_size + near > quota then
+                    -- NO KEY: what only points to this row must not have to wait for us.
+                    perform from object_owners o where o.owner = its_owner for no key update;
+                    locked := true;
+                    continue;  -- and look again: others may have been at work meanwhile
+                end if;
+                if unsettled >= 100 then  -- so that there are never many to be added up; whoever is first does it
+                    perform from object_owners o where o.owner = its_owner for no key update skip locked;
+                    if found then
+                        perform object_settle(its_owner);
+                    end if;
+                end if;
             end if;
             used := null;
         end if;
@@ -133,8 +154,13 @@ begin
         -- Another transaction stored it first, and has committed: look again.
     end loop;
     if charge then
-        insert into object_claims (owner, object, at_us) values (its_owner, id, now_us);
-        update object_owners o set used_bytes = used_bytes + its_size where o.owner = its_owner;
+        insert into object_claims (owner, object, at_us) values (its_owner, id, now_us) on conflict do nothing;
+        charge := found;  -- else the same owner has put it at the same time
+        if charge and locked then
+            update object_owners o set used_bytes = used_bytes + its_size where o.owner = its_owner;
+        elsif charge then
+            insert into object_refunds (owner, bytes) values (its_owner, -its_size);
+        end if;
     end if;
     insert into object_touches (object, at_us) values (id, now_us);
     if its_holder is not null then
