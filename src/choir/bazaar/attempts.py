@@ -185,9 +185,8 @@ class Attempts:
         paid = settled.shares.total if settled.shares is not None else 0
         verdict_hash = self._keep(tx, job, attempt, verdict)
         attempt = replace(attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid)
-        attempt = lives.leave(tx, job, attempt)
         receipt = lives.settling.receipt(tx, job, attempt, verdict, paid, now_us)
-        attempt = replace(attempt, receipt=receipt)
+        attempt = lives.leave(tx, job, replace(attempt, receipt=receipt))
         self._note_earnings(tx, job, attempt, settled, now_us)
         if settled.state is AttemptState.PASSED:
             job = replace(job, winner=attempt.id, price=paid, receipt=receipt)

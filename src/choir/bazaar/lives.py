@@ -125,11 +125,12 @@ class Lives:
         """The same for an attempt that the caller saves: with how it ended, but not yet when."""
         now_us = self.clock.now_us()
         ended = replace(attempt, ended_us=now_us)
-        self.market.let_go(tx, job, ended)
+        # The record first: it locks several providers in the order of their ids, and the slot is one of these locks.
         if ended.state is not AttemptState.CANCELLED:
             self.market.record(tx, job, ended, passed=ended.state in _GOOD, at_us=now_us)
         elif job.qualifies is not None:
             self.market.put_off(tx, job, ended)
+        self.market.let_go(tx, job, ended)
         return ended
 
     def go_on(
