@@ -64,11 +64,12 @@ def keep(
 
     In the order of their names, so that two requests with the same bytes do not block each other.
     """
-    for item in sorted(given, key=lambda item: item.name):
+    for item in given:
         _check_size(item.what, 0 if item.data is None else len(item.data), limits[item.what])
-        if item.data is not None:
-            objects.put_bytes(tx, item.data, payer)
-            continue
+    here = [item.data for item in given if item.data is not None]
+    if here:
+        objects.put_bytes(tx, here, payer)
+    for item in sorted((item for item in given if item.data is None), key=lambda item: item.name):
         held = [stat for owner in sorted(set(holders)) if (stat := objects.holds(tx, owner, item.name)) is not None]
         if not held:
             raise NotUploaded(hash=item.name)

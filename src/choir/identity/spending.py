@@ -9,6 +9,7 @@ windows it was charged to. Locks: the delegation's chain first, the ledger's hea
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -40,7 +41,8 @@ class Spending:
         money the feature moves by its own authority (a slashed stake, a trade that both sides agreed to).
         """
         amounts = [delegation_rules.outgoing(principal, draft, others) for draft in drafts]
-        with tx.savepoint():  # so that a refusal which the caller survives leaves no charge
+        # So that a refusal which the caller survives leaves no charge; without a delegation there is none.
+        with tx.savepoint() if principal.delegation is not None else nullcontext():
             self._delegations.lock(tx, principal)
             known = reading.posted_keys(tx, [(draft.source, draft.key) for draft in drafts])
             new = [n for n, draft in enumerate(drafts) if (draft.source, draft.key) not in known]

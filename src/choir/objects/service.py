@@ -66,7 +66,7 @@ class Objects:
     def put_atom(self, tx: Tx, value: Any, owner: str | None, holder: str | None = None) -> Stored:
         """Store a JSON value, or bytes that must be in canonical form already; kept for the holder from now on."""
         rules.check_owner(owner, self.policy)
-        return self._put(tx, self._atom_bytes(value), Kind.ATOM, owner, holder)
+        return self._put(tx, [self._atom_bytes(value)], Kind.ATOM, owner, holder)[0]
 
     def put_atoms(self, tx: Tx, values: Sequence[Any], owner: str | None) -> list[Stored]:
         """Store several or none, in an order in which no two callers can block each other."""
@@ -74,30 +74,42 @@ class Objects:
         arrived = [self._atom_bytes(value) for value in values]
         # What is the node's own always fits, so that there is nothing to be undone.
         with store.savepoint(tx) if owner is not None else nullcontext():
-            stored = {data: self._put(tx, data, Kind.ATOM, owner, None) for data in _by_hash(arrived)}
+            different = _by_hash(arrived)
+            stored = dict(zip(different, self._put(tx, different, Kind.ATOM, owner, None), strict=True))
         return [stored[data] for data in arrived]
 
-    def put_bytes(self, tx: Tx, data: bytes, owner: str | None) -> Stored:
-        """Store bytes that are here as a whole."""
+    def put_bytes(self, tx: Tx, values: Collection[bytes], owner: str | None) -> None:
+        """Store bytes that are here as a whole. If some do not fit, the caller's transaction must not go on."""
         rules.check_owner(owner, self.policy)
-        if len(data) > self.policy.chunk_bytes:
-            return self.put_blob(tx, [data], owner)
-        rules.check_size("blob", len(data), self.policy.blob_bytes_max)
-        return self._put(tx, data, Kind.BLOB, owner, None)
+        for data in values:
+            rules.check_size("blob", len(data), self.policy.blob_bytes_max)
+        if all(len(data) <= self.policy.chunk_bytes for data in values):
+            self._put(tx, _by_hash(values), Kind.BLOB, owner, None)
+            return
+        for data in _by_hash(values):
+            self.put_blob(tx, [data], owner)
 
-    def _put(self, tx: Tx, data: bytes, kind: Kind, owner: str | None, holder: str | None) -> Stored:
+    def _put(self, tx: Tx, values: Sequence[bytes], kind: Kind, owner: str | None, holder: str | None) -> list[Stored]:
+        """Store what has at most one piece; raises if some of it does not fit, and then some may have been stored."""
         if holder is not None and rules.held_by_object(holder, self.policy) is not None:
             raise BadLabel(what="what points to an object", why="an object is told by itself that it points to another")
-        digest = hashlib.sha256(data).digest()
-        row = store.Row(0, digest, kind.value, len(data), self.clock.now_us())
-        piece = Piece(0, rules.piece_hash(0, data), data)
+        now_us = self.clock.now_us()
+        digests = [hashlib.sha256(data).digest() for data in values]
+        items = [
+            (store.Row(0, digest, kind.value, len(data), now_us), Piece(0, rules.piece_hash(0, data), data))
+            for digest, data in zip(digests, values, strict=True)
+        ]
         policy = self.policy
         limits = (policy.owner_quota_bytes, policy.small_bytes, policy.near_quota_bytes)
-        found = store.put(tx, row, piece, owner, holder, *limits)
-        if found.used is not None:
-            assert owner is not None
-            rules.check_quota(owner, len(data), found.used, self.policy.owner_quota_bytes)
-        return Stored(rules.name_of(digest), len(data), found.new)
+        found = store.put(tx, items, owner, holder, *limits)
+        for item, data in zip(found, values, strict=True):
+            if item.used is not None:
+                assert owner is not None
+                rules.check_quota(owner, len(data), item.used, policy.owner_quota_bytes)
+        return [
+            Stored(rules.name_of(digest), len(data), item.new)
+            for item, digest, data in zip(found, digests, values, strict=True)
+        ]
 
     def put_blob(self, tx: Tx, chunks: Iterable[bytes], owner: str | None, expect: ObjectHash | None = None) -> Stored:
         """Store bytes as they come, in constant memory; no lock on the owner is held while they come."""

@@ -81,15 +81,27 @@ class Put:
 
 
 def put(
-    tx: Tx, row: Row, piece: Piece, owner: str | None, holder: str | None, quota: int, small: int, near: int
-) -> Put:
-    """Store an object of at most one piece unless it is there, charge the owner once, and keep it for the holder."""
-    found = tx.row(
-        "select id, is_new, used from object_put(%b, %s, %s, %b, %b, %s, %s, %s, %s, %s, %s)",
-        row.digest, row.kind, row.size, piece.hash, piece.data, owner, holder, row.created_us, quota, small, near,
+    tx: Tx,
+    items: Sequence[tuple[Row, Piece]],
+    owner: str | None,
+    holder: str | None,
+    quota: int,
+    small: int,
+    near: int,
+) -> list[Put]:
+    """Store objects of at most one piece unless they are there, in this order; charge the owner once for each, and
+    keep them for the holder. What comes behind one that does not fit is put all the same: the caller undoes it."""
+    rows = [row for row, _ in items]
+    pieces = [piece for _, piece in items]
+    found = tx.rows(
+        "select p.id, p.is_new, p.used from unnest(%b::bytea[], %s::text[], %s::bigint[], %b::bytea[], %b::bytea[],"
+        " %s::bigint[]) with ordinality as o (digest, kind, size, hash, data, at_us, n),"
+        " lateral object_put(o.digest, o.kind, o.size, o.hash, o.data, %s, %s, o.at_us, %s, %s, %s) p order by o.n",
+        [row.digest for row in rows], [row.kind for row in rows], [row.size for row in rows],
+        [piece.hash for piece in pieces], [piece.data for piece in pieces], [row.created_us for row in rows],
+        owner, holder, quota, small, near,
     )  # fmt: skip
-    assert found is not None
-    return Put(*found)
+    return [Put(*row) for row in found]
 
 
 def reserve_id(tx: Tx) -> int:

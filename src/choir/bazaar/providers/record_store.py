@@ -8,17 +8,13 @@ from typing import LiteralString
 from uuid import UUID
 
 from choir.bazaar.model import JobType
-from choir.bazaar.providers.model import OutcomeRecord
+from choir.bazaar.providers.model import OutcomeRecord, Standing
 from choir.bazaar.providers.record_rules import BuyerSums, Fact, Record
 from choir.storage.database import Tx
 
 _OUTCOME: LiteralString = (
     "select provider, job, attempt, type, buyer, buyer_cluster, passed, price, ceiling_bps, independence_bps,"
     " latency_us, at_us, reason from provider_outcomes"
-)
-_SUMS: LiteralString = (
-    "select jobs, passed, weight, passed_weight, tier_weight, tier_passed_weight, volume, organic, returned"
-    " from provider_buyers"
 )
 
 
@@ -143,9 +139,21 @@ def paid_by(tx: Tx, buyers: Collection[str]) -> list[tuple[str, int]]:
 # Sums
 
 
-def sums(tx: Tx, provider: UUID, cluster: str) -> BuyerSums:
-    found = tx.one_or_none(BuyerSums, _SUMS + " where provider = %s and cluster = %s", provider, cluster)
-    return BuyerSums() if found is None else found
+def sums_and_record(tx: Tx, provider: UUID, cluster: str) -> tuple[BuyerSums, Record]:
+    """A buyer's sums, and the record that they are part of."""
+    row = tx.row(
+        "select b.jobs, b.passed, b.weight, b.passed_weight, b.tier_weight, b.tier_passed_weight, b.volume, b.organic,"
+        " b.returned, r.jobs, r.passed, r.weight, r.tier_weight, r.tier_passed_weight, r.buyers, r.volume, r.organic,"
+        " r.voice, r.good from (select) one left join provider_records r on r.provider = %s"
+        " left join provider_buyers b on b.provider = %s and b.cluster = %s",
+        provider, provider, cluster,
+    )  # fmt: skip
+    assert row is not None
+    sums_, record_ = row[:9], row[9:]
+    return (
+        BuyerSums() if sums_[0] is None else BuyerSums(*sums_),
+        Record() if record_[0] is None else Record(*record_),
+    )
 
 
 def all_sums(tx: Tx, provider: UUID) -> dict[str, BuyerSums]:
@@ -199,9 +207,13 @@ def records(tx: Tx, providers: Collection[UUID]) -> dict[UUID, Record]:
     return {row[0]: Record(*row[1:]) for row in rows}
 
 
-def put_record(tx: Tx, provider: UUID, found: Record) -> None:
+def put_record(tx: Tx, provider: UUID, found: Record, standing: Standing, slots: int) -> None:
+    """Keep a record, and on the market what follows from it."""
     tx.run(
-        "update provider_records set jobs = %s, passed = %s, weight = %s, tier_weight = %s, tier_passed_weight = %s,"
+        "with market as (update provider_market set tier = %s, success_bps = %s, reputation_bps = %s, newcomer = %s,"
+        "  slots = %s where provider = %s)"
+        " update provider_records set jobs = %s, passed = %s, weight = %s, tier_weight = %s, tier_passed_weight = %s,"
         " buyers = %s, volume = %s, organic = %s, voice = %s, good = %s where provider = %s",
+        standing.tier, standing.success_bps, standing.reputation_bps, standing.newcomer, slots, provider,
         *astuple(found), provider,
     )  # fmt: skip

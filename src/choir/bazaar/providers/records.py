@@ -145,10 +145,9 @@ class Records:
                 self._change(tx, row, cluster, BuyerSums(returned=amount))
 
     def _change(self, tx: Tx, row: MarketRow, cluster: str, delta: BuyerSums) -> None:
-        old = record_store.sums(tx, row.provider, cluster)
+        old, record = record_store.sums_and_record(tx, row.provider, cluster)
         new = old.plus(delta)
         record_store.put_sums(tx, row.provider, cluster, new)
-        record = record_store.record(tx, row.provider)
         record = record.plus(record_rules.share(old, self._policy), -1).plus(record_rules.share(new, self._policy))
         self._save(tx, row, record)
 
@@ -171,10 +170,9 @@ class Records:
 
     def _save(self, tx: Tx, row: MarketRow, record: Record) -> None:
         """Keep a record and what follows from it: the tier, and how many jobs at once that allows."""
-        record_store.put_record(tx, row.provider, record)
         standing = record_rules.standing(record, self._policy)
         slots = rules.slots(row.capacity, row.busy_elsewhere, standing.tier, self._policy)
-        store.set_standing(tx, row.provider, standing, slots)
+        record_store.put_record(tx, row.provider, record, standing, slots)
         if (standing.tier, standing.reputation_bps) != (row.tier, row.reputation_bps):
             promises.refresh(tx, [row.provider], self._policy)
         if standing.tier != row.tier:

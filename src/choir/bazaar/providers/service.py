@@ -260,7 +260,7 @@ class Providers:
 
         The row stays locked until the caller's transaction ends. Several are taken in order of id.
         """
-        return store.has_slot(tx, provider, job) or store.reserve(tx, provider, job, self._clock.now_us())
+        return store.reserve(tx, provider, job, self._clock.now_us())
 
     def release(self, tx: Tx, provider: UUID, job: UUID) -> bool:
         """Give a job's slot back; False: it had none, or had given it back before."""

@@ -7,7 +7,7 @@ from typing import LiteralString
 from uuid import UUID
 
 from choir.bazaar.model import JobType
-from choir.bazaar.providers.model import Book, MarketRow, Offer, Provider, Qualification, Standing
+from choir.bazaar.providers.model import Book, MarketRow, Offer, Provider, Qualification
 from choir.storage.database import Tx
 
 _PROVIDER: LiteralString = (
@@ -137,14 +137,6 @@ def set_draining(tx: Tx, provider: UUID, draining: bool) -> None:
     tx.run("update provider_market set draining = %s where provider = %s", draining, provider)
 
 
-def set_standing(tx: Tx, provider: UUID, found: Standing, slots: int) -> None:
-    tx.run(
-        "update provider_market set tier = %s, success_bps = %s, reputation_bps = %s, newcomer = %s, slots = %s"
-        " where provider = %s",
-        found.tier, found.success_bps, found.reputation_bps, found.newcomer, slots, provider,
-    )  # fmt: skip
-
-
 def heard(
     tx: Tx, provider: UUID, alive_until_us: int, healthy: bool, busy_elsewhere: int, slots: int, version: str
 ) -> None:
@@ -201,26 +193,32 @@ def any_free(tx: Tx, providers: Collection[UUID], now_us: int) -> bool:
 
 
 def reserve(tx: Tx, provider: UUID, job: UUID, now_us: int) -> bool:
-    """Take a slot, if there is one. The update looks again once it has the row, so the limit holds."""
-    taken = tx.run(
-        "update provider_market set in_use = in_use + 1 where provider = %s and available and alive_until_us > %s",
-        provider, now_us,
+    """Take a slot for a job that is locked, unless it has one; False: there is none now.
+
+    The update looks again once it has the row, so the limit holds.
+    """
+    return bool(
+        tx.value(
+            "with had as materialized (select 1 from provider_slots where provider = %s and job = %s),"
+            " taken as (update provider_market set in_use = in_use + 1"
+            "  where provider = %s and available and alive_until_us > %s and not exists (select from had)"
+            "  returning provider),"
+            " kept as (insert into provider_slots (provider, job, at_us) select provider, %s, %s from taken"
+            "  returning 1)"
+            " select exists (select from had) or exists (select from kept)",
+            provider, job, provider, now_us, job, now_us,
+        )
     )  # fmt: skip
-    if taken:
-        tx.run("insert into provider_slots (provider, job, at_us) values (%s, %s, %s)", provider, job, now_us)
-    return taken == 1
-
-
-def has_slot(tx: Tx, provider: UUID, job: UUID) -> bool:
-    return tx.row("select 1 from provider_slots where provider = %s and job = %s", provider, job) is not None
 
 
 def release(tx: Tx, provider: UUID, job: UUID) -> bool:
     """Give a slot back; False: the job had none."""
-    had = tx.run("delete from provider_slots where provider = %s and job = %s", provider, job)
-    if had:
-        tx.run("update provider_market set in_use = in_use - 1 where provider = %s", provider)
-    return had == 1
+    freed = tx.run(
+        "with had as (delete from provider_slots where provider = %s and job = %s returning provider)"
+        " update provider_market m set in_use = in_use - 1 from had where m.provider = had.provider",
+        provider, job,
+    )  # fmt: skip
+    return freed == 1
 
 
 # Price books
