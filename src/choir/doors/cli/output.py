@@ -39,13 +39,6 @@ EXIT_NO_NODE = 3
 EXIT_NOT_ALLOWED = 4
 EXIT_DIFFERENCE = 5
 
-_EXIT: list[tuple[type[ChoirError], int]] = [
-    (NoNode, EXIT_NO_NODE),
-    (Unauthenticated, EXIT_NOT_ALLOWED),
-    (NotAllowed, EXIT_NOT_ALLOWED),
-    (Broken, EXIT_DIFFERENCE),
-]
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder (CHOIR_HOME).", metavar="FOLDER")]
 NodeOption = Annotated[str | None, typer.Option("--node", help="The node's address (CHOIR_NODE).", metavar="URL")]
@@ -67,6 +60,14 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 _json_wanted = False
 _operator_wanted = False
 _home_named = False
+
+
+class WrongUsage(Invalid):
+    """A command line that cannot be understood."""
+
+    code = "cli.wrong_usage"
+    sentence = "{why}."
+    hint = "See: {command} --help"
 
 
 class FileExists(Refusal):
@@ -99,6 +100,15 @@ class TokenRefused(Unauthenticated):
     code = "cli.token_refused"
     sentence = "The node does not know the token that it was shown; it was that one because {why}."
     hint = "Set the right one, or none (`unset CHOIR_TOKEN`) to be who you logged in as."
+
+
+_EXIT: list[tuple[type[ChoirError], int]] = [
+    (NoNode, EXIT_NO_NODE),
+    (Unauthenticated, EXIT_NOT_ALLOWED),
+    (NotAllowed, EXIT_NOT_ALLOWED),
+    (Broken, EXIT_DIFFERENCE),
+    (WrongUsage, EXIT_USAGE),
+]
 
 
 def exit_code(error: ChoirError) -> int:
@@ -223,6 +233,21 @@ def want_json(wanted: bool) -> None:
     """Remember how errors are to be shown."""
     global _json_wanted  # noqa: PLW0603 - one process runs one command
     _json_wanted = wanted or _json_wanted
+
+
+def json_wanted() -> bool:
+    """Whether errors are to be shown as JSON."""
+    return _json_wanted
+
+
+@contextmanager
+def reading_options(refusals: tuple[type[ChoirError], ...] = (Invalid,)) -> Iterator[None]:
+    """What is refused in here by one of these was typed wrong: that is wrong usage."""
+    try:
+        yield
+    except refusals as error:
+        show_error(error)
+        raise typer.Exit(EXIT_USAGE) from None
 
 
 def print_json(value: Any) -> None:

@@ -100,7 +100,9 @@ def status(
 
 
 def earnings(
-    period: Annotated[str, typer.Option(help="day, week (from Monday), month or all; in UTC.")] = "week",
+    period: Annotated[
+        str, typer.Option(help="day, week (from Monday), month or all; in UTC.", metavar="PERIOD")
+    ] = "week",
     name: NameOption = None,
     key: KeyFileOption = None,
     provider_home: FolderOption = None,
@@ -110,8 +112,9 @@ def earnings(
 ) -> None:
     """Show what the work brought, from the ledger's own entries."""
     output.want_json(as_json)
-    if period not in _PERIODS:
-        raise Invalid(what=f"The period '{period[:20]}'", why=f"there are {', '.join(_PERIODS)}")
+    with output.reading_options():
+        if period not in _PERIODS:
+            raise Invalid(what=f"The period '{period[:20]}'", why=f"there are {', '.join(_PERIODS)}")
     with as_seller(node, name, provider_home, key, public_url) as client:
         found = client.providers.earnings(period)  # type: ignore[arg-type]  # looked at above
     if as_json:
