@@ -17,6 +17,7 @@ from choir.doors.cli.jobs.buyer import BuyerNeeded
 from choir.doors.cli.jobs.following import View, _words, nobody_because
 from choir.doors.cli.jobs.looking import shown_check
 from choir.doors.cli.jobs.results import review_lines
+from choir.doors.cli.jobs.verifying import _word
 from choir.doors.cli.output import may_write
 from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
@@ -127,6 +128,9 @@ def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:
     assert _words("unverifiable", {"reason": "order.x", "said": "The tests pass."}, {}).endswith("The tests pass.")
     assert shown_check(Check("re-run", True, details="Not run again.")) == "passed  re-run: Not run again."
     assert shown_check(Check("hash", True)) == "passed  hash"
+    assert shown_check(Check("lines", False, "review.lines_absent")).endswith("lines that the diff does not show")
+    assert _word(Check("tests", False, "tests.failed")) == "failed: the buyer's tests fail"
+    assert _words("failed", {"reason": "review.planted_missed"}, {}).endswith("and the review names none")
 
 
 def test_a_node_that_is_not_there_is_not_taken_for_a_missing_login() -> None:

@@ -276,11 +276,6 @@ def say_there_is_more(cursor: str | None) -> None:
         say(f"There is more: --cursor {cursor}")
 
 
-def count(number: int, one: str, many: str) -> str:
-    """A number of things, in words: "1 entry", "2 entries"."""
-    return f"{number} {one if number == 1 else many}"
-
-
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """A plain table; numbers in the given columns stand to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold")

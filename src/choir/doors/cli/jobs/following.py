@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 from rich.text import Text
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.live_output import plain
@@ -187,8 +188,6 @@ _WORDS = {
 
 
 def _words(what: str, data: dict[str, Any], providers: dict[str, str]) -> str:
-    from choir.doors.sdk.mesh_model import in_words
-
     told = {name: plain(str(value)) for name, value in data.items()}
     for name in ("budget", "paid"):
         if name in told and told[name].isdecimal():

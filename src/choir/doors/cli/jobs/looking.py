@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument, nobody_because
@@ -77,9 +78,8 @@ def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> 
         verdict = verdicts[attempt.id]
         _print_attempt(attempt, () if verdict is None else checks_of(verdict))
     for item in disputes:
-        output.print_line(
-            f"dispute {item.id}  {item.state}  {item.trigger}" + (f", won by the {item.winner}" if item.winner else "")
-        )
+        won = f", won by the {item.winner}" if item.winner else ""
+        output.print_line(f"dispute {item.id}  {_spoken(item.state)}  {_spoken(item.trigger)}{won}")
 
 
 def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
@@ -124,6 +124,10 @@ def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
 # Words
 
 
+def _spoken(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _verdict(client: Client, attempt: wire.AttemptOut) -> dict[str, Any] | None:
     if attempt.verdict is None:
         return None
@@ -151,8 +155,6 @@ def _print_job(found: wire.JobOut) -> None:
 
 
 def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
-    from choir.doors.sdk.mesh_model import in_words
-
     why = f": {in_words(attempt.reason)}" if attempt.reason else ""
     output.print_line(f"try {attempt.n}  {attempt.provider}  {attempt.state}{plain(why)}")
     output.print_line(
@@ -171,7 +173,7 @@ def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
 def shown_check(check: Check) -> str:
     """One check in one line."""
     kind = " (hidden)" if check.hidden else ""
-    said = check.details or ("" if check.passed else check.reason)  # also of what passed: "Not run again" matters
+    said = check.details or in_words(check.reason)  # also of what passed: "Not run again" matters
     why = f": {plain(said)}" if said else ""
     return f"{'passed' if check.passed else 'FAILED'}  {plain(check.name)}{kind}{why}"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
@@ -19,6 +20,7 @@ from choir.doors.cli.provider.asking import (
     sat,
 )
 from choir.foundation.errors import ChoirError, Invalid
+from choir.foundation.words import count
 
 if TYPE_CHECKING:
     from choir.doors import wire
@@ -121,7 +123,7 @@ def earnings(
         output.print_json(found.model_dump(mode="json"))
         return
     since = f" since {found.since}" if found.since else ""
-    earned = f"{sat(found.earned)} SAT earned with {output.count(found.jobs, 'job', 'jobs')}{since}"
+    earned = f"{sat(found.earned)} SAT earned with {count(found.jobs, 'job', 'jobs')}{since}"
     output.print_line(f"{earned}, {sat(found.fees)} SAT went to the platform.")
     if found.lines:
         rows = [
@@ -200,7 +202,8 @@ def _print(item: wire.ProviderOut) -> None:
     _line(f"  slots       {item.in_use} of {item.slots} in use ({item.capacity} declared)")
     success = f"success {percent(item.success_bps)}, reputation {percent(item.reputation_bps)}"
     _line(f"  standing    tier {item.tier}, {success}")
-    _line(f"  record      {item.passed} of {item.jobs} jobs passed, {item.buyers} independent buyers")
+    buyers = count(item.buyers, "independent buyer")
+    _line(f"  record      {item.passed} of {count(item.jobs, 'job')} passed, {buyers}")
     _line(f"  volume      {sat(item.raw_volume)} SAT raw, {sat(item.organic_volume)} SAT organic")
     for offer in item.offers:
         if offer.offered:
@@ -215,7 +218,7 @@ def _price(book: wire.BookOut) -> str:
 
 def _print_outcomes(found: list[wire.OutcomeOut]) -> None:
     for item in found:
-        came = "passed" if item.passed else f"failed ({item.reason})"
+        came = "passed" if item.passed else f"failed: {in_words(item.reason)}"
         _line(f"  {item.at}  {item.job or 'a job'}  {item.type.value}  {came}  {sat(item.price)} SAT")
 
 
