@@ -31,6 +31,8 @@ from choir.foundation.settings import Settings, load_settings
 from choir.identity.model import Scope
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
+    from rich.console import JustifyMethod
+
     from choir.doors.sdk.client import Client
 
 EXIT_REFUSED = 1
@@ -54,6 +56,8 @@ _PERSONS_ONLY = ("identity.person_needed", "identity.scope_missing")  # what an 
 _CONNECT_S = 2.0  # a person would rather hear at once that no node is there
 _WAIT_S = 1.0  # after which a person is told that we are waiting
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_RECENT_MONTHS = 5
 _CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f]")  # the others are escaped by everybody who writes JSON
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
@@ -276,14 +280,32 @@ def say_there_is_more(cursor: str | None) -> None:
         say(f"There is more: --cursor {cursor}")
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """A plain table; numbers in the given columns stand to the right."""
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
+) -> None:
+    """A plain table; numbers in the columns `right` stand to the right."""
+    table = table_of(columns, rows, right=right, whole=whole)
+    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
+
+
+def table_of(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
+) -> Table:
+    """The table itself. Where the terminal is narrow, neither numbers nor the columns `whole` are broken."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index in right else "left", overflow="fold", no_wrap=index in right)
+        side: JustifyMethod = "right" if index in right else "left"
+        table.add_column(name, justify=side, overflow="fold", no_wrap=index in right or index in whole)
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
-    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
+    return table
+
+
+def day_and_time(at: str, now: str) -> str:
+    """A time in twelve letters, as `ls` shows them: of the last half year with the hour, else with the year. UTC."""
+    month = _MONTHS[int(at[5:7]) - 1]
+    months = (int(now[:4]) - int(at[:4])) * 12 + int(now[5:7]) - int(at[5:7])
+    return f"{at[8:10]} {month} {at[11:16]}" if 0 <= months <= _RECENT_MONTHS else f"{at[8:10]} {month}  {at[:4]}"
 
 
 def show_error(error: ChoirError) -> None:

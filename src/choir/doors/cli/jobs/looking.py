@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument, nobody_because
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.foundation.clock import SystemClock, format_time
 from choir.foundation.errors import NotFound
 
 if TYPE_CHECKING:
@@ -46,18 +48,7 @@ def ls(
     if not found:
         output.say("None yet. Try: choir job submit run -- python3 -c 'print(6*7)'")
         return
-    rows = [
-        (
-            item.id,
-            item.type.value,
-            item.state,
-            sat(item.budget),
-            "" if item.price is None else sat(item.price),
-            item.created_at,
-        )
-        for item in found
-    ]
-    output.print_table(["job", "type", "state", "budget SAT", "price SAT", "ordered"], rows, right=(3, 4))
+    output.print_table(COLUMNS, rows_of(found), right=(3, 4), whole=(0,))
 
 
 def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
@@ -122,6 +113,22 @@ def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
 
 
 # Words
+
+COLUMNS = ("job", "type", "state", "budget", "price SAT", "ordered")  # 80 letters at most
+
+
+def rows_of(found: Iterable[wire.JobOut]) -> list[tuple[str, ...]]:
+    """Jobs as rows of a table."""
+    from choir.doors.provider.model import short_type
+
+    now = format_time(SystemClock().now_us())
+    return [
+        (
+            item.id, short_type(item.type), item.state, sat(item.budget), "" if item.price is None else sat(item.price),
+            output.day_and_time(item.created_at, now),
+        )
+        for item in found
+    ]  # fmt: skip
 
 
 def _spoken(name: str) -> str:

@@ -104,12 +104,18 @@ def _print(found: list[wire.BookOut], *, as_json: bool) -> None:
     if as_json:
         output.print_json([item.model_dump(mode="json") for item in found])
         return
+    from choir.doors.provider.model import short_type
+
     rows = [
         (
-            item.type.value, str(item.version), sat(item.base), sat(item.per_unit), item.unit.replace("_", " "),
-            sat(item.cap), item.effective_at,
+            short_type(item.type), str(item.version), sat(item.base), sat(item.per_unit), item.unit.replace("_", " "),
+            sat(item.cap), _to_the_second(item.effective_at),
         )
         for item in found
     ]  # fmt: skip
     columns = ["type", "version", "base SAT", "per unit SAT", "unit", "cap SAT", "from"]
-    output.print_table(columns, rows, right=(1, 2, 3, 5))
+    output.print_table(columns, rows, right=(1, 2, 3, 5), whole=(0, 6))
+
+
+def _to_the_second(at: str) -> str:
+    return f"{at[:19]}Z"

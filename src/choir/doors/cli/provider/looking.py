@@ -49,7 +49,7 @@ def ls(node: NodeOption = None, as_json: AsJson = False) -> None:
         (item.id, plain(_claimed(item, "name")), _state(item), _sold(item), str(item.tier), percent(item.success_bps))
         for item in found
     ]
-    output.print_table(["provider", "name (claimed)", "state", "sells", "tier", "success"], rows)
+    output.print_table(["provider", "name (claimed)", "state", "sells", "tier", "success"], rows, whole=(0, 2, 4))
 
 
 def show(
@@ -126,8 +126,10 @@ def earnings(
     earned = f"{sat(found.earned)} SAT earned with {count(found.jobs, 'job', 'jobs')}{since}"
     output.print_line(f"{earned}, {sat(found.fees)} SAT went to the platform.")
     if found.lines:
+        from choir.doors.provider.model import short_type
+
         rows = [
-            (item.type.value, str(item.jobs), str(item.passed), sat(item.earned), sat(item.fees))
+            (short_type(item.type), str(item.jobs), str(item.passed), sat(item.earned), sat(item.fees))
             for item in found.lines
         ]
         output.print_table(["type", "jobs", "passed", "earned SAT", "fees SAT"], rows, right=(1, 2, 3, 4))
@@ -189,7 +191,9 @@ def _state(item: wire.ProviderOut) -> str:
 
 
 def _sold(item: wire.ProviderOut) -> str:
-    return ", ".join(offer.type.value for offer in item.offers if offer.offered)
+    from choir.doors.provider.model import short_type
+
+    return ", ".join(short_type(offer.type) for offer in item.offers if offer.offered)
 
 
 def _print(item: wire.ProviderOut) -> None:
