@@ -124,7 +124,7 @@ def test_a_terminal_shows_all_open_jobs(market: Market) -> None:
     shown = _everything(main)
     assert process.wait(30) == 0, shown
     assert "1 open job at " in shown
-    assert re.search(rf"{job} +run +open +\S+ +\d\d \w{{3}} \d\d:\d\d", shown), shown
+    assert re.search(rf"{job} +run +open +≤ \S+ +\d\d \w{{3}} \d\d:\d\d", shown), shown
     assert node.run("job", "cancel", job).code == 0
 
 

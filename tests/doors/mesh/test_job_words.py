@@ -172,9 +172,9 @@ def test_times_are_as_short_as_those_of_ls() -> None:
 def test_the_widest_job_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     job = SimpleNamespace(
         id="job_01j9zq7d3zj9ywb4q6r7f8g9ha", type="code_review", state="cancelled", budget="20000000",
-        price="20000000", created_at="2026-11-16T04:59:58.000000Z",
+        price=None, closed_at=None, created_at="2026-11-16T04:59:58.000000Z",
     )  # fmt: skip
-    print_table(COLUMNS, rows_of(cast("Any", [job])), right=(3, 4), whole=(0,))
+    print_table(COLUMNS, rows_of(cast("Any", [job])), right=(3,), whole=(0,))
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line.rstrip()) for line in lines) <= 80
     assert lines[1].split()[:3] == ["job_01j9zq7d3zj9ywb4q6r7f8g9ha", "review", "cancelled"]

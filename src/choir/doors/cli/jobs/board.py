@@ -55,7 +55,7 @@ class OpenJobs:
         if self._away:
             parts.append(Text("The node does not answer; this is how it was.", style="red"))
         if self._shown:
-            parts.append(output.table_of(COLUMNS, rows_of(self._shown.values()), right=(3, 4), whole=(0,)))
+            parts.append(output.table_of(COLUMNS, rows_of(self._shown.values()), right=(3,), whole=(0,)))
         return Group(*parts)
 
 

@@ -48,7 +48,7 @@ def ls(
     if not found:
         output.say("None yet. Try: choir job submit run -- python3 -c 'print(6*7)'")
         return
-    output.print_table(COLUMNS, rows_of(found), right=(3, 4), whole=(0,))
+    output.print_table(COLUMNS, rows_of(found), right=(3,), whole=(0,))
 
 
 def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
@@ -114,7 +114,7 @@ def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
 
 # Words
 
-COLUMNS = ("job", "type", "state", "budget", "price SAT", "ordered")  # 80 letters at most
+COLUMNS = ("job", "type", "state", "price SAT", "ordered")  # less than 80 letters
 
 
 def rows_of(found: Iterable[wire.JobOut]) -> list[tuple[str, ...]]:
@@ -124,11 +124,17 @@ def rows_of(found: Iterable[wire.JobOut]) -> list[tuple[str, ...]]:
     now = format_time(SystemClock().now_us())
     return [
         (
-            item.id, short_type(item.type), item.state, sat(item.budget), "" if item.price is None else sat(item.price),
-            output.day_and_time(item.created_at, now),
+            item.id, short_type(item.type), item.state, _price(item), output.day_and_time(item.created_at, now),
         )
         for item in found
     ]  # fmt: skip
+
+
+def _price(item: wire.JobOut) -> str:
+    """What it cost; while that is open, what it may cost."""
+    if item.price is not None:
+        return sat(item.price)
+    return "" if item.closed_at else f"≤ {sat(item.budget)}"
 
 
 def _spoken(name: str) -> str:
