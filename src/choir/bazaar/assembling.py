@@ -79,15 +79,16 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     jobs = Jobs(lives, parts.objects)
     needed = _RULINGS_PRODUCTION if production else _RULINGS_DEVELOPMENT
     attempts = Attempts(lives, parts.objects)
+    reading = Reading(jobs, parts.objects)
     return Bazaar(
         providers=providers,
         market=market,
         jobs=jobs,
         attempts=attempts,
-        disputes=Disputes(lives, jobs, parts.ledger, parts.objects, rulings_needed=needed),
+        disputes=Disputes(lives, reading, parts.ledger, parts.objects, rulings_needed=needed),
         qualifying=Qualifying(lives, providers, parts.objects, policy.providers),
         uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.bazaar),
         ordering=Ordering(jobs, market, parts.objects, policy),
         delivering=Delivering(attempts, parts.objects, policy),
-        reading=Reading(jobs, parts.objects),
+        reading=reading,
     )

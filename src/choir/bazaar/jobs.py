@@ -24,10 +24,8 @@ from choir.bazaar.model import (
     JobState,
     JobType,
     KeyOfAnotherJob,
-    NotReleased,
     TooManyJobs,
     UnknownJob,
-    attempt_id,
     job_id,
 )
 from choir.foundation.canonical import ObjectHash
@@ -281,31 +279,6 @@ class Jobs:
         """What is still set aside for a job; for who may see it whole."""
         return self._lives.settling.held(tx, job)
 
-    def attempts(self, tx: Tx, who: Principal, id_: UUID) -> list[Attempt]:
-        """The tries at a job; a provider sees its own only."""
-        job = self.get(tx, who, id_)
-        found = store.attempts(tx, job.id)
-        if who.role is Role.OPERATOR or job.buyer in owners_of(who):
-            return found
-        return [attempt for attempt in found if attempt.owner in owners_of(who)]
-
-    def events(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
-        """Every step of a job's life; a provider sees those of its own tries, and how the job began and ended."""
-        job = self.get(tx, who, id_)
-        found = store.events(tx, job.id)
-        if who.role is Role.OPERATOR or job.buyer in owners_of(who):
-            return found
-        mine = {attempt_id(attempt.id) for attempt in self.attempts(tx, who, id_)}
-        return [_without_why(event) for event in found if concerns(event, mine)]
-
-    def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
-        """What the buyer has paid for; before that it is in escrow, and what lost never leaves it."""
-        job = self.get(tx, who, id_)
-        winner = store.attempt(tx, job.winner) if job.winner is not None else None
-        if winner is None or job.buyer not in owners_of(who) or winner.artifact is None:
-            raise NotReleased(job=job_id(id_))
-        return winner.artifact
-
     def _may_see(self, tx: Tx, who: Principal, job: Job) -> bool:
         if who.role is Role.OPERATOR:
             return True
@@ -339,11 +312,6 @@ def concerns(event: JobEvent, mine: Collection[str]) -> bool:
     """Whether a step is for a provider with these attempts: about one of them, or about the job as all see it."""
     about = event.data.get("attempt")
     return about in mine if about is not None else event.what in _FOR_ALL
-
-
-def _without_why(event: JobEvent) -> JobEvent:
-    """Why somebody was chosen tells of others who were not."""
-    return replace(event, data={name: value for name, value in event.data.items() if name != "why"})
 
 
 def _same(known: Job, order: Order, request: ObjectHash) -> Job:

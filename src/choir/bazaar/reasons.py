@@ -17,7 +17,6 @@ _COURSE = {
     "bazaar.no_sandbox": "the node has no sandbox that is firm enough; `choir doctor` there says why",
     "bazaar.not_verified": "the node failed to verify it, more than once",
     "bazaar.not_verified_in_time": "the node could not verify it in time",
-    "bazaar.overturned": "a dispute found the verdict to be wrong",
     "bazaar.provider_gone": "a provider no longer answered",
     "bazaar.timed_out": "a provider was too late",
     "bazaar.withdrawn": "a provider gave it back",

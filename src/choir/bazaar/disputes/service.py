@@ -8,7 +8,7 @@ from what they are paid later (`debts`).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from choir.bazaar import debts, earning, job_store, pricing, settling
@@ -26,7 +26,7 @@ from choir.bazaar.disputes.model import (
     Winner,
     dispute_id,
 )
-from choir.bazaar.jobs import Jobs, owners_of
+from choir.bazaar.jobs import owners_of
 from choir.bazaar.lives import Lives
 from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict, job_id
 from choir.bazaar.pricing import Terms
@@ -39,6 +39,9 @@ from choir.objects.service import Objects
 from choir.storage.database import Tx
 from choir.storage.tasks import schedule
 
+if TYPE_CHECKING:  # it looks at disputes itself
+    from choir.bazaar.reading import Reading
+
 REVERIFY = "bazaar.reverify"
 
 _REFUND = "bazaar.refund"
@@ -47,9 +50,11 @@ _REFUND = "bazaar.refund"
 class Disputes:
     """Use cases of disputes; all inside the caller's transaction."""
 
-    def __init__(self, lives: Lives, jobs: Jobs, ledger: Ledger, objects: Objects, *, rulings_needed: int) -> None:
+    def __init__(
+        self, lives: Lives, reading: Reading, ledger: Ledger, objects: Objects, *, rulings_needed: int
+    ) -> None:
         self._lives = lives
-        self._jobs = jobs
+        self._reading = reading
         self._ledger = ledger
         self._objects = objects
         self._rulings_needed = rulings_needed
@@ -184,7 +189,7 @@ class Disputes:
 
     def of_job(self, tx: Tx, who: Principal, job: UUID) -> list[Dispute]:
         """All disputes about the attempts at a job that the reader may see."""
-        seen = {attempt.id for attempt in self._jobs.attempts(tx, who, job)}
+        seen = {attempt.id for attempt in self._reading.job(tx, who, job).attempts}
         return [dispute for dispute in store.of_job(tx, job) if dispute.attempt in seen]
 
     def under_review(self, tx: Tx, who: Principal, *, after: UUID, limit: int) -> list[Dispute]:
@@ -292,7 +297,7 @@ class Disputes:
     # Looking things up
 
     def _about(self, tx: Tx, who: Principal, job: UUID, attempt: UUID | None) -> tuple[Job, Attempt, Side]:
-        found = self._lives.lock(tx, self._jobs.get(tx, who, job).id)
+        found = self._lives.lock(tx, self._reading.job(tx, who, job).job.id)
         mine = owners_of(who)
         tries = [item for item in job_store.attempts(tx, job) if mine & {found.buyer, item.owner}]
         if attempt is None:

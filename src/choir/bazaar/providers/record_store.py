@@ -64,12 +64,6 @@ def outcome(tx: Tx, provider: UUID, job: UUID, attempt: int) -> Outcome | None:
     )
 
 
-def last_of_job(tx: Tx, provider: UUID, job: UUID) -> Outcome | None:
-    return tx.one_or_none(
-        Outcome, _OUTCOME + " where provider = %s and job = %s order by attempt desc limit 1", provider, job
-    )
-
-
 def put_outcome(tx: Tx, found: Outcome) -> None:
     """Add an outcome, or put it in the place of what was noted before."""
     tx.run(
