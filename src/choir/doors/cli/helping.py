@@ -7,8 +7,11 @@ being taken for an unknown option.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, get_type_hints
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -68,6 +71,36 @@ def summary(command: Any) -> str:
     """The first sentence of a command's help."""
     paragraph = " ".join((command.help or "").strip().split("\n\n")[0].split())
     return _SENTENCE_END.split(paragraph)[0]
+
+
+def shared(read: Callable[..., Any], name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """For commands with parameters in common: each has those of `read` too, and gets what it made of them as `name`."""
+    common = _parameters(read)
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        own = _parameters(command)
+        del own[name]
+
+        @functools.wraps(command)
+        def with_all(**given: Any) -> None:
+            found = read(**{each: given.pop(each) for each in common})
+            command(**given, **{name: found})
+
+        every = own | common
+        with_all.__signature__ = inspect.Signature(list(every.values()))  # type: ignore[attr-defined]
+        with_all.__annotations__ = {each: item.annotation for each, item in every.items()}
+        return with_all
+
+    return give
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """By name; their order does not say which must be given."""
+    hints = get_type_hints(function, include_extras=True)
+    return {
+        name: item.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+        for name, item in inspect.signature(function).parameters.items()
+    }
 
 
 def improve(app: typer.Typer) -> None:

@@ -6,16 +6,13 @@ before anything is sent or spent.
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
-from choir.doors.cli import output
+from choir.doors.cli import helping, output
 from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
@@ -124,29 +121,7 @@ def read(
     return found
 
 
-def order(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes all of these options besides its own; it gets them read, as `wanted`."""
-    own, common = _parameters(command), _parameters(read)
-    del own["wanted"]
-
-    @functools.wraps(command)
-    def with_all(**given: Any) -> None:
-        wanted = read(**{name: given.pop(name) for name in common})
-        command(**given, wanted=wanted)
-
-    every = own | common
-    with_all.__signature__ = inspect.Signature(list(every.values()))  # type: ignore[attr-defined]
-    with_all.__annotations__ = {name: item.annotation for name, item in every.items()}
-    return with_all
-
-
-def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """By name; their order does not say which must be given."""
-    hints = get_type_hints(function, include_extras=True)
-    return {
-        name: item.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-        for name, item in inspect.signature(function).parameters.items()
-    }
+order = helping.shared(read, "wanted")
 
 
 def budget_of(text: str | None) -> int | None:

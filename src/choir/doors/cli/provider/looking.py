@@ -10,15 +10,7 @@ from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
-from choir.doors.cli.provider.asking import (
-    FolderOption,
-    KeyFileOption,
-    NameOption,
-    PublicUrlOption,
-    as_seller,
-    percent,
-    sat,
-)
+from choir.doors.cli.provider.asking import Asking, own_provider, percent, sat
 from choir.foundation.errors import ChoirError, Invalid
 from choir.foundation.words import count
 
@@ -69,22 +61,15 @@ def show(
     _print_outcomes(last)
 
 
-def status(
-    name: NameOption = None,
-    key: KeyFileOption = None,
-    provider_home: FolderOption = None,
-    public_url: PublicUrlOption = None,
-    node: NodeOption = None,
-    as_json: AsJson = False,
-) -> None:
+@own_provider
+def status(asking: Asking) -> None:
     """Show your own provider as the node sees it: standing, offers, work in hand, balance."""
-    output.want_json(as_json)
-    with as_seller(node, name, provider_home, key, public_url) as client:
+    with asking.client() as client:
         found = client.providers.me()
         live = list(client.attempts.mine(live=True))
         last = _first(client.providers.outcomes(found.id, limit=5), 5)
         balance = _balance(client, found.owner)
-    if as_json:
+    if asking.as_json:
         value = {
             "provider": found.model_dump(mode="json"),
             "attempts": [item.model_dump(mode="json") for item in live],
@@ -101,25 +86,21 @@ def status(
     _print_outcomes(last)
 
 
+@own_provider
 def earnings(
     period: Annotated[
         str, typer.Option(help="day, week (from Monday), month or all; in UTC.", metavar="PERIOD")
     ] = "week",
-    name: NameOption = None,
-    key: KeyFileOption = None,
-    provider_home: FolderOption = None,
-    public_url: PublicUrlOption = None,
-    node: NodeOption = None,
-    as_json: AsJson = False,
+    *,
+    asking: Asking,
 ) -> None:
     """Show what the work brought, from the ledger's own entries."""
-    output.want_json(as_json)
     with output.reading_options():
         if period not in _PERIODS:
             raise Invalid(what=f"The period '{period[:20]}'", why=f"there are {', '.join(_PERIODS)}")
-    with as_seller(node, name, provider_home, key, public_url) as client:
+    with asking.client() as client:
         found = client.providers.earnings(period)  # type: ignore[arg-type]  # looked at above
-    if as_json:
+    if asking.as_json:
         output.print_json(found.model_dump(mode="json"))
         return
     since = f" since {found.since}" if found.since else ""
@@ -135,20 +116,13 @@ def earnings(
         output.print_table(["type", "jobs", "passed", "earned SAT", "fees SAT"], rows, right=(1, 2, 3, 4))
 
 
-def retire(
-    name: NameOption = None,
-    key: KeyFileOption = None,
-    provider_home: FolderOption = None,
-    public_url: PublicUrlOption = None,
-    node: NodeOption = None,
-    as_json: AsJson = False,
-) -> None:
+@own_provider
+def retire(asking: Asking) -> None:
     """Take your provider off the market; serving it again brings it back with its record."""
-    output.want_json(as_json)
-    with as_seller(node, name, provider_home, key, public_url) as client:
+    with asking.client() as client:
         found = client.providers.me()
         client.providers.retire()
-    if as_json:
+    if asking.as_json:
         output.print_json({"provider": found.id, "retired": True})
     else:
         output.print_line(f"{found.id} is retired.")
