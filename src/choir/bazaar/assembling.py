@@ -92,5 +92,5 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.bazaar),
         ordering=Ordering(jobs, market, parts.objects, policy),
         delivering=Delivering(attempts, parts.objects, policy),
-        reading=Reading(jobs, parts.objects),
+        reading=Reading(parts.objects),
     )

@@ -6,7 +6,7 @@ provider handed in before a cancellation is still checked, and paid its part if 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -117,8 +117,7 @@ class Jobs:
 
     def _enter(self, tx: Tx, job: Job, live: int) -> None:
         """What a new order needs before its money is set aside."""
-        for name in sorted({job.request, *job.inputs.values()}):
-            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {job.request, *job.inputs.values()})
         self._lives.note(tx, job, "opened", job.actor, type=job.type.value, budget=str(job.budget))
         if job.type in EXAMINED:
             # Behind deliveries, which are somebody's work, and behind the orders of who has fewer of them.
@@ -298,7 +297,7 @@ class Jobs:
     def get(self, tx: Tx, who: Principal, id_: UUID) -> Job:
         """A job, for its buyer, for providers who were asked, and for operators."""
         found = store.job(tx, id_)
-        if found is None or not self._may_see(tx, who, found):
+        if found is None or not may_see(who, found, lambda: store.attempts(tx, id_)):
             raise UnknownJob(job=job_id(id_))
         return found
 
@@ -337,14 +336,16 @@ class Jobs:
             raise NotReleased(job=job_id(id_))
         return winner.artifact
 
-    def _may_see(self, tx: Tx, who: Principal, job: Job) -> bool:
-        if who.role is Role.OPERATOR:
-            return True
-        mine = owners_of(who)
-        if Scope.READ in who.scopes and job.buyer in mine:
-            return True
-        sees_work = bool(who.scopes & {Scope.READ, Scope.SELL})
-        return sees_work and any(attempt.owner in mine for attempt in store.attempts(tx, job.id))
+
+def may_see(who: Principal, job: Job, attempts: Callable[[], Sequence[Attempt]]) -> bool:
+    """Whether somebody is the buyer, was asked to do it, or is an operator; `attempts` are looked up if needed."""
+    if who.role is Role.OPERATOR:
+        return True
+    mine = owners_of(who)
+    if Scope.READ in who.scopes and job.buyer in mine:
+        return True
+    sees_work = bool(who.scopes & {Scope.READ, Scope.SELL})
+    return sees_work and any(attempt.owner in mine for attempt in attempts())
 
 
 def buyer_of(who: Principal) -> str:

@@ -31,7 +31,7 @@ from uuid import UUID
 from choir.bazaar import job_store
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.inspecting import HIDDEN
-from choir.bazaar.jobs import Jobs, concerns, owners_of
+from choir.bazaar.jobs import concerns, may_see, owners_of
 from choir.bazaar.model import (
     LIVE_ATTEMPT,
     Attempt,
@@ -77,8 +77,7 @@ class _Part:
 class Reading:
     """Looks at jobs on somebody's behalf; inside the caller's transaction."""
 
-    def __init__(self, jobs: Jobs, objects: Objects) -> None:
-        self._jobs = jobs
+    def __init__(self, objects: Objects) -> None:
         self._objects = objects
 
     def job(self, tx: Tx, who: Principal, id_: UUID) -> Seen:
@@ -88,12 +87,10 @@ class Reading:
             return Seen(job, _as_seen(attempts, part), whole=True)
         return Seen(_for_provider(job, part.own), part.own, whole=False)
 
-    def ordered(self, tx: Tx, id_: UUID) -> Seen:
+    def ordered(self, tx: Tx, job: Job) -> Seen:
         """A job for whoever has just ordered or cancelled it, whatever else they may read."""
-        job = job_store.job(tx, id_)
-        assert job is not None
         buyer = _Part(buyer=True, operator=False, own=())
-        return Seen(job, _as_seen(job_store.attempts(tx, id_), buyer), whole=True)
+        return Seen(job, _as_seen(job_store.attempts(tx, job.id), buyer), whole=True)
 
     def steps(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
         """The steps of a job's life that concern the reader."""
@@ -204,8 +201,16 @@ class Reading:
     # Who it is
 
     def _look(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, _Part, tuple[Attempt, ...]]:
-        job = self._jobs.get(tx, who, id_)
-        attempts = tuple(job_store.attempts(tx, id_))
+        found = job_store.job(tx, id_)
+        if found is None:
+            raise UnknownJob(job=job_id(id_))
+        return self._see(tx, who, found)
+
+    @staticmethod
+    def _see(tx: Tx, who: Principal, job: Job) -> tuple[Job, _Part, tuple[Attempt, ...]]:
+        attempts = tuple(job_store.attempts(tx, job.id))
+        if not may_see(who, job, lambda: attempts):
+            raise UnknownJob(job=job_id(job.id))
         mine = owners_of(who)
         buyer = job.buyer in mine and Scope.READ in who.scopes
         seller = bool(who.scopes & {Scope.READ, Scope.SELL})
@@ -213,10 +218,10 @@ class Reading:
         return job, _Part(buyer, who.role is Role.OPERATOR, own), attempts
 
     def _look_at(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt, _Part]:
-        found = job_store.attempt(tx, id_)
+        found = job_store.job_of(tx, id_)
         if found is not None:
             try:
-                job, part, attempts = self._look(tx, who, found.job)
+                job, part, attempts = self._see(tx, who, found)
             except UnknownJob:
                 raise UnknownAttempt(attempt=attempt_id(id_)) from None
             seen = attempts if part.buyer or part.operator else part.own

@@ -151,11 +151,10 @@ class Settling:
     def receipt(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict, spent: int, at_us: int) -> ObjectHash:
         """The node's signed word on what was done, checked and paid."""
         atom = receipt_atom(job, attempt, verdict, spent, at_us, self._policy_hash)
-        stored = self._objects.put_atom(tx, atom, None)
-        self._objects.refer(tx, f"bazaar:{job_id(job.id)}", stored.hash)
+        stored = self._objects.put_atom(tx, atom, None, f"bazaar:{job_id(job.id)}")
         signer = self._keys.signer(tx)
         signature = signer.sign(hash_digest(stored.hash))
-        self._objects.add_signature(tx, stored.hash, Scheme.ED25519, signer.public, signature)
+        self._objects.add_signature(tx, stored.hash, Scheme.ED25519, signer.public, signature, limited=False)
         return stored.hash
 
 

@@ -256,6 +256,21 @@ class RequestOut(Wire, json_schema_extra=example(hash=HASH, request=_REQUEST)):
     request: dict[str, Any]
 
 
+class OrderOut(Wire, json_schema_extra=example(type="sandbox_run", hash=HASH, request=_REQUEST, inputs={})):
+    """What is to be done: the order whole, and the hashes of the inputs that came with it."""
+
+    type: JobType
+    hash: str = Field(description="What the request hashes to.")
+    request: dict[str, Any]
+    inputs: dict[str, str]
+
+
+class StartedOut(AttemptOut, json_schema_extra=example(**_ATTEMPT, order=None)):
+    """An attempt that was begun, with what is to be done if that was asked for."""
+
+    order: OrderOut | None = None
+
+
 class SignatureOut(Wire):
     """A signature over an object's hash."""
 
