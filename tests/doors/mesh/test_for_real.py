@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
+import pty
+import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +26,7 @@ from choir.doors.sdk import blobs, rechecking
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import TooLarge
 from choir.sdk import AsyncClient, AsyncMeshClient, Client, MeshClient, NostrKey
+from tests.doors.mesh.processes import serving
 from tests.doors.mesh.test_bundles import commit, git
 from tests.doors.townsfolk import neighbour, public_node, public_url
 from tests.operations.nodes import CHOIR, NodeUnderTest, until
@@ -58,29 +65,14 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
     git(checkout, "init", "-q", "-b", "main")
     commit(checkout, other_DOT_txt="nobody's business\n")
     commit(checkout, new_DOT_py="import os\n\n\ndef f(x):\n    return eval(x)\n")
-    with public_node(**QUICK) as node:
-        said = folder / "provider.said"
-        workers = [word for name in ("run", "review", str(FIXER)) for word in ("--worker", name)]
-        command = [*CHOIR, "provider", "serve", "--json", *workers, "--provider-home", str(folder / "provider")]
-        with said.open("w") as out:
-            provider = subprocess.Popen(
-                command, env=node.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
-            )
-        try:
-            until(lambda: _qualified(said) == 3, 120)
-            yield Market(node, folder, checkout, folder / "provider")
-        finally:
-            provider.kill()
-            provider.wait(30)
-
-
-def _qualified(said: Path) -> int:
-    lines = [json.loads(line) for line in said.read_text().splitlines() if line.startswith("{")]
-    return len({line["type"] for line in lines if line.get("event") == "qualification" and line["state"] == "passed"})
+    with public_node(**QUICK) as node, serving(node, folder / "provider", "run", "review", str(FIXER)):
+        yield Market(node, folder, checkout, folder / "provider")
 
 
 def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     node = market.node
+    elsewhere = {"XDG_CONFIG_HOME": str(market.folder / "fresh")}
+    assert "  orders as   nobody yet; the first order makes a buyer" in node.run("whoami", env=elsewhere).out
     done = node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(6*7)")
     assert (done.code, done.out) == (0, "42\n"), done.err
     for word in (
@@ -95,6 +87,10 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     (key,) = (node.temporary / ".config/choir/buyers").iterdir()
     assert key.stat().st_mode & 0o777 == 0o600
     assert json.loads(key.read_text())["secret"] not in done.err + node.said
+    buyer = node.run("whoami", "--json").json["buyer"]
+    assert done.err.startswith(f"{buyer}, this machine's own buyer, pays with play money")
+    assert f"  orders as   {buyer}, this machine's own buyer, with play money\n" in node.run("whoami").out
+    assert node.run("--operator", "whoami", "--json").json["buyer"] is None
 
     job = market.job()
     shown = node.run("job", "show", job)
@@ -117,6 +113,34 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert into.read_text() == "42\n"
     assert node.run("job", "result", job, "--out", str(into)).code == 1
     assert into.read_text() == "42\n"
+
+
+def test_a_terminal_shows_all_open_jobs(market: Market) -> None:
+    """Nobody is there to do this one, so it stays open; in 80 columns no id is broken."""
+    node = market.node
+    assert node.run("job", "submit", "run", "--region", "nowhere", "--no-wait", "--", "true").code == 0
+    job = market.job()
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [*CHOIR, "job", "watch", "--timeout", "2"]
+    environment = node.environment | {"TERM": "xterm"}
+    process = subprocess.Popen(command, env=environment, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = _everything(main)
+    assert process.wait(30) == 0, shown
+    assert "1 open job at " in shown
+    assert re.search(rf"{job} +run +open +≤ \S+ +\d\d \w{{3}} \d\d:\d\d", shown), shown
+    assert node.run("job", "cancel", job).code == 0
+
+
+def _everything(terminal: int) -> str:
+    """What a terminal was sent, until whoever wrote to it is gone."""
+    data = b""
+    with suppress(OSError):  # the other end is closed
+        while piece := os.read(terminal, 65536):
+            data += piece
+    os.close(terminal)
+    return data.decode("utf-8", "replace")
 
 
 def test_what_the_buyer_wanted_otherwise_is_not_paid(market: Market) -> None:

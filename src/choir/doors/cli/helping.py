@@ -1,7 +1,8 @@
-"""What the command line's framework does not do by itself: whole sentences in listings, negative amounts.
+"""What the command line's framework does not do by itself: whole sentences in listings, plain words, negative amounts.
 
-A list of commands shows the first sentence of each, wrapped and never cut. An amount such as -5 reaches
-the command, which can say what is wrong with it, instead of being taken for an unknown option.
+A list of commands shows the first sentence of each, wrapped and never cut. What an option takes is a plain word such as
+TEXT, not a type of Python's. An amount such as -5 reaches the command, which can say what is wrong with it, instead of
+being taken for an unknown option.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import re
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 _NEGATIVE = re.compile(r"-[0-9.]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_LIST_OF = re.compile(r"list\[(.+)\]")
+_PLAIN = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "Path": "PATH"}
 
 
 class Group(TyperGroup):
@@ -34,7 +37,25 @@ class Group(TyperGroup):
                 formatter.write_dl(rows)
 
 
-class AmountCommand(TyperCommand):
+class Command(TyperCommand):
+    """Says in plain words what its parameters take, where they do not say so themselves."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for parameter in self.params:
+            if isinstance(parameter, TyperArgument):
+                parameter.display_type_rich = _untold  # type: ignore[method-assign]  # its name says enough
+            elif isinstance(parameter, TyperOption) and parameter.metavar is None:
+                kind = parameter.bare_type()
+                of = _LIST_OF.fullmatch(kind)
+                parameter.metavar = _PLAIN.get(of[1] if of else kind)
+
+
+def _untold(ctx: Any) -> None:
+    """No type of Python's."""
+
+
+class AmountCommand(Command):
     """A command that takes an amount as an argument."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -54,7 +75,7 @@ def improve(app: typer.Typer) -> None:
     app.info.cls = _group(app.info.cls)
     for command in app.registered_commands:
         takes_amount = "amount" in getattr(command.callback, "__annotations__", {})
-        command.cls = AmountCommand if takes_amount else command.cls
+        command.cls = AmountCommand if takes_amount else Command
     for below in app.registered_groups:
         below.cls = _group(below.cls, below.typer_instance)
         if below.typer_instance is not None:

@@ -34,6 +34,7 @@ from choir.bazaar.contracts import (
 from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
 from choir.bazaar.disputes.model import Trigger
 from choir.bazaar.model import JobType
+from choir.bazaar.reasons import in_words
 from choir.bazaar.verification.diffs import read_diff
 from choir.doors import wire
 from choir.doors.sdk import blobs, budgets, bundles, node_keys, receipts, waiting
@@ -46,7 +47,6 @@ from choir.doors.sdk.mesh_model import (
     WrongAnswer,
     checks_of,
     failed,
-    in_words,
     is_over,
     must_be,
     typed,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument
@@ -65,7 +66,7 @@ def _print(outcome: Outcome | Judged, found: Recheck) -> None:
     output.print_table(["check", "the node", "here", ""], rows)
     for line in found.lines:
         if line.ours is not None and (line.differs or line.ours.details):
-            output.print_line(f"{plain(line.name)}: {plain(line.ours.details or line.ours.reason)}")
+            output.print_line(f"{plain(line.name)}: {plain(line.ours.details or in_words(line.ours.reason))}")
     output.print_line(f"artifact  {outcome.attempt.artifact}: {len(outcome.data)} bytes, as delivered")
     output.print_line(f"receipt   {outcome.receipt_hash}: {sat(outcome.price)} SAT, signed by the node, fits the job")
     if found.differences:
@@ -82,6 +83,13 @@ def _differs(line: Line) -> str:
 def _word(check: Check | None) -> str:
     if check is None:
         return "not made"
+    return "passed" if check.passed else f"failed: {plain(in_words(check.reason))}"
+
+
+def _code(check: Check | None) -> str:
+    """The same for machines."""
+    if check is None:
+        return "not made"
     return "passed" if check.passed else f"failed ({check.reason})"
 
 
@@ -94,7 +102,7 @@ def _json(outcome: Outcome | Judged, found: Recheck) -> dict[str, Any]:
         "sandbox": found.tier,
         "differences": list(found.differences),
         "checks": [
-            {"name": line.name, "node": _word(line.theirs), "here": _word(line.ours), "differs": line.differs}
+            {"name": line.name, "node": _code(line.theirs), "here": _code(line.ours), "differs": line.differs}
             for line in found.lines
         ],
     }

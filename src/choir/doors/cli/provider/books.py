@@ -67,9 +67,10 @@ def set_(
     from choir.foundation.clock import format_time, parse_time
 
     output.want_json(as_json)
-    kind = job_type(type_)
-    prices = [typed_price(text) for text in (base, per_unit, cap)]
-    at = format_time(parse_time(from_)) if from_ is not None else None
+    with output.reading_options():
+        kind = job_type(type_)
+        prices = [typed_price(text) for text in (base, per_unit, cap)]
+        at = format_time(parse_time(from_)) if from_ is not None else None
     with as_seller(node, name, provider_home, key, public_url) as client:
         made = client.providers.publish(kind, prices[0], prices[1], prices[2], effective_at=at)
     if as_json:
@@ -92,7 +93,8 @@ def history(
     from choir.doors.provider.model import job_type
 
     output.want_json(as_json)
-    kind = job_type(type_)
+    with output.reading_options():
+        kind = job_type(type_)
     with as_seller(node, name, provider_home, key, public_url) as client:
         found = list(client.providers.books(client.providers.me().id, kind))
     _print(found, as_json=as_json)
@@ -102,12 +104,18 @@ def _print(found: list[wire.BookOut], *, as_json: bool) -> None:
     if as_json:
         output.print_json([item.model_dump(mode="json") for item in found])
         return
+    from choir.doors.provider.model import short_type
+
     rows = [
         (
-            item.type.value, str(item.version), sat(item.base), sat(item.per_unit), item.unit.replace("_", " "),
-            sat(item.cap), item.effective_at,
+            short_type(item.type), str(item.version), sat(item.base), sat(item.per_unit), item.unit.replace("_", " "),
+            sat(item.cap), _to_the_second(item.effective_at),
         )
         for item in found
     ]  # fmt: skip
     columns = ["type", "version", "base SAT", "per unit SAT", "unit", "cap SAT", "from"]
-    output.print_table(columns, rows, right=(1, 2, 3, 5))
+    output.print_table(columns, rows, right=(1, 2, 3, 5), whole=(0, 6))
+
+
+def _to_the_second(at: str) -> str:
+    return f"{at[:19]}Z"
