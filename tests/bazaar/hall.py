@@ -102,7 +102,8 @@ class Hall:
         bazaar = assemble(parts, production=production)
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
-        self.qualifying, self.forget, self.reading = bazaar.qualifying, bazaar.forget, bazaar.reading
+        self.qualifying, self.forget = bazaar.qualifying, bazaar.forget
+        self.sampling, self.reading = bazaar.sampling, bazaar.reading
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0

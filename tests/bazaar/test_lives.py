@@ -205,6 +205,24 @@ def test_a_crowd_of_orders_does_not_keep_deliveries_from_being_verified(hall: Ha
     assert [job and job.buyer for job in examined] == [crowd.source, buyer.source, crowd.source, crowd.source]
 
 
+def test_deliveries_of_one_provider_are_verified_in_the_order_in_which_they_came(hall: Hall) -> None:
+    busy, other = hall.provider(), hall.provider()
+    came: list[Attempt] = []
+    for _ in range(4):
+        hall.wait(1)
+        came.append(hall.hand_in(pinned(hall, busy)))
+    for early in came[:2]:
+        with hall.tx() as tx:
+            tx.run("delete from tasks where name = %s and key = %s", VERIFY, str(early.id))
+        hall.judge(early, verdict())
+    hall.wait(1)
+    came.append(hall.hand_in(pinned(hall, busy)))  # fewer wait now than when the two before it came
+    newcomer = hall.hand_in(pinned(hall, other))
+    with hall.tx() as tx:
+        turns = tx.rows("select key from tasks where name = %s order by due_us + yields_us", VERIFY)
+    assert [key for (key,) in turns] == [str(attempt.id) for attempt in (newcomer, *came[2:])]
+
+
 def test_a_provider_that_vanished_is_noticed_behind_any_crowd_that_works(hall: Hall) -> None:
     there, gone = hall.provider(), hall.provider()
     for _ in range(3):

@@ -182,7 +182,7 @@ def test_a_text_must_have_the_word_of_this_very_order(school: School) -> None:
     text = json.dumps({"echo": word, "text": "Boxes are useful things."}).encode()
     says = Says(JobType.TEXT_GEN, Produced(text, TextGenResult(), "said it"))
     assert school.judged(attempt, school.work(first, says)).state is AttemptState.PASSED
-    other = trials.make(JobType.TEXT_GEN, trials.Chance(SeededEntropy(5)), Terms(0, 60, "k"), 0)
+    other = trials.make(JobType.TEXT_GEN, trials.Chance(SeededEntropy(5)), Terms(0, 60, "k"))
     assert other.request["schema"] != schema
 
 

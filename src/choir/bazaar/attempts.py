@@ -6,6 +6,7 @@ ended is refused; a verdict counts once; nobody is paid without a passing one, a
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ from choir.bazaar.jobs import owners_of
 from choir.bazaar.lives import VERIFY, Due, Lives
 from choir.bazaar.model import (
     AT_WORK,
+    SOURCE,
     Attempt,
     AttemptOver,
     AttemptState,
@@ -29,7 +31,6 @@ from choir.bazaar.model import (
 )
 from choir.bazaar.pricing import Shares
 from choir.bazaar.rules import Settled
-from choir.bazaar.settling import SOURCE
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Scope
@@ -49,6 +50,15 @@ class Handed:
     trajectory: ObjectHash
     result_signature: bytes  # by the provider's result key, over the hash of the result in canonical form
     trajectory_signature: bytes  # likewise, over the trajectory's hash
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An attempt whose job is locked, with all attempts at that job."""
+
+    job: Job
+    attempts: list[Attempt]
+    attempt: Attempt
 
 
 _GIVEN_BACK = "bazaar.withdrawn"
@@ -74,22 +84,24 @@ class Attempts:
 
     def start(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
         """The provider has begun; saying so twice changes nothing."""
-        job, attempt = self._own(tx, who, id_)
+        return self.start_job(tx, who, id_)[1]
+
+    def start_job(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt]:
+        """The same, with the job that is to be done."""
+        job, attempts, attempt = self._own(tx, who, id_)
         if attempt.state is AttemptState.RUNNING:
-            return attempt
+            return job, attempt
         self._must_be_at_work(job, attempt)
         attempt = replace(attempt, state=AttemptState.RUNNING)
-        store.save_attempt(tx, attempt)
-        self._lives.note(tx, job, "started", who.source, attempt=attempt)
-        self._lives.go_on(tx, job)
-        return attempt
+        step = self._lives.step(job, "started", who.source, attempt=attempt)
+        return self._lives.go_on(tx, job, attempts=attempts, changed=attempt, steps=[step]), attempt
 
     def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str, *, again: bool = False) -> Attempt:
         """The provider does not do it; the job goes to somebody else. Giving it back twice changes nothing.
 
         Who cannot do it is not asked again; who only stops (`again`) may be, when it is back.
         """
-        job, attempt = self._own(tx, who, id_)
+        job, _, attempt = self._own(tx, who, id_)
         if attempt.reason == _GIVEN_BACK:
             return attempt
         self._must_be_at_work(job, attempt)
@@ -101,14 +113,22 @@ class Attempts:
 
     def hand_in(self, tx: Tx, who: Principal, id_: UUID, handed: Handed) -> Attempt:
         """Deliver; from here on the artifact is in escrow. The same delivery again changes nothing."""
-        job, attempt = self._own(tx, who, id_)
+        return self.deliver(tx, who, self.taken(tx, who, id_), handed)
+
+    def taken(self, tx: Tx, who: Principal, id_: UUID) -> Taken:
+        """An attempt of one's own, with its job locked."""
+        return Taken(*self._own(tx, who, id_))
+
+    def deliver(self, tx: Tx, who: Principal, taken: Taken, handed: Handed) -> Attempt:
+        """Deliver what was made for an attempt that is locked."""
+        job, attempt = taken.job, taken.attempt
         result = self._objects.put_atom(tx, handed.result, attempt.owner).hash
         given = (handed.artifact, handed.claimed, result, handed.trajectory)
         if given == (attempt.artifact, attempt.claimed, attempt.result, attempt.trajectory):
             return attempt
         self._must_be_at_work(job, attempt)
-        for name in sorted({handed.artifact, result, handed.trajectory}):
-            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        names = {handed.artifact, result, handed.trajectory}
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", names)
         self._sign(tx, attempt, result, handed)
         artifact, claimed, _, trajectory = given
         attempt = replace(
@@ -120,14 +140,21 @@ class Attempts:
             result=result,
             trajectory=trajectory,
         )
-        store.save_attempt(tx, attempt)
-        self._lives.note(tx, job, "handed_in", who.source, attempt=attempt)
-        self._lives.go_on(tx, job)
-        # Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next.
-        others = store.handed_in_by(tx, job.buyer, attempt.provider) - 1
-        yields_us = others * self._lives.policy.verify_turn_s * MICROSECONDS
-        schedule(tx, VERIFY, str(attempt.id), self._lives.clock.now_us(), yields_us=yields_us)
+        step = self._lives.step(job, "handed_in", who.source, attempt=attempt)
+        self._lives.go_on(tx, job, attempts=taken.attempts, changed=attempt, steps=[step])
+        self._queue(tx, job, attempt)
         return attempt
+
+    def _queue(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Have it verified when it is its turn.
+
+        Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next. But
+        each comes behind those of its own that were handed in before it, also when fewer wait by now than then.
+        """
+        now_us = self._lives.clock.now_us()
+        others, last_us = store.turn_of_next(tx, VERIFY, attempt, job.buyer)
+        yields_us = max(others * self._lives.policy.verify_turn_s * MICROSECONDS, last_us + 1 - now_us)
+        schedule(tx, VERIFY, str(attempt.id), now_us, yields_us=yields_us if others else 0)
 
     def _sign(self, tx: Tx, attempt: Attempt, result: ObjectHash, handed: Handed) -> None:
         """Keep the provider's signatures beside what they are over; a wrong one refuses the whole delivery."""
@@ -140,33 +167,31 @@ class Attempts:
 
     def begin_verifying(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt] | None:
         """What to verify, or nothing if that is done already. Beginning again after a crash is fine."""
-        job, attempt = self._locked(tx, id_)
+        job, attempts, attempt = self._locked(tx, id_)
         if attempt.state is AttemptState.DELIVERED:
             attempt = replace(attempt, state=AttemptState.VERIFYING)
-            store.save_attempt(tx, attempt)
-            self._lives.go_on(tx, job)
+            job = self._lives.go_on(tx, job, attempts=attempts, changed=attempt)
         return (job, attempt) if attempt.state is AttemptState.VERIFYING else None
 
     def conclude(self, tx: Tx, id_: UUID, verdict: Verdict) -> Attempt:
         """Keep the verdict, pay what it is worth, and let the job go on. A second verdict changes nothing."""
-        job, attempt = self._locked(tx, id_)
+        job, attempts, attempt = self._locked(tx, id_)
         if attempt.state is not AttemptState.VERIFYING:
             return attempt
         lives = self._lives
         now_us = lives.clock.now_us()
         held = lives.settling.held(tx, job)
         settled = rules.settle(job, attempt, verdict, held, lives.policy)
-        attempt = replace(attempt, verdict=self._keep(tx, job, attempt, verdict))
         paid = settled.shares.total if settled.shares is not None else 0
-        attempt = lives.end_attempt(tx, job, attempt, settled.state, settled.reason, paid=paid)
+        verdict_hash = self._keep(tx, job, attempt, verdict)
+        attempt = replace(attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid)
+        attempt = lives.leave(tx, job, attempt)
         receipt = lives.settling.receipt(tx, job, attempt, verdict, paid, now_us)
         attempt = replace(attempt, receipt=receipt)
-        store.save_attempt(tx, attempt)
         self._note_earnings(tx, job, attempt, settled, now_us)
         if settled.state is AttemptState.PASSED:
             job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
-        lives.note(
-            tx,
+        step = lives.step(
             job,
             _said(job, settled.state),
             SOURCE,
@@ -176,7 +201,7 @@ class Attempts:
             receipt=receipt,
         )
         due = Due(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
-        lives.go_on(tx, job, due=due)
+        lives.go_on(tx, job, due=due, attempts=attempts, changed=attempt, steps=[step])
         return attempt
 
     @staticmethod
@@ -190,7 +215,7 @@ class Attempts:
 
     def abandon(self, tx: Tx, id_: UUID, reason: str) -> None:
         """It cannot be verified, by the order itself or by this node: nobody has failed, and the job is called off."""
-        job, attempt = self._locked(tx, id_)
+        job, _, attempt = self._locked(tx, id_)
         if attempt.state is not AttemptState.VERIFYING:
             return
         self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason)
@@ -201,25 +226,21 @@ class Attempts:
     def _keep(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> ObjectHash:
         atoms = [*verdict.evidence, verdict_atom(job, attempt, verdict)]
         stored = self._objects.put_atoms(tx, atoms, None)
-        for name in sorted({item.hash for item in stored}):
-            self._objects.refer(tx, f"bazaar:{job_id(job.id)}", name)
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {item.hash for item in stored})
         return stored[-1].hash
 
-    def _own(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt]:
+    def _own(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, list[Attempt], Attempt]:
         who.must(Scope.SELL)
-        found = store.attempt(tx, id_)
-        if found is None or found.owner not in owners_of(who):
-            raise UnknownAttempt(attempt=attempt_id(id_))
-        return self._locked(tx, id_)
+        return self._locked(tx, id_, owners_of(who))
 
-    def _locked(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt]:
-        found = store.attempt(tx, id_)
-        if found is None:
+    @staticmethod
+    def _locked(tx: Tx, id_: UUID, owners: Collection[str] | None = None) -> tuple[Job, list[Attempt], Attempt]:
+        """The job, locked, with its attempts as they are from then on; strangers to it lock nothing."""
+        job = store.lock_job_of(tx, id_, owners)
+        if job is None:
             raise UnknownAttempt(attempt=attempt_id(id_))
-        job = self._lives.lock(tx, found.job)
-        attempt = store.attempt(tx, id_)
-        assert attempt is not None
-        return job, attempt
+        attempts = store.attempts(tx, job.id)
+        return job, attempts, next(attempt for attempt in attempts if attempt.id == id_)
 
     def _must_be_at_work(self, job: Job, attempt: Attempt) -> None:
         """Attempts end by themselves when their time is over, also where nobody has looked yet."""

@@ -67,7 +67,7 @@ def keep(
     for item in sorted(given, key=lambda item: item.name):
         _check_size(item.what, 0 if item.data is None else len(item.data), limits[item.what])
         if item.data is not None:
-            objects.put_blob(tx, [item.data], payer)
+            objects.put_bytes(tx, item.data, payer)
             continue
         held = [stat for owner in sorted(set(holders)) if (stat := objects.holds(tx, owner, item.name)) is not None]
         if not held:

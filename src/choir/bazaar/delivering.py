@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from choir.bazaar import blobs, job_store
+from choir.bazaar import blobs
 from choir.bazaar.attempts import Attempts, Handed
 from choir.bazaar.blobs import Given
 from choir.bazaar.contracts import read_result
-from choir.bazaar.jobs import buyer_of, owners_of
-from choir.bazaar.model import Attempt, UnknownAttempt, attempt_id
+from choir.bazaar.jobs import buyer_of
+from choir.bazaar.model import Attempt
 from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
 from choir.foundation.errors import TooLarge
 from choir.foundation.policy import Policy
-from choir.identity.model import Principal, Scope
+from choir.identity.model import Principal
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 
@@ -48,14 +48,10 @@ class Delivering:
 
     def hand_in(self, tx: Tx, who: Principal, id_: UUID, sent: Delivered) -> Attempt:
         """Keep the bytes and deliver them; the same delivery again changes nothing."""
-        who.must(Scope.SELL)
-        attempt = job_store.attempt(tx, id_)
-        if attempt is None or attempt.owner not in owners_of(who):
-            raise UnknownAttempt(attempt=attempt_id(id_))
-        job = job_store.job(tx, attempt.job)
-        assert job is not None
+        taken = self._attempts.taken(tx, who, id_)
+        attempt = taken.attempt
         result = self._plain(sent.result)
-        read_result(job.type, result, self._policy.verification)
+        read_result(taken.job.type, result, self._policy.verification)
         limits = {
             ARTIFACT: self._policy.bazaar.artifact_bytes_max,
             TRAJECTORY: self._policy.bazaar.trajectory_bytes_max,
@@ -70,7 +66,7 @@ class Delivering:
             result_signature=sent.result_signature,
             trajectory_signature=sent.trajectory_signature,
         )
-        return self._attempts.hand_in(tx, who, id_, handed)
+        return self._attempts.deliver(tx, who, taken, handed)
 
     def _plain(self, result: dict[str, Any]) -> Any:
         data = canonical_bytes(result)

@@ -30,6 +30,7 @@ from choir.bazaar.verification.service import Verifier
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import WorkersPolicy
+from choir.objects.model import TooLargeToGet
 from choir.objects.service import Objects
 from choir.storage.database import Database, Tx
 
@@ -215,7 +216,10 @@ class Inspecting:
         return None if found is None else self._bytes(tx, found)
 
     def _bytes(self, tx: Tx, name: ObjectHash) -> bytes:
-        return b"".join(self._objects.open(tx, name))
+        try:
+            return self._objects.get(tx, name)
+        except TooLargeToGet:
+            return b"".join(self._objects.open(tx, name))
 
     def _file(self, tx: Tx, name: ObjectHash | None, path: Path) -> Path | None:
         if name is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -15,18 +17,40 @@ from choir.bazaar.model import (
     JobEvent,
     JobState,
     JobType,
+    job_id,
 )
 from choir.storage.database import Tx
+from choir.storage.outbox import ANNOUNCE_NEWS
 
-_JOB = (
+_JOB: LiteralString = (
     "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
     " time_limit_s, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us,"
     " ready_us, qualifies"
 )
-_ATTEMPT = (
+_ATTEMPT: LiteralString = (
     "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
     " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt"
 )
+_JOB_CHANGES: LiteralString = (
+    "state = %s, offer_us = %s, ready_us = %s, cancelled_us = %s, winner = %s, price = %s, receipt = %s, closed_us = %s"
+    " where id = %s"
+)
+_ATTEMPT_CHANGES: LiteralString = (
+    "state = %s, delivered_us = %s, ended_us = %s, artifact = %s, claimed = %s, result = %s, trajectory = %s,"
+    " verdict = %s, paid = %s, reason = %s, receipt = %s where id = %s"
+)
+_STEPS: LiteralString = f"""
+    steps as (
+        select * from unnest(%s::uuid[], %s::text[], %s::text[], %s::jsonb[], %s::jsonb[], %s::jsonb[])
+        with ordinality as step (id, what, actor, kept, told, audience, n)
+    ), noted as (
+        insert into job_events (job, n, at_us, what, actor, data)
+        select %s, (select coalesce(max(n), 0) from job_events where job = %s) + n, %s, what, actor, kept from steps
+    ), news as (
+        select n, id, 'bazaar.job.' || what as type, %s::text as subject, %s::bigint as at_us, actor, told as data,
+            array(select jsonb_array_elements_text(audience)) as audience
+        from steps
+    ), {ANNOUNCE_NEWS}"""  # noqa: S608 - a constant
 _LIVE = [state.value for state in LIVE_ATTEMPT]
 
 
@@ -50,6 +74,22 @@ def job(tx: Tx, id_: UUID, *, lock: bool = False) -> Job | None:
     return _job(row) if row else None
 
 
+def lock_job_of(tx: Tx, attempt_: UUID, owners: Collection[str] | None) -> Job | None:
+    """The job of an attempt, locked; nothing if the attempt is of none of these owners. None: whoever's it is."""
+    row = tx.row(
+        f"select {_JOB} from jobs where id = (select job from job_attempts where id = %s"  # noqa: S608
+        " and (%s::text[] is null or owner = any(%s))) for update",
+        attempt_, None if owners is None else list(owners), None if owners is None else list(owners),
+    )  # fmt: skip
+    return _job(row) if row else None
+
+
+def job_of(tx: Tx, attempt_: UUID) -> Job | None:
+    """The job of an attempt."""
+    row = tx.row(f"select {_JOB} from jobs where id = (select job from job_attempts where id = %s)", attempt_)  # noqa: S608
+    return _job(row) if row else None
+
+
 def job_by_key(tx: Tx, buyer: str, key: str) -> Job | None:
     row = tx.row(f"select {_JOB} from jobs where buyer = %s and key = %s", buyer, key)  # noqa: S608
     return _job(row) if row else None
@@ -70,12 +110,7 @@ def live_jobs(tx: Tx, buyer: str) -> int:
 
 def save_job(tx: Tx, job: Job) -> None:
     """Write what can change about a job."""
-    tx.run(
-        "update jobs set state = %s, offer_us = %s, ready_us = %s, cancelled_us = %s, winner = %s, price = %s,"
-        " receipt = %s, closed_us = %s where id = %s",
-        job.state, job.offer_us, job.ready_us, job.cancelled_us, job.winner, job.price, job.receipt, job.closed_us,
-        job.id,
-    )  # fmt: skip
+    tx.run(f"update jobs set {_JOB_CHANGES}", *_job_changes(job))  # noqa: S608 - names of columns
 
 
 def insert_attempt(tx: Tx, attempt: Attempt) -> None:
@@ -91,11 +126,36 @@ def insert_attempt(tx: Tx, attempt: Attempt) -> None:
 
 def save_attempt(tx: Tx, attempt: Attempt) -> None:
     """Write what can change about an attempt."""
+    tx.run(f"update job_attempts set {_ATTEMPT_CHANGES}", *_attempt_changes(attempt))  # noqa: S608 - names of columns
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a job's life, for its history and for whom it concerns."""
+
+    id: UUID  # of the event that tells of it
+    what: str
+    actor: str
+    kept: dict[str, Any]
+    told: dict[str, Any]
+    audience: list[str]
+
+
+def add_steps(tx: Tx, job_: UUID, at_us: int, steps: Sequence[Step]) -> None:
+    """Note steps and announce them; the job's row is locked, so that numbers have no gaps."""
+    tx.run(f"with {_STEPS}", *_steps(job_, at_us, steps))
+
+
+def advance(tx: Tx, job: Job, attempt: Attempt | None, at_us: int, steps: Sequence[Step]) -> None:
+    """Write what changed about a locked job and one of its attempts, note the steps and announce them: all at once."""
+    saved = (*_job_changes(job), *_steps(job.id, at_us, steps))
+    if attempt is None:
+        tx.run(f"with job as (update jobs set {_JOB_CHANGES}), {_STEPS}", *saved)  # noqa: S608
+        return
     tx.run(
-        "update job_attempts set state = %s, delivered_us = %s, ended_us = %s, artifact = %s, claimed = %s,"
-        " result = %s, trajectory = %s, verdict = %s, paid = %s, reason = %s, receipt = %s where id = %s",
-        attempt.state, attempt.delivered_us, attempt.ended_us, attempt.artifact, attempt.claimed, attempt.result,
-        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.receipt, attempt.id,
+        f"with attempt as (update job_attempts set {_ATTEMPT_CHANGES}),"  # noqa: S608 - names of columns
+        f" job as (update jobs set {_JOB_CHANGES}), {_STEPS}",
+        *_attempt_changes(attempt), *saved,
     )  # fmt: skip
 
 
@@ -186,34 +246,56 @@ def at_work_unheard(tx: Tx, now_us: int, limit: int) -> list[UUID]:
     return [row[0] for row in rows]
 
 
-def handed_in_by(tx: Tx, buyer: str, provider: UUID) -> int:
-    """How much waits to be verified, for this buyer or from this provider, whichever is more."""
-    return int(
-        tx.value(
-            "select greatest("
-            " (select count(*) from jobs where buyer = %s and closed_us is null"
-            "  and state in ('delivered', 'verifying')),"
-            " (select count(*) from job_attempts where provider = %s and ended_us is null"
-            "  and state in ('delivered', 'verifying')))",
-            buyer, provider,
-        )
-    )  # fmt: skip
+def turn_of_next(tx: Tx, task: str, attempt_: Attempt, buyer: str) -> tuple[int, int]:
+    """Of what else waits to be verified for this buyer or from this provider: how much, and when the last has its turn.
 
-
-def add_event(tx: Tx, job_: UUID, at_us: int, what: str, actor: str, data: dict[str, Any]) -> int:
-    """Note a step; the job's row is locked, so that numbers have no gaps."""
-    n = int(tx.value("select coalesce(max(n), 0) + 1 from job_events where job = %s", job_))
-    tx.run(
-        "insert into job_events (job, n, at_us, what, actor, data) values (%s, %s, %s, %s, %s, %s)",
-        job_, n, at_us, what, actor, Jsonb(data),
+    `task` is what verifications are called on the list of tasks. How much: whichever of the two has more.
+    """
+    row = tx.row(
+        "select greatest("
+        " (select count(*) from jobs where buyer = %s and closed_us is null"
+        "  and state in ('delivered', 'verifying') and id <> %s),"
+        " (select count(*) from job_attempts where provider = %s and ended_us is null"
+        "  and state in ('delivered', 'verifying') and id <> %s)),"
+        " coalesce((select max(t.due_us + t.yields_us) from ("
+        "  select a.id from jobs j join job_attempts a on a.job = j.id"
+        "  where j.buyer = %s and j.closed_us is null and a.state in ('delivered', 'verifying')"
+        "  union all select id from job_attempts where provider = %s and ended_us is null"
+        "  and state in ('delivered', 'verifying')) own"
+        "  join tasks t on t.name = %s and t.key = own.id::text and t.attempts = 0), 0)",
+        buyer, attempt_.job, attempt_.provider, attempt_.id, buyer, attempt_.provider, task,
     )  # fmt: skip
-    return n
+    assert row is not None
+    return int(row[0]), int(row[1])
 
 
 def events(tx: Tx, job_: UUID) -> list[JobEvent]:
     """Every step of a job, oldest first."""
     rows = tx.rows("select n, at_us, what, actor, data from job_events where job = %s order by n", job_)
     return [JobEvent(*row) for row in rows]
+
+
+def _job_changes(job: Job) -> tuple[Any, ...]:
+    money = (job.winner, job.price, job.receipt)
+    return (job.state, job.offer_us, job.ready_us, job.cancelled_us, *money, job.closed_us, job.id)
+
+
+def _attempt_changes(item: Attempt) -> tuple[Any, ...]:
+    handed = (item.artifact, item.claimed, item.result, item.trajectory)
+    ended = (item.verdict, item.paid, item.reason, item.receipt)
+    return (item.state, item.delivered_us, item.ended_us, *handed, *ended, item.id)
+
+
+def _steps(job_: UUID, at_us: int, steps: Sequence[Step]) -> tuple[Any, ...]:
+    rows = (
+        [step.id for step in steps],
+        [step.what for step in steps],
+        [step.actor for step in steps],
+        [Jsonb(step.kept) for step in steps],
+        [Jsonb(step.told) for step in steps],
+        [Jsonb(step.audience) for step in steps],
+    )
+    return (*rows, job_, job_, at_us, job_id(job_), at_us)
 
 
 def _job(row: Any) -> Job:

@@ -16,10 +16,11 @@ from choir.bazaar import job_store as store
 from choir.bazaar import rules
 from choir.bazaar.debts import Taken
 from choir.bazaar.disputes.model import dispute_id
+from choir.bazaar.job_store import Step
 from choir.bazaar.market import Market
-from choir.bazaar.model import LIVE_JOB, Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
+from choir.bazaar.model import LIVE_JOB, SOURCE, Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
 from choir.bazaar.pricing import Shares
-from choir.bazaar.settling import SOURCE, Settling
+from choir.bazaar.settling import Settling
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.ids import uuid7
@@ -86,57 +87,99 @@ class Lives:
 
         `why` is for the buyer, who can look it up in the history; it is not announced.
         """
+        store.add_steps(
+            tx,
+            job.id,
+            self.clock.now_us(),
+            [self.step(job, what, actor, attempt=attempt, others=others, why=why, **data)],
+        )
+
+    def step(
+        self,
+        job: Job,
+        what: str,
+        actor: str,
+        *,
+        attempt: Attempt | None = None,
+        others: Sequence[str] = (),
+        why: dict[str, Any] | None = None,
+        **data: Any,
+    ) -> Step:
+        """A step as `note` keeps it, for `go_on` to note together with what follows from it."""
         if attempt is not None:
             data["attempt"] = attempt_id(attempt.id)
         kept = data if why is None else {**data, "why": why}
-        store.add_event(tx, job.id, self.clock.now_us(), what, actor, kept)
         concerned = {job.buyer, job.actor, *others} | ({attempt.owner} if attempt is not None else set())
-        audience = sorted(concerned - {SOURCE})
-        self.outbox.announce(
-            tx, f"bazaar.job.{what}", subject=job_id(job.id), actor=actor, data=data, audience=audience
-        )
+        id_ = self.outbox.new_id(self.clock.now_us())
+        return Step(id_, what, actor, kept, data, sorted(concerned - {SOURCE}))
 
     def end_attempt(
         self, tx: Tx, job: Job, attempt: Attempt, state: AttemptState, reason: str, *, paid: int = 0
     ) -> Attempt:
         """An attempt is over: its slot is free, and the provider's record says how it went."""
-        now_us = self.clock.now_us()
-        ended = replace(attempt, state=state, reason=reason, ended_us=now_us, paid=paid)
+        ended = self.leave(tx, job, replace(attempt, state=state, reason=reason, paid=paid))
         store.save_attempt(tx, ended)
-        self.market.let_go(tx, job, attempt)
-        if state is not AttemptState.CANCELLED:
-            self.market.record(tx, job, ended, passed=state in _GOOD, at_us=now_us)
-        elif job.qualifies is not None:
-            self.market.put_off(tx, job, attempt)
         return ended
 
-    def go_on(self, tx: Tx, job: Job, actor: str = SOURCE, due: Due | None = None) -> Job:
+    def leave(self, tx: Tx, job: Job, attempt: Attempt) -> Attempt:
+        """The same for an attempt that the caller saves: with how it ended, but not yet when."""
+        now_us = self.clock.now_us()
+        ended = replace(attempt, ended_us=now_us)
+        self.market.let_go(tx, job, ended)
+        if ended.state is not AttemptState.CANCELLED:
+            self.market.record(tx, job, ended, passed=ended.state in _GOOD, at_us=now_us)
+        elif job.qualifies is not None:
+            self.market.put_off(tx, job, ended)
+        return ended
+
+    def go_on(
+        self,
+        tx: Tx,
+        job: Job,
+        actor: str = SOURCE,
+        due: Due | None = None,
+        *,
+        attempts: Sequence[Attempt] | None = None,
+        changed: Attempt | None = None,
+        steps: Sequence[Step] = (),
+    ) -> Job:
         """Bring the job to where its attempts are. Money moves last, because the ledger's head is the last lock.
 
-        If the job is over, whoever is still at work is called off and the hold is emptied.
+        If the job is over, whoever is still at work is called off and the hold is emptied. `attempts` are its attempts
+        if they are known, `changed` one that is not saved yet, and `steps` what led here and is not noted yet.
         """
-        attempts = store.attempts(tx, job.id)
+        attempts = store.attempts(tx, job.id) if attempts is None else attempts
+        if changed is not None:
+            attempts = [changed if attempt.id == changed.id else attempt for attempt in attempts]
         working = [attempt.owner for attempt in rules.live(attempts)]
-        held = self.settling.held(tx, job) - (due.shares.total if due is not None else 0)
         now_us = self.clock.now_us()
+        noted = list(steps)
         if job.winner is not None or job.cancelled_us is not None or now_us >= job.expires_us:
-            attempts = self._call_off(tx, job, attempts, actor)
-        spent = held < self.policy.budget_msat_min or self.market.gives_up(job, attempts, now_us)
+            attempts = self._call_off(tx, job, attempts, actor, noted)
+        # What is held matters only where nobody is at work: else there is somebody to wait for.
+        spent = not rules.live(attempts) and self._is_spent(tx, job, attempts, due, now_us)
         state = rules.next_state(job, attempts, now_us, no_more_tries=spent)
         over = rules.is_over(state, attempts)
         before, job = job, replace(job, state=state, closed_us=now_us if over else None)
         if state is JobState.OPEN:
             offer_us = rules.offer_us(job, attempts, now_us, self.policy)
             job = replace(job, offer_us=offer_us, ready_us=rules.ready_us(before, now_us, self.policy))
-        store.save_job(tx, job)
         if state is not before.state and state is not JobState.PAID:  # that it is paid is noted with the verdict
-            self.note(tx, job, state.value, actor, others=() if state in LIVE_JOB else working)
+            noted.append(self.step(job, state.value, actor, others=() if state in LIVE_JOB else working))
+        store.advance(tx, job, changed, now_us, noted)
         if due is not None:
             taken = self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
             self._tell_debts(tx, taken)
-        if over:
+        elif over:  # a final payment has given the rest back
             self.settling.give_back(tx, job)
         return job
+
+    def _is_spent(self, tx: Tx, job: Job, attempts: Sequence[Attempt], due: Due | None, now_us: int) -> bool:
+        """Whether nobody will be asked again: for want of money, or by the job's strategy."""
+        if job.winner is not None or job.cancelled_us is not None:
+            return False  # it is decided already
+        held = self.settling.held(tx, job) - (due.shares.total if due is not None else 0)
+        return held < self.policy.budget_msat_min or self.market.gives_up(job, attempts, now_us)
 
     def _tell_debts(self, tx: Tx, taken: Sequence[Taken]) -> None:
         """Both sides hear that something of what was owed has been paid."""
@@ -150,14 +193,14 @@ class Lives:
                 audience=[account.partition("/")[0] for account in (one.debt.debtor, one.debt.creditor)],
             )
 
-    def _call_off(self, tx: Tx, job: Job, attempts: Sequence[Attempt], actor: str) -> list[Attempt]:
+    def _call_off(self, tx: Tx, job: Job, attempts: Sequence[Attempt], actor: str, noted: list[Step]) -> list[Attempt]:
         """Nobody need work on it any longer; what was handed in is still checked."""
         after: list[Attempt] = []
         for attempt in attempts:
             if attempt in rules.at_work(attempts):
                 reason = "bazaar.another_was_first" if job.winner is not None else "bazaar.called_off"
                 after.append(self.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason))
-                self.note(tx, job, "called_off", actor, attempt=attempt, reason=reason)
+                noted.append(self.step(job, "called_off", actor, attempt=attempt, reason=reason))
             else:
                 after.append(attempt)
         return after

@@ -3,6 +3,7 @@
 | what                           | buyer                | its provider                  | operator              |
 |--------------------------------|----------------------|-------------------------------|-----------------------|
 | the job, its steps             | yes                  | who was asked, own steps only | yes                   |
+| who the buyer is               | yes                  | once its delivery was judged  | yes                   |
 | attempts                       | all                  | its own                       | all                   |
 | request, repository, diff      | yes                  | while its attempt lives, and  | while a dispute about |
 |                                |                      | after it handed something in  | the job is undecided  |
@@ -14,6 +15,7 @@
 | why a provider was chosen      | yes                  | no                            | no                    |
 | what is held, the strategy     | yes                  | no                            | yes                   |
 
+Who the buyer is makes no difference to the work, and a review that the node orders itself looks like any other.
 "Its provider" is the one whose attempt it is. Who has no part in a job is told that there is none. A dispute that
 was decided, for whomever, changes nothing in this table. To see a buyer's side a credential needs the scope read;
 to see a provider's side, read or sell.
@@ -29,7 +31,7 @@ from uuid import UUID
 from choir.bazaar import job_store
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.inspecting import HIDDEN
-from choir.bazaar.jobs import Jobs, concerns, owners_of
+from choir.bazaar.jobs import concerns, may_see, owners_of
 from choir.bazaar.model import (
     LIVE_ATTEMPT,
     Attempt,
@@ -37,6 +39,7 @@ from choir.bazaar.model import (
     Job,
     JobEvent,
     JobState,
+    JobType,
     NotReleased,
     NotThereYet,
     OrderClosed,
@@ -74,8 +77,7 @@ class _Part:
 class Reading:
     """Looks at jobs on somebody's behalf; inside the caller's transaction."""
 
-    def __init__(self, jobs: Jobs, objects: Objects) -> None:
-        self._jobs = jobs
+    def __init__(self, objects: Objects) -> None:
         self._objects = objects
 
     def job(self, tx: Tx, who: Principal, id_: UUID) -> Seen:
@@ -85,12 +87,10 @@ class Reading:
             return Seen(job, _as_seen(attempts, part), whole=True)
         return Seen(_for_provider(job, part.own), part.own, whole=False)
 
-    def ordered(self, tx: Tx, id_: UUID) -> Seen:
+    def ordered(self, tx: Tx, job: Job) -> Seen:
         """A job for whoever has just ordered or cancelled it, whatever else they may read."""
-        job = job_store.job(tx, id_)
-        assert job is not None
         buyer = _Part(buyer=True, operator=False, own=())
-        return Seen(job, _as_seen(job_store.attempts(tx, id_), buyer), whole=True)
+        return Seen(job, _as_seen(job_store.attempts(tx, job.id), buyer), whole=True)
 
     def steps(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
         """The steps of a job's life that concern the reader."""
@@ -102,7 +102,8 @@ class Reading:
         if part.operator:
             return found
         own = {attempt_id(attempt.id) for attempt in part.own}
-        return [step for step in found if concerns(step, own)]
+        mine = [step for step in found if concerns(step, own)]
+        return mine if _was_judged(part.own) else [_without_buyer(step) for step in mine]
 
     def request(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         """What was ordered."""
@@ -200,8 +201,16 @@ class Reading:
     # Who it is
 
     def _look(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, _Part, tuple[Attempt, ...]]:
-        job = self._jobs.get(tx, who, id_)
-        attempts = tuple(job_store.attempts(tx, id_))
+        found = job_store.job(tx, id_)
+        if found is None:
+            raise UnknownJob(job=job_id(id_))
+        return self._see(tx, who, found)
+
+    @staticmethod
+    def _see(tx: Tx, who: Principal, job: Job) -> tuple[Job, _Part, tuple[Attempt, ...]]:
+        attempts = tuple(job_store.attempts(tx, job.id))
+        if not may_see(who, job, lambda: attempts):
+            raise UnknownJob(job=job_id(job.id))
         mine = owners_of(who)
         buyer = job.buyer in mine and Scope.READ in who.scopes
         seller = bool(who.scopes & {Scope.READ, Scope.SELL})
@@ -209,10 +218,10 @@ class Reading:
         return job, _Part(buyer, who.role is Role.OPERATOR, own), attempts
 
     def _look_at(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt, _Part]:
-        found = job_store.attempt(tx, id_)
+        found = job_store.job_of(tx, id_)
         if found is not None:
             try:
-                job, part, attempts = self._look(tx, who, found.job)
+                job, part, attempts = self._see(tx, who, found)
             except UnknownJob:
                 raise UnknownAttempt(attempt=attempt_id(id_)) from None
             seen = attempts if part.buyer or part.operator else part.own
@@ -227,6 +236,10 @@ def _for_provider(job: Job, own: tuple[Attempt, ...]) -> Job:
     at_work = next((attempt for attempt in own if attempt.state in LIVE_ATTEMPT), None)
     state = JobState(at_work.state.value) if at_work is not None and job.is_live else job.state
     job = replace(job, strategy={}, criteria={}, state=state)
+    if not _was_judged(own):
+        job = replace(job, buyer="", actor="")
+    if job.type is JobType.CODE_REVIEW:  # that there are planted defects is not told
+        job = replace(job, inputs={name: hash_ for name, hash_ in job.inputs.items() if name != HIDDEN})
     if job.winner in {attempt.id for attempt in own}:
         return job
     return replace(job, winner=None, price=None, receipt=None)
@@ -243,6 +256,15 @@ def _as_seen(attempts: Sequence[Attempt], part: _Part) -> tuple[Attempt, ...]:
         else replace(attempt, artifact=None, claimed=None, result=None, trajectory=None)
         for attempt in attempts
     )
+
+
+def _was_judged(own: Sequence[Attempt]) -> bool:
+    return any(attempt.verdict is not None for attempt in own)
+
+
+def _without_buyer(step: JobEvent) -> JobEvent:
+    """What is about the job as such was done by the buyer, or may have been."""
+    return step if "attempt" in step.data else replace(step, actor="")
 
 
 def _without(step: JobEvent, name: str) -> JobEvent:

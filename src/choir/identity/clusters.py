@@ -10,6 +10,7 @@ Guarantees: looking is bounded; where the bound is met, two owners count as not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -97,13 +98,7 @@ class Clusters:
 
         There are no discounts yet.
         """
-        of_a = self._found(tx, a, b)
-        if b in of_a.members:
-            return 0
-        if of_a.complete:
-            return INDEPENDENT_BPS
-        of_b = self._found(tx, b, a)
-        return INDEPENDENT_BPS if of_b.complete and a not in of_b.members else 0
+        return between(a, self._found(tx, a, b), b, lambda: self._found(tx, b, a))
 
     def _found(self, tx: Tx, owner: str, wanted: str | None) -> Cluster:
         """Go outwards from an owner, one statement for each step, until nobody new or the wanted one is found."""
@@ -120,6 +115,16 @@ class Clusters:
             members |= edge
             complete = complete and len(members) <= limit
         return Cluster(frozenset(members), frozenset(links), complete)
+
+
+def between(a: str, of_a: Cluster, b: str, of_b: Callable[[], Cluster]) -> int:
+    """How independent two owners are, by the clusters that were found from each of them."""
+    if b in of_a.members:
+        return 0
+    if of_a.complete:
+        return INDEPENDENT_BPS
+    found = of_b()
+    return INDEPENDENT_BPS if found.complete and a not in found.members else 0
 
 
 def _links_of(tx: Tx, owners: set[str], limit: int) -> set[ClusterLink]:

@@ -136,6 +136,14 @@ class SignedRequest:
     body_sha256: bytes | None = None  # None: there is no body
 
 
+# One statement, because it comes before everything that a signed request asks for.
+_USE_UP_AND_FIND = """
+    with used as (insert into used_events (id, expires_us) values (%s, %s) on conflict do nothing returning 1)
+    select exists (select from used), a.id, a.owner, a.nostr_key, a.name, a.created_us, a.retired_us
+    from (select) one left join agents a on a.nostr_key = %s
+"""
+
+
 class NostrAuth:
     """Turning signed requests into principals; inside the caller's transaction.
 
@@ -149,8 +157,8 @@ class NostrAuth:
 
     def principal_of(self, tx: Tx, header: str, request: SignedRequest) -> Principal:
         """Who an `Authorization: Nostr …` header speaks for; the same header is refused the second time."""
-        event = self.proven(tx, header, request)
-        agent = agent_store.by_key(tx, event.pubkey)
+        event = self._checked(header, request)
+        agent = self._use_up_and_find(tx, event)
         key = None if agent is not None else key_store.by_public(tx, event.pubkey)
         if key is not None and key.retired_us is None:
             kind, id_ = owner_id(key.owner)
@@ -179,13 +187,8 @@ class NostrAuth:
 
         Whoever it is has shown to hold the key: enough to let an agent stand on it.
         """
-        event = self._decoded(header)
-        self._check_request(event, request)
-        try:
-            event.verify()
-        except BadEvent as error:
-            raise BadCredential(why=str(error.fields["why"])) from None
-        self._use_up(tx, event)
+        event = self._checked(header, request)
+        self._use_up_and_find(tx, event)
         return event
 
     def forget_used(self, tx: Tx) -> int:
@@ -195,6 +198,15 @@ class NostrAuth:
             " (select id from used_events where expires_us <= %s order by expires_us limit %s)",
             self._clock.now_us(), _FORGET_ROWS,
         )  # fmt: skip
+
+    def _checked(self, header: str, request: SignedRequest) -> NostrEvent:
+        event = self._decoded(header)
+        self._check_request(event, request)
+        try:
+            event.verify()
+        except BadEvent as error:
+            raise BadCredential(why=str(error.fields["why"])) from None
+        return event
 
     def _decoded(self, header: str) -> NostrEvent:
         if len(header) > self._policy.signed_request_chars_max:
@@ -223,14 +235,18 @@ class NostrAuth:
     def _window_us(self) -> int:
         return self._policy.signed_request_s * MICROSECONDS
 
-    def _use_up(self, tx: Tx, event: NostrEvent) -> None:
-        """Remember the event for as long as it could be accepted. Two at once: the second waits and is refused."""
+    def _use_up_and_find(self, tx: Tx, event: NostrEvent) -> Agent | None:
+        """Remember the event for as long as it could be accepted, and see whether an agent has its key.
+
+        Two at once: the second waits and is refused.
+        """
         until_us = event.created_at * MICROSECONDS + self._window_us + 1
-        new = tx.run(
-            "insert into used_events (id, expires_us) values (%s, %s) on conflict do nothing", event.id, until_us
-        )
+        row = tx.row(_USE_UP_AND_FIND, event.id, until_us, event.pubkey)
+        assert row is not None
+        new, *agent = row
         if not new:
             raise BadCredential(why="the event was already used")
+        return None if agent[0] is None else Agent(*agent)
 
     def _agent(self, tx: Tx, event: NostrEvent, agent: Agent) -> Principal:
         if agent.retired_us is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +47,7 @@ class _Arrived:
 
     digest: bytes
     size: int
-    kind: Kind
-    data: bytes | None = None  # an atom's bytes, not stored yet
-    id: int | None = None  # where a blob's pieces are stored already
+    id: int | None  # where its pieces are stored already; None: it is there as a whole
 
 
 class Objects:
@@ -60,19 +59,39 @@ class Objects:
 
     # Putting
 
-    def put_atom(self, tx: Tx, value: Any, owner: str | None) -> Stored:
-        """Store a JSON value, or bytes that must be in canonical form already."""
+    def put_atom(self, tx: Tx, value: Any, owner: str | None, holder: str | None = None) -> Stored:
+        """Store a JSON value, or bytes that must be in canonical form already; kept for the holder from now on."""
         rules.check_owner(owner, self.policy)
-        return self._keep(tx, self._arrived_atom(value), owner)
+        return self._put(tx, self._atom_bytes(value), Kind.ATOM, owner, holder)
 
     def put_atoms(self, tx: Tx, values: Sequence[Any], owner: str | None) -> list[Stored]:
         """Store several or none, in an order in which no two callers can block each other."""
         rules.check_owner(owner, self.policy)
-        arrived = [self._arrived_atom(value) for value in values]
-        different = {item.digest: item for item in arrived}
-        with store.savepoint(tx):
-            stored = {digest: self._keep(tx, different[digest], owner) for digest in sorted(different)}
-        return [stored[item.digest] for item in arrived]
+        arrived = [self._atom_bytes(value) for value in values]
+        # What is the node's own always fits, so that there is nothing to be undone.
+        with store.savepoint(tx) if owner is not None else nullcontext():
+            stored = {data: self._put(tx, data, Kind.ATOM, owner, None) for data in _by_hash(arrived)}
+        return [stored[data] for data in arrived]
+
+    def put_bytes(self, tx: Tx, data: bytes, owner: str | None) -> Stored:
+        """Store bytes that are here as a whole."""
+        rules.check_owner(owner, self.policy)
+        if len(data) > self.policy.chunk_bytes:
+            return self.put_blob(tx, [data], owner)
+        rules.check_size("blob", len(data), self.policy.blob_bytes_max)
+        return self._put(tx, data, Kind.BLOB, owner, None)
+
+    def _put(self, tx: Tx, data: bytes, kind: Kind, owner: str | None, holder: str | None) -> Stored:
+        if holder is not None and rules.held_by_object(holder, self.policy) is not None:
+            raise BadLabel(what="what points to an object", why="an object is told by itself that it points to another")
+        digest = hashlib.sha256(data).digest()
+        row = store.Row(0, digest, kind.value, len(data), self.clock.now_us())
+        piece = Piece(0, rules.piece_hash(0, data), data)
+        found = store.put(tx, row, piece, owner, holder, self.policy.owner_quota_bytes)
+        if found.used is not None:
+            assert owner is not None
+            rules.check_quota(owner, len(data), found.used, self.policy.owner_quota_bytes)
+        return Stored(rules.name_of(digest), len(data), found.new)
 
     def put_blob(self, tx: Tx, chunks: Iterable[bytes], owner: str | None, expect: ObjectHash | None = None) -> Stored:
         """Store bytes as they come, in constant memory; no lock on the owner is held while they come."""
@@ -85,16 +104,15 @@ class Objects:
                 raise WrongHash(expected=expect, actual=rules.name_of(arrived.digest))
             return self._keep(tx, arrived, owner)
 
-    def _arrived_atom(self, value: Any) -> _Arrived:
+    def _atom_bytes(self, value: Any) -> bytes:
         limit = self.policy.atom_bytes_max
         if isinstance(value, bytes):
             rules.check_size("atom", len(value), limit)  # before anybody tries to parse it
             parse_canonical(value)
-            data = value
-        else:
-            data = canonical_bytes(value)
-            rules.check_size("atom", len(data), limit)
-        return _Arrived(hashlib.sha256(data).digest(), len(data), Kind.ATOM, data=data)
+            return value
+        data = canonical_bytes(value)
+        rules.check_size("atom", len(data), limit)
+        return data
 
     def _arrived_blob(self, tx: Tx, chunks: Iterable[bytes], id_: int | None) -> _Arrived:
         """Hash the bytes and store them in pieces under the id; without an id only hash them."""
@@ -105,7 +123,7 @@ class Objects:
             whole.update(data)
             if id_ is not None:
                 store.add_piece(tx, id_, Piece(n, rules.piece_hash(n, data), data))
-        return _Arrived(whole.digest(), size, Kind.BLOB, id=id_)
+        return _Arrived(whole.digest(), size, id_)
 
     def _keep(self, tx: Tx, item: _Arrived, owner: str | None) -> Stored:
         """Store what is not there yet and charge who is not charged yet; a refusal comes before any of it."""
@@ -127,7 +145,7 @@ class Objects:
                 used = store.settle_refunds(tx, owner)
                 rules.check_quota(owner, item.size, used, self.policy.owner_quota_bytes)
             if found is not None:
-                self._reuse(tx, item, found)
+                self._reuse(tx, item)
                 return found.id, False, charge
             id_ = self._store_new(tx, item, now_us)
             if id_ is not None:
@@ -135,24 +153,15 @@ class Objects:
             # Another transaction stored it first, and has committed: look again.
 
     @staticmethod
-    def _reuse(tx: Tx, item: _Arrived, found: store.Row) -> None:
-        if item.kind is Kind.ATOM and found.kind == Kind.BLOB:
-            store.make_atom(tx, found.id)
+    def _reuse(tx: Tx, item: _Arrived) -> None:
         if item.id is not None:
             store.drop_pieces(tx, item.id)
 
     @staticmethod
     def _store_new(tx: Tx, item: _Arrived, now_us: int) -> int | None:
-        if item.data is None:
-            assert item.id is not None, "an announced object is locked, so it cannot have gone"
-            id_ = item.id
-        else:
-            id_ = store.reserve_id(tx)
-        if not store.insert(tx, store.Row(id_, item.digest, item.kind.value, item.size, now_us)):
-            return None
-        if item.data is not None:
-            store.add_piece(tx, id_, Piece(0, rules.piece_hash(0, item.data), item.data))
-        return id_
+        assert item.id is not None, "an announced object is locked, so it cannot have gone"
+        row = store.Row(item.id, item.digest, Kind.BLOB.value, item.size, now_us)
+        return item.id if store.insert(tx, row) else None
 
     # Reading
 
@@ -220,23 +229,33 @@ class Objects:
 
         Where many sign the same as part of something that is limited otherwise, nobody shall be too late.
         """
-        rules.check_signature(scheme, public, rules.digest_of(name), signature)
-        row = self._lock(tx, name)
-        known = store.signature(tx, row.id, scheme, public)
-        if known is None:
-            store.lock_alone(tx, row.id)
-            known = store.signature(tx, row.id, scheme, public)
-        if known is not None:
-            return known
-        if limited and store.count_signatures(tx, row.id) >= self.policy.signatures_max:
-            raise TooManySignatures(hash=name, limit=self.policy.signatures_max)
+        digest = rules.digest_of(name)
+        rules.check_signature(scheme, public, digest, signature)
+        if limited:
+            self._must_have_room(tx, name, scheme, public)
         added = Signature(scheme, public, signature, self.clock.now_us())
-        store.add_signature(tx, row.id, added)
-        return added
+        there, known = store.sign(tx, digest, added)
+        if not there:
+            raise UnknownObject(hash=name)
+        return known or added
+
+    def _must_have_room(self, tx: Tx, name: ObjectHash, scheme: Scheme, public: bytes) -> None:
+        """Refuse one signature too many; from here on nobody else counts or adds one."""
+        row = self._lock(tx, name)
+        if store.signature(tx, row.id, scheme, public) is not None:
+            return
+        store.lock_alone(tx, row.id)
+        if store.signature(tx, row.id, scheme, public) is not None:
+            return
+        if store.count_signatures(tx, row.id) >= self.policy.signatures_max:
+            raise TooManySignatures(hash=name, limit=self.policy.signatures_max)
 
     def signatures(self, tx: Tx, name: ObjectHash, by: Collection[bytes] | None = None) -> list[Signature]:
         """The object's signatures, oldest first, of all or `by` these keys; verified before they were stored."""
-        return store.signatures(tx, self._find(tx, name).id, by)
+        found = store.signatures(tx, rules.digest_of(name), by)
+        if found is None:
+            raise UnknownObject(hash=name)
+        return found
 
     # Who needs an object, and who is charged for it
 
@@ -250,8 +269,19 @@ class Objects:
             raise BadLabel(what="what points to an object", why="an object cannot keep itself")
         if by_object is not None and store.lock(tx, by_object) is None:
             raise UnknownObject(hash=holder)
-        row = self._lock(tx, name)
-        return store.add_reference(tx, holder, row.id, self.clock.now_us())
+        return self._refer(tx, holder, [name]) == 1
+
+    def refer_all(self, tx: Tx, holder: str, names: Collection[ObjectHash]) -> None:
+        """Keep several objects for a holder that is no object itself."""
+        assert rules.held_by_object(holder, self.policy) is None
+        self._refer(tx, holder, sorted(set(names)))
+
+    def _refer(self, tx: Tx, holder: str, names: Sequence[ObjectHash]) -> int:
+        digests = [rules.digest_of(name) for name in names]
+        there, added = store.refer(tx, holder, digests, self.clock.now_us())
+        if there < len(digests):
+            raise UnknownObject(hash=next(name for name in names if not self.exists(tx, name)))
+        return added
 
     def unrefer(self, tx: Tx, holder: str, name: ObjectHash) -> bool:
         """Let go of the object; False if this holder did not keep it."""
@@ -313,3 +343,8 @@ class Objects:
         store.remove(tx, [row.id for row in removed], [row.stat.hash for row in removed], now_us)
         full = len(due) == self.policy.collect_objects_max or len(removed) < len(idle)
         return Collected(len(removed), sum(row.size for row in removed), more=full and bool(rows))
+
+
+def _by_hash(values: Iterable[bytes]) -> list[bytes]:
+    """Each once, in the order of their names."""
+    return sorted(set(values), key=lambda data: hashlib.sha256(data).digest())

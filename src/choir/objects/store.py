@@ -1,7 +1,7 @@
 """Objects in PostgreSQL.
 
-Who adds to an object first locks its row FOR KEY SHARE (`lock`, or the foreign key of what it inserts); these
-locks do not exclude each other. The collector takes rows FOR UPDATE, skipping what is locked, so whatever it
+Who adds to an object first locks its row FOR KEY SHARE (`lock`, or in the same statement); these locks do not
+exclude each other. The collector takes rows FOR UPDATE, skipping what is locked, so whatever it
 removes has nobody at work on it, and it never waits. Locks are taken owner first, then object.
 """
 
@@ -71,6 +71,25 @@ def lock_alone(tx: Tx, id_: int) -> None:
     tx.run("select from objects where id = %s for no key update", id_)
 
 
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What became of putting an object; `used` is there if it did not fit: what its owner has."""
+
+    id: int
+    new: bool
+    used: int | None
+
+
+def put(tx: Tx, row: Row, piece: Piece, owner: str | None, holder: str | None, quota: int) -> Put:
+    """Store an object of at most one piece unless it is there, charge the owner once, and keep it for the holder."""
+    found = tx.row(
+        "select id, is_new, used from object_put(%b, %s, %s, %b, %b, %s, %s, %s, %s)",
+        row.digest, row.kind, row.size, piece.hash, piece.data, owner, holder, row.created_us, quota,
+    )  # fmt: skip
+    assert found is not None
+    return Put(*found)
+
+
 def reserve_id(tx: Tx) -> int:
     """An id for an object whose pieces come before it."""
     return int(tx.value("select nextval('objects_id_seq')"))
@@ -85,11 +104,6 @@ def insert(tx: Tx, row: Row) -> bool:
             row.id, row.digest, row.kind, row.size, row.created_us,
         )
     )  # fmt: skip
-
-
-def make_atom(tx: Tx, id_: int) -> None:
-    """What was put as a blob is known to be canonical JSON now."""
-    tx.run("update objects set kind = 'atom' where id = %s and kind = 'blob'", id_)
 
 
 # Pieces
@@ -243,13 +257,17 @@ def claimed(tx: Tx, owner: str, after: bytes, limit: int) -> list[bytes]:
 # References
 
 
-def add_reference(tx: Tx, holder: str, id_: int, at_us: int) -> bool:
-    return bool(
-        tx.run(
-            "insert into object_references (holder, object, at_us) values (%s, %s, %s) on conflict do nothing",
-            holder, id_, at_us,
-        )
+def refer(tx: Tx, holder: str, digests: Sequence[bytes], at_us: int) -> tuple[int, int]:
+    """Keep objects for a holder: how many of them are there, and how many were not kept for it before."""
+    found = tx.row(
+        "with kept as materialized (select id from objects where digest = any(%s) order by digest for key share),"
+        " added as (insert into object_references (holder, object, at_us) select %s, id, %s from kept"
+        "  on conflict do nothing returning 1)"
+        " select (select count(*) from kept), (select count(*) from added)",
+        list(digests), holder, at_us,
     )  # fmt: skip
+    assert found is not None
+    return found[0], found[1]
 
 
 def drop_reference(tx: Tx, holder: str, id_: int) -> bool:
@@ -273,13 +291,33 @@ def signature(tx: Tx, id_: int, scheme: Scheme, public: bytes) -> Signature | No
     return None if row is None else Signature(Scheme(row[0]), *row[1:])
 
 
-def signatures(tx: Tx, id_: int, by: Collection[bytes] | None) -> list[Signature]:
+def signatures(tx: Tx, digest: bytes, by: Collection[bytes] | None) -> list[Signature] | None:
+    """An object's signatures, oldest first, of all or these keys; None if there is no such object."""
     rows = tx.rows(
-        "select scheme, public, signature, at_us from object_signatures"
-        " where object = %s and (%s::bytea[] is null or public = any(%s)) order by at_us, scheme, public",
-        id_, None if by is None else list(by), None if by is None else list(by),
+        "select s.scheme, s.public, s.signature, s.at_us from objects o left join object_signatures s"
+        " on s.object = o.id and (%s::bytea[] is null or s.public = any(%s))"
+        " where o.digest = %s order by s.at_us, s.scheme, s.public",
+        None if by is None else list(by), None if by is None else list(by), digest,
     )  # fmt: skip
-    return [Signature(Scheme(scheme), *rest) for scheme, *rest in rows]
+    if not rows:
+        return None
+    return [Signature(Scheme(scheme), *rest) for scheme, *rest in rows if scheme is not None]
+
+
+def sign(tx: Tx, digest: bytes, item: Signature) -> tuple[bool, Signature | None]:
+    """Add a signature to an object: whether the object is there, and the one that its key had given before, if any."""
+    found = tx.row(
+        "with signed as materialized (select id from objects where digest = %s for key share),"
+        " added as (insert into object_signatures (object, scheme, public, signature, at_us)"
+        "  select id, %s, %s, %s, %s from signed on conflict do nothing returning 1)"
+        " select (select id from signed), exists (select from added)",
+        digest, item.scheme.value, item.public, item.signature, item.at_us,
+    )  # fmt: skip
+    assert found is not None
+    id_, added = found
+    if id_ is None or added:
+        return id_ is not None, None
+    return True, signature(tx, id_, item.scheme, item.public)
 
 
 def count_signatures(tx: Tx, id_: int) -> int:

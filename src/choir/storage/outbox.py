@@ -25,7 +25,7 @@ from choir.foundation.ids import uuid7
 from choir.storage.database import Tx
 
 EVERYONE = "everyone"  # whoever is signed in
-CHANNEL = "choir_outbox"
+CHANNEL: LiteralString = "choir_outbox"
 _NUMBER_MAX = 2**63 - 1
 
 
@@ -93,10 +93,14 @@ class Outbox:
     ) -> UUID:
         """Say that something happened; it is told when the transaction commits, to its audience and the operator."""
         at_us = self._clock.now_us()
-        random = self._entropy.bytes(8)
-        id_ = uuid7(at_us, int.from_bytes(random[6:]), random[:6])
+        id_ = self.new_id(at_us)
         tx.run(_ANNOUNCE, id_, type_, version, subject, at_us, actor, cause, Jsonb(data), list(audience), CHANNEL)
         return id_
+
+    def new_id(self, at_us: int) -> UUID:
+        """An id for an event of this time."""
+        random = self._entropy.bytes(8)
+        return uuid7(at_us, int.from_bytes(random[6:]), random[:6])
 
     def read(self, tx: Tx, after: Position, limit: int) -> list[Event]:
         """The next events behind a position."""
@@ -135,6 +139,15 @@ _ANNOUNCE = """
     )
     select pg_notify(%s, '') from told
 """
+# The end of a statement that writes something else too and announces what its `news` has: n, id, type, subject, at_us,
+# actor, data, audience.
+ANNOUNCE_NEWS: LiteralString = f"""
+    announced as (
+        insert into outbox (id, type, version, subject, at_us, actor, cause, data, audience)
+        select id, type, 1, subject, at_us, actor, null, data, audience from news order by n returning 1
+    )
+    select pg_notify('{CHANNEL}', '') from announced limit 1
+"""  # noqa: S608 - a constant
 # Rows that cannot be shown yet come behind those that can, because both are in one order.
 PAGE: LiteralString = """
     select id, type, version, subject, at_us, actor, cause, data, audience, xid::text::bigint, n,

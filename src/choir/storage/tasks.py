@@ -144,6 +144,12 @@ class Scheduler:
             self._woken.wait(_IDLE_S_MAX)
 
     def _run_one(self) -> bool:
+        if not self._handlers.quick:  # then nothing has to commit together with the claim
+            with self._database.statements() as tx:
+                task = self._claim(tx)
+            if task is not None:
+                self._run_slow(task)
+            return task is not None
         quick: Task | None = None
         try:
             with self._database.unit_of_work() as tx:
@@ -172,7 +178,7 @@ class Scheduler:
         except Exception as error:
             self._failed(task, error)
         else:
-            with self._database.unit_of_work() as tx:
+            with self._database.statements() as tx:
                 self._complete(tx, task)
 
     @contextmanager
@@ -211,17 +217,9 @@ class Scheduler:
 
     def _claim(self, tx: Tx) -> Task | None:
         now_us = self._clock.now_us()
-        row = tx.row(_DUE, now_us, now_us, self._handlers.names)
-        if row is None:
-            return None
-        task = Task(*row)
-        tx.run(
-            "update tasks set token = token + 1, leased_until_us = %s where name = %s and key = %s",
-            now_us + self._policy.task_lease_s * MICROSECONDS if task.name in self._handlers.slow else None,
-            task.name,
-            task.key,
-        )
-        return task
+        leased_until_us = now_us + self._policy.task_lease_s * MICROSECONDS
+        row = tx.row(_CLAIM, now_us, now_us, self._handlers.names, list(self._handlers.slow), leased_until_us)
+        return None if row is None else Task(*row)
 
     def _complete(self, tx: Tx, task: Task) -> None:
         if task.every_us is None:
@@ -264,10 +262,14 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
-_DUE = """
-    select name, key, due_us, payload, every_us, attempts, token + 1
-    from tasks
-    where due_us <= %s and not set_aside and (leased_until_us is null or leased_until_us <= %s)
-        and name = any(%s)
-    order by due_us + yields_us limit 1 for update skip locked
+_CLAIM = """
+    with due as (
+        select name, key from tasks
+        where due_us <= %s and not set_aside and (leased_until_us is null or leased_until_us <= %s)
+            and name = any(%s)
+        order by due_us + yields_us limit 1 for update skip locked
+    )
+    update tasks t set token = t.token + 1, leased_until_us = case when t.name = any(%s) then %s::bigint end
+    from due where t.name = due.name and t.key = due.key
+    returning t.name, t.key, t.due_us, t.payload, t.every_us, t.attempts, t.token
 """

@@ -65,8 +65,10 @@ def test_from_an_order_to_what_was_paid_for(
     request = done(sells.get(f"/v1/jobs/{job['id']}/request"))
     assert request["hash"] == job["request"] == canonical_hash(request["request"])
     assert request["request"]["argv"] == ["echo", "hello"]
-    assert done(sells.post(f"/v1/attempts/{attempt['id']}/start"))["state"] == "running"
-    assert done(sells.post(f"/v1/attempts/{attempt['id']}/start"))["state"] == "running"
+    started = done(sells.post(f"/v1/attempts/{attempt['id']}/start"))
+    assert (started["state"], started["order"]) == ("running", None)
+    again = done(sells.post(f"/v1/attempts/{attempt['id']}/start?order=true"))
+    assert (again["state"], again["order"]) == ("running", {**request, "type": job["type"], "inputs": {}})
     assert done(buyer.http.get(f"/v1/jobs/{job['id']}"))["state"] == "running"
 
     inside.work(seller, attempt["id"], verdict())

@@ -36,7 +36,11 @@ FIXER = ROOT / "examples/workers/simple_fixer.py"
 CALCULATOR = ROOT / "examples/broken-calculator"
 STEP = ROOT / "examples/ci/buy_a_patch.py"
 PYTEST = "python3 -m pytest -q"
-QUICK = {"CHOIR_POLICY__PROVIDERS__HEARTBEAT_S": "3"}
+QUICK = {
+    "CHOIR_POLICY__PROVIDERS__HEARTBEAT_S": "3",
+    "CHOIR_POLICY__BAZAAR__PLANTED_ONE_IN": "1",
+    "CHOIR_POLICY__BAZAAR__PLANTED_AFTER_S_MAX": "0",
+}
 
 
 @dataclass
@@ -46,6 +50,7 @@ class Market:
     node: NodeUnderTest
     folder: Path
     checkout: Path  # a repository with the broken calculator in a folder of it
+    provider: Path  # where the provider keeps its own
 
     def job(self) -> str:
         """The id of the last order."""
@@ -61,7 +66,7 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
     commit(checkout, other_DOT_txt="nobody's business\n")
     commit(checkout, new_DOT_py="import os\n\n\ndef f(x):\n    return eval(x)\n")
     with public_node(**QUICK) as node, serving(node, folder / "provider", "run", "review", str(FIXER)):
-        yield Market(node, folder, checkout)
+        yield Market(node, folder, checkout, folder / "provider")
 
 
 def test_a_run_works_with_nothing_done_before(market: Market) -> None:
@@ -151,6 +156,11 @@ def test_what_the_buyer_wanted_otherwise_is_not_paid(market: Market) -> None:
     shown = node.run("job", "show", job, "--json").json["job"]
     assert (shown["state"], shown["held"], shown["attempts"][0]["paid"]) == ("cancelled", "0", "0")
     assert node.run("job", "verify", job).code == 1
+    mine = node.run("provider", "verify", job, "--provider-home", str(market.provider), "--json")
+    assert mine.code == 0, mine
+    assert [check["here"] for check in mine.json["checks"] if "failed" in check["node"]] == ["failed (run.exit_code)"]
+    assert mine.json["differences"] == []
+    assert node.run("--operator", "job", "verify", job).code == 4  # nobody disputes it
 
 
 def test_a_review_names_files_and_lines(market: Market) -> None:
@@ -162,6 +172,25 @@ def test_a_review_names_files_and_lines(market: Market) -> None:
     assert "the changed files whole" in done.err
     inputs = market.node.run("job", "show", market.job(), "--json").json["job"]["inputs"]
     assert sorted(inputs) == ["diff", "repository"]
+
+
+def test_a_review_is_followed_by_one_of_the_nodes_own(market: Market) -> None:
+    node = market.node
+    assert node.run("fund", "system:platform/fees/SAT", "50000").code == 0
+    market_home = ("--provider-home", str(market.provider))
+    submitted = ("job", "submit", "review", "--repo", str(market.checkout), "--diff", "HEAD~1", "--timeout", "60")
+    assert node.run(*submitted).code == 0
+
+    def planted() -> list[str]:
+        ordered = {item["id"] for item in node.run("job", "ls", "--json").json}
+        outcomes = node.run("provider", "status", *market_home, "--json").json["outcomes"]
+        return [item["job"] for item in outcomes if item["job"] not in ordered]
+
+    until(lambda: bool(planted()), 60)
+    job = planted()[0]
+    mine = node.run("provider", "verify", job, *market_home)
+    assert mine.code == 0, mine
+    assert "planted defects" in mine.out  # which stay hidden from who has passed them
 
 
 def test_a_patch_of_a_folder_applies_to_the_repository(market: Market) -> None:

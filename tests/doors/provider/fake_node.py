@@ -56,6 +56,7 @@ class FakeNode:
         self.next_s = 1
         self.heard: Callable[[str], None] = lambda _job: None  # called when an event is told
         self.ahead_s = 0.0
+        self.tells_orders = True  # else as a node of before: the order has to be fetched
         self.before_hand_in: Callable[[FakeJob], None] = lambda _job: None
         self.parts_of: Callable[[bytes], Iterator[bytes]] = _parts
         for room in ("providers", "attempts", "jobs", "uploads"):
@@ -119,16 +120,18 @@ class FakeNode:
         example: dict[str, Any] = wire.ProviderOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index,assignment]
         return wire.ProviderOut.model_validate({**example, "retired_at": self.retired_at})
 
-    def _attempts_mine(self, *, live: bool = True) -> list[wire.AttemptOut]:
-        return [job.attempt for job in self.jobs_by_id.values() if job.attempt.state in LIVE]
+    def _attempts_mine(self, *, live: bool = True, limit: int = 100) -> list[wire.AttemptOut]:
+        found = [job.attempt for job in self.jobs_by_id.values() if not live or job.attempt.state in LIVE]
+        return found[::-1]
 
     def _attempts_get(self, attempt: str) -> wire.AttemptOut:
         return self._job(attempt).attempt
 
-    def _attempts_start(self, attempt: str) -> wire.AttemptOut:
+    def _attempts_start(self, attempt: str, *, order: bool = False) -> wire.StartedOut:
         job = self._at_work(attempt)
         self.end(job, "running")
-        return job.attempt
+        told = wire.OrderOut(type=job.type, hash=job.named, request=job.request, inputs=job.input_hashes)
+        return wire.StartedOut(**job.attempt.model_dump(), order=told if order and self.tells_orders else None)
 
     def _attempts_give_back(self, attempt: str, reason: str, *, again: bool = False) -> wire.AttemptOut:
         job = self._at_work(attempt)

@@ -395,6 +395,14 @@ def test_what_a_hostile_node_sends_never_reaches_a_worker(scene: Scene) -> None:
     assert scene.worker.began == []
 
 
+def test_a_node_that_does_not_tell_the_order_at_the_beginning_is_asked_for_it(scene: Scene) -> None:
+    scene.node.tells_orders = False
+    bad, job = scene.node.offer("true"), scene.node.offer("true")
+    bad.named = "sha256:" + "0" * 64
+    scene.until(lambda: job.handed and bad.given_back)
+    assert "request does not have the hash" in str(bad.given_back)
+
+
 def test_an_input_comes_whole_in_parts(scene: Scene) -> None:
     data = bytes(range(256)) * 1_000
     job = scene.node.offer(type_=JobType.PATCH_GEN, request=patch_request(), repository=data)

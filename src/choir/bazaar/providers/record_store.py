@@ -86,6 +86,16 @@ def latest(tx: Tx, provider: UUID, until_us: int, limit: int, skip: int = 0) -> 
     )  # fmt: skip
 
 
+def missed_in_row(tx: Tx, provider: UUID, buyer: str, reasons: Collection[str], count: int) -> bool:
+    """Whether the last so many outcomes with a buyer that passed or failed for these reasons all failed."""
+    rows = tx.rows(
+        "select passed from provider_outcomes where buyer = %s and provider = %s and (passed or reason = any(%s))"
+        " order by at_us desc, job desc limit %s",
+        buyer, provider, list(reasons), count,
+    )  # fmt: skip
+    return len(rows) == count and not any(passed for (passed,) in rows)
+
+
 def facts(tx: Tx, provider: UUID) -> Iterator[Fact]:
     """All outcomes of a provider, in constant memory."""
     for cluster, type_, passed, price, independence in tx.stream(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import Enum, auto
 from uuid import UUID
 
 from choir.bazaar.providers import events, promises, record_rules, record_store, rules, store
@@ -18,7 +19,7 @@ from choir.bazaar.providers.record_rules import BuyerSums, Record
 from choir.bazaar.providers.record_store import Outcome
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import ProvidersPolicy
-from choir.identity.clusters import INDEPENDENT_BPS, Clusters
+from choir.identity.clusters import INDEPENDENT_BPS, Cluster, Clusters, between
 from choir.identity.model import owner_id
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
@@ -27,12 +28,24 @@ _LARGE = "large"  # all clusters that are too large to be told apart: taken for 
 _REASON_CHARS_MAX = 200
 
 
+class Added(Enum):
+    """What became of an outcome that was told."""
+
+    NEW = auto()
+    CORRECTED = auto()
+    NOTED_BEFORE = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """Whom an owner is taken for."""
 
     key: str
-    members: frozenset[str]
+    cluster: Cluster
+
+    @property
+    def members(self) -> frozenset[str]:
+        return self.cluster.members
 
 
 class Records:
@@ -43,8 +56,8 @@ class Records:
         self._outbox = outbox
         self._policy = policy
 
-    def add(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
-        """Count an outcome; False if it is noted already. Another one for the same try takes its place."""
+    def add(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> Added:
+        """Count an outcome, unless it is noted already. Another one for the same try takes its place."""
         _check(told)
         found = store.get(tx, provider)
         if found is None:
@@ -54,11 +67,11 @@ class Records:
         rows = {row.provider: row for row in store.lock(tx, {provider, *back})}
         before = record_store.outcome(tx, provider, told.job, told.attempt)
         if before is not None and before.says(told):
-            return False
+            return Added.NOTED_BEFORE
         moved = own.key != found.owner_cluster or record_store.is_outdated(
             tx, provider, own.members, buyer.members, buyer.key
         )
-        after = self._outcome(tx, found, told, buyer)
+        after = self._outcome(found, told, own, buyer)
         record_store.put_outcome(tx, after)
         if moved or (before is not None and before.buyer != told.buyer):
             self._rebuild(tx, found, rows[provider], own)
@@ -67,7 +80,7 @@ class Records:
         self._count_back(
             tx, [rows[one] for one in sorted(back)], own.key, after.price - (before.price if before else 0)
         )
-        return True
+        return Added.NEW if before is None else Added.CORRECTED
 
     def rebuild(self, tx: Tx, provider: UUID) -> bool:
         """Compute a record from scratch, with the clusters as they are now; says whether it had been different."""
@@ -86,9 +99,9 @@ class Records:
     def told(self, tx: Tx, owner: str) -> Told:
         """Whom an owner is taken for. What is neither a person nor an agent stands for itself."""
         if not owner.startswith(("person:", "agent:")):
-            return Told(owner, frozenset({owner}))
+            return Told(owner, Cluster(frozenset({owner}), frozenset(), complete=True))
         cluster = self._clusters.cluster_of(tx, owner)
-        return Told(min(cluster.members) if cluster.complete else _LARGE, cluster.members)
+        return Told(min(cluster.members) if cluster.complete else _LARGE, cluster)
 
     def independence(self, tx: Tx, provider_owner: str, buyer: str) -> int:
         """How independent a buyer is of a provider's owner; the node itself is of everybody."""
@@ -96,8 +109,12 @@ class Records:
             return INDEPENDENT_BPS
         return self._clusters.independence(tx, provider_owner, buyer)
 
-    def _outcome(self, tx: Tx, provider: Provider, told: OutcomeRecord, buyer: Told) -> Outcome:
-        independence = min(told.independence_bps, self.independence(tx, provider.owner, told.buyer))
+    @staticmethod
+    def _outcome(provider: Provider, told: OutcomeRecord, own: Told, buyer: Told) -> Outcome:
+        apart = INDEPENDENT_BPS  # as the node itself is of everybody
+        if told.buyer.startswith(("person:", "agent:")):
+            apart = between(provider.owner, own.cluster, told.buyer, lambda: buyer.cluster)
+        independence = min(told.independence_bps, apart)
         return Outcome(
             provider.id,
             told.job,

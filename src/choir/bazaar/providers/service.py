@@ -36,7 +36,7 @@ from choir.bazaar.providers.model import (
 )
 from choir.bazaar.providers.qualifications import Qualifications
 from choir.bazaar.providers.record_store import Outcome
-from choir.bazaar.providers.records import Records
+from choir.bazaar.providers.records import Added, Records
 from choir.bazaar.providers.selecting import Selection
 from choir.bazaar.providers.showing import Shown
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
@@ -299,11 +299,11 @@ class Providers:
         """Note what came of a try; False if it was noted before. The same try told differently is a correction."""
         if told.qualification:
             return self._qualifications.decide(tx, provider, told)
-        corrects = record_store.outcome(tx, provider, told.job, told.attempt) is not None
-        if not self.records.add(tx, provider, told):
+        added = self.records.add(tx, provider, told)
+        if added is Added.NOTED_BEFORE:
             return False
         events.outcome(self._outbox, tx, provider, told)
-        if not corrects:
+        if added is Added.NEW:
             self._qualifications.count(tx, provider, told)
         return True
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
 from choir.bazaar.model import attempt_id, parse_attempt_id
@@ -18,6 +19,8 @@ from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.node import Node
 from choir.storage.database import Tx
 
+WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
+
 router = APIRouter(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
 
 
@@ -27,7 +30,7 @@ def list_attempts(
 ) -> wire.AttemptPage:
     """What one's own provider is expected to work on, or all it was ever asked, newest first."""
     size, before = job_rows(node, limit), before_id(cursor, parse_attempt_id)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         own = node.bazaar.providers.of(tx, who).id
         found = node.bazaar.attempts.page(tx, own, live=live, before=before, limit=size)
     following = attempt_id(found[-1].id) if len(found) == size else None
@@ -38,15 +41,19 @@ def list_attempts(
 def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.AttemptOut:
     """An attempt, for its provider, for the job's buyer, and for operators."""
     id_ = parse_attempt_id(attempt)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         return views.attempt(node.bazaar.reading.attempt(tx, who, id_))
 
 
 @router.post("/{attempt}/start", responses=problems(404, 409))
-def start_attempt(attempt: str, who: SellerDep, node: NodeDep) -> wire.AttemptOut:
+def start_attempt(attempt: str, who: SellerDep, node: NodeDep, order: WithOrder = False) -> wire.StartedOut:
     """Work has begun; saying so again changes nothing."""
     id_ = parse_attempt_id(attempt)
-    return views.attempt(node.database.run(lambda tx: node.bazaar.attempts.start(tx, who, id_)))
+    job, found = node.database.run(lambda tx: node.bazaar.attempts.start_job(tx, who, id_))
+    if not order:
+        return views.started(found)
+    with node.database.statements() as tx:
+        return views.started(found, job, node.objects.get_atom(tx, job.request))
 
 
 @router.post("/{attempt}/give-back", responses=problems(404, 409))
@@ -77,7 +84,7 @@ def hand_in(attempt: str, body: wire.HandIn, who: SellerDep, node: NodeDep) -> w
 def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.VerdictOut:
     """What verification found, with the evidence behind its checks; for both sides."""
     id_ = parse_attempt_id(attempt)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         name, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
     return wire.VerdictOut(hash=name, verdict=verdict, evidence=evidence)
 
@@ -86,7 +93,7 @@ def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.Verdi
 def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.SignedOut:
     """What the provider said of its delivery, with its signature; for the same readers as the artifact."""
     id_ = parse_attempt_id(attempt)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         name = node.bazaar.reading.result(tx, who, id_)
         by = node.bazaar.market.result_keys(tx, node.bazaar.reading.attempt(tx, who, id_))
         return _signed(tx, node, name, by)  # others may have said the very same, of other jobs
@@ -96,7 +103,7 @@ def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.Signed
 def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.SignedOut:
     """The node's signed word on what was done, checked and paid; for both sides."""
     id_ = parse_attempt_id(attempt)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         return _signed(tx, node, node.bazaar.reading.receipt(tx, who, id_))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from choir.bazaar.blobs import Given, read_given
 from choir.bazaar.disputes.model import Dispute, Ruling, dispute_id
@@ -34,29 +35,41 @@ def upload(item: Progress) -> wire.UploadOut:
 
 
 def attempt(item: Attempt) -> wire.AttemptOut:
-    return wire.AttemptOut(
-        id=attempt_id(item.id),
-        job=job_id(item.job),
-        n=item.n,
-        provider=provider_id(item.provider),
-        owner=item.owner,
-        state=item.state.value,
-        base=str(item.base),
-        per_unit=str(item.per_unit),
-        cap=str(item.cap),
-        ceiling=str(item.ceiling),
-        assigned_at=format_time(item.assigned_us),
-        deadline_at=format_time(item.deadline_us),
-        delivered_at=maybe_time(item.delivered_us),
-        ended_at=maybe_time(item.ended_us),
-        artifact=item.artifact,
-        result=item.result,
-        trajectory=item.trajectory,
-        verdict=item.verdict,
-        receipt=item.receipt,
-        paid=str(item.paid),
-        reason=item.reason,
-    )
+    return wire.AttemptOut(**_attempt(item))
+
+
+def started(item: Attempt, job: Job | None = None, request: dict[str, Any] | None = None) -> wire.StartedOut:
+    """An attempt, with its order if a request is there."""
+    order = None
+    if job is not None and request is not None:
+        order = wire.OrderOut(type=job.type, hash=job.request, request=request, inputs=dict(job.inputs))
+    return wire.StartedOut(**_attempt(item), order=order)
+
+
+def _attempt(item: Attempt) -> dict[str, Any]:
+    return {
+        "id": attempt_id(item.id),
+        "job": job_id(item.job),
+        "n": item.n,
+        "provider": provider_id(item.provider),
+        "owner": item.owner,
+        "state": item.state.value,
+        "base": str(item.base),
+        "per_unit": str(item.per_unit),
+        "cap": str(item.cap),
+        "ceiling": str(item.ceiling),
+        "assigned_at": format_time(item.assigned_us),
+        "deadline_at": format_time(item.deadline_us),
+        "delivered_at": maybe_time(item.delivered_us),
+        "ended_at": maybe_time(item.ended_us),
+        "artifact": item.artifact,
+        "result": item.result,
+        "trajectory": item.trajectory,
+        "verdict": item.verdict,
+        "receipt": item.receipt,
+        "paid": str(item.paid),
+        "reason": item.reason,
+    }
 
 
 def job(item: Job, attempts: Sequence[Attempt] = (), held: int | None = None) -> wire.JobOut:
@@ -64,8 +77,8 @@ def job(item: Job, attempts: Sequence[Attempt] = (), held: int | None = None) ->
         id=job_id(item.id),
         type=item.type,
         state=item.state.value,
-        buyer=item.buyer,
-        actor=item.actor,
+        buyer=item.buyer or None,
+        actor=item.actor or None,
         budget=str(item.budget),
         held=None if held is None else str(held),
         price=None if item.price is None else str(item.price),
@@ -91,7 +104,9 @@ def seen(item: Seen, held: int | None) -> wire.JobOut:
 
 
 def step(item: JobEvent) -> wire.JobStepOut:
-    return wire.JobStepOut(n=item.n, at=format_time(item.at_us), what=item.what, actor=item.actor, data=item.data)
+    return wire.JobStepOut(
+        n=item.n, at=format_time(item.at_us), what=item.what, actor=item.actor or None, data=item.data
+    )
 
 
 def signature(item: Signature) -> wire.SignatureOut:

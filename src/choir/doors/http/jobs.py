@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from uuid import UUID
 
 from fastapi import APIRouter, Response
 
 from choir.bazaar.blobs import Given
-from choir.bazaar.model import job_id, parse_job_id
+from choir.bazaar.model import Job, job_id, parse_job_id
 from choir.bazaar.providers import selection_rules
 from choir.bazaar.reading import Seen
 from choir.doors import wire
@@ -49,16 +48,16 @@ def open_job(body: wire.JobIn, who: BuyerDep, node: NodeDep, response: Response)
     if not new:
         response.status_code = 200
     elif job.ready_us <= node.clock.now_us():  # others are examined first
-        _offer(node, job.id)
-    with node.unit_of_work() as tx:
-        return _shown(tx, node, bazaar.reading.ordered(tx, job.id))
+        job = _offered(node, job)
+    with node.database.statements() as tx:
+        return _shown(tx, node, bazaar.reading.ordered(tx, job))
 
 
 @router.get("/jobs")
 def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.JobPage:
     """One's own orders, newest first, without their attempts and what is held for them."""
     size, before = job_rows(node, limit), before_id(cursor, parse_job_id)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
     following = job_id(found[-1].id) if len(found) == size else None
     return wire.JobPage(items=[views.job(item) for item in found], next=following)
@@ -68,7 +67,7 @@ def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit
 def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> wire.JobOut:
     """A job with its attempts, for its buyer, for providers who were asked, and for operators."""
     id_ = parse_job_id(job)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         return _shown(tx, node, node.bazaar.reading.job(tx, who, id_))
 
 
@@ -76,7 +75,7 @@ def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> wire.JobOut:
 def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> wire.JobStepList:
     """Every step of its life; a provider sees what concerns it. Why whom was chosen is for the buyer."""
     id_ = parse_job_id(job)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         return wire.JobStepList(items=[views.step(item) for item in node.bazaar.reading.steps(tx, who, id_)])
 
 
@@ -84,7 +83,7 @@ def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> wire.JobStepLis
 def get_request(job: str, who: MarketReaderDep, node: NodeDep) -> wire.RequestOut:
     """What was ordered, whole."""
     id_ = parse_job_id(job)
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         name = node.bazaar.reading.request(tx, who, id_)
         return wire.RequestOut(hash=name, request=node.objects.get_atom(tx, name))
 
@@ -109,8 +108,8 @@ def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> wire.JobOut:
     id_ = parse_job_id(job)
 
     def cancel(tx: Tx) -> wire.JobOut:
-        node.bazaar.jobs.cancel(tx, who, id_)
-        return _shown(tx, node, node.bazaar.reading.ordered(tx, id_))
+        cancelled = node.bazaar.jobs.cancel(tx, who, id_)
+        return _shown(tx, node, node.bazaar.reading.ordered(tx, cancelled))
 
     return node.database.run(cancel)
 
@@ -125,12 +124,13 @@ def select(body: wire.SelectionIn, _: BuyerDep, node: NodeDep) -> wire.Selection
     return wire.SelectionOut(explanation=found.as_json())
 
 
-def _offer(node: Node, job: UUID) -> None:
+def _offered(node: Node, job: Job) -> Job:
     """Ask providers at once; if that fails, the node's own round does it a moment later."""
     try:
-        node.database.run(lambda tx: node.bazaar.jobs.assign(tx, job))
+        return node.database.run(lambda tx: node.bazaar.jobs.assign(tx, job.id))
     except ChoirError as error:
-        log.warning("a new job was not offered at once", extra={"job": job_id(job), "error": error.code})
+        log.warning("a new job was not offered at once", extra={"job": job_id(job.id), "error": error.code})
+        return job
 
 
 def _shown(tx: Tx, node: Node, seen: Seen) -> wire.JobOut:

@@ -128,7 +128,7 @@ def beat(body: wire.BeatIn, who: SellerDep, node: NodeDep) -> wire.BeatOut:
 def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: wire.Period = "week") -> wire.EarningsOut:
     """What the work brought in the current day, week (from Monday) or month (UTC), or in all."""
     since_us = earning.since_us(earning.Period(period), node.clock.now_us())
-    with node.unit_of_work() as tx:
+    with node.database.statements() as tx:
         lines = earning.lines(tx, node.bazaar.providers.of(tx, who).id, since_us)
     return views.earnings(period, since_us, lines)
 

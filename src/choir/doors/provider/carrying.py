@@ -12,7 +12,6 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -27,6 +26,7 @@ from choir.doors.provider.fetching import Fetching
 from choir.doors.provider.model import BadOrder, Tell
 from choir.doors.provider.patience import patiently
 from choir.doors.sdk.client import Client
+from choir.doors.wire import StartedOut
 from choir.foundation.errors import ChoirError
 
 _PATH = re.compile(r"(^|[\s'\"(])~?/[^\s]")
@@ -95,14 +95,17 @@ class Carrier:
         self._pool.cancel(item.job)
 
     def _worked(self, item: Carried, folder: Path) -> Fulfilled:
+        def begin() -> StartedOut:
+            return self._client.attempts.start(item.attempt, order=True)
+
         def ask() -> WorkOrder:
             for left in folder.iterdir():  # of a try that a broken connection ended
                 left.unlink()
-            return self._fetching.order(item.attempt, item.job, item.deadline, folder, item.unwanted)
+            return self._fetching.order(item.attempt, item.job, begun.order, item.deadline, folder, item.unwanted)
 
+        begun = patiently(begin, item.deadline, item.unwanted)
         order = patiently(ask, item.deadline, item.unwanted)
         item.type = order.type.value
-        self._patiently(item, lambda: self._client.attempts.start(item.attempt))
         item.phase = Phase.WORKING
         future = self._pool.submit(order)
         self._say("started", item, left_s=round(item.left_s))
@@ -150,9 +153,6 @@ class Carrier:
     def refuse(self, attempt: str, job: str, reason: str) -> None:
         """Give an attempt back that was never taken."""
         self._give_back(Carried(attempt, job, 0, time.monotonic() + _GIVE_BACK_S), reason)
-
-    def _patiently(self, item: Carried, ask: Callable[[], object]) -> None:
-        patiently(ask, item.deadline, item.unwanted)
 
     def _say(self, what: str, item: Carried, **facts: object) -> None:
         took_s = round(time.monotonic() - item.taken, 3)

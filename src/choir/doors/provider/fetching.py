@@ -20,7 +20,7 @@ from choir.bazaar.model import JobType
 from choir.bazaar.workers import WorkOrder
 from choir.doors.provider.model import BadOrder
 from choir.doors.sdk.client import Client
-from choir.doors.wire import JobOut
+from choir.doors.wire import OrderOut
 from choir.foundation.canonical import canonical_hash
 from choir.foundation.errors import ChoirError
 from choir.foundation.policy import Policy
@@ -34,39 +34,55 @@ class Fetching:
     types: Collection[JobType]
     policy: Policy
 
-    def order(self, attempt: str, job: str, deadline: float, folder: Path, over: Callable[[], bool]) -> WorkOrder:
-        """The order of an attempt; `over` says when nobody wants it any more."""
-        found = self.client.jobs.get(job)
-        if found.id != job or found.type not in self.types:
+    def order(
+        self, attempt: str, job: str, told: OrderOut | None, deadline: float, folder: Path, over: Callable[[], bool]
+    ) -> WorkOrder:
+        """The order of an attempt, as it was told when that began; `over` says when nobody wants it any more."""
+        found = told or self._told(job)
+        if found.type not in self.types:
             raise BadOrder(why="it is of a type that is not offered here")
         request = self._request(found)
         repository = diff = None
         if isinstance(request, PatchGenRequest | CodeReviewRequest) and "repository" in found.inputs:
             repository = folder / "repository.bundle"
-            self._input(found, "repository", repository, self.policy.bazaar.inputs_bytes_max, deadline, over)
+            self._input(job, found, "repository", repository, self.policy.bazaar.inputs_bytes_max, deadline, over)
         if isinstance(request, CodeReviewRequest) and "diff" in found.inputs:
             file = folder / "change.diff"
-            self._input(found, "diff", file, self.policy.verification.review_diff_bytes_max, deadline, over)
+            self._input(job, found, "diff", file, self.policy.verification.review_diff_bytes_max, deadline, over)
             diff = file.read_bytes()
         return WorkOrder(job, found.type, request, repository, diff, attempt, deadline)
 
-    def _request(self, job: JobOut) -> Request:
-        told = self.client.jobs.request(job.id)
+    def _told(self, job: str) -> OrderOut:
+        """The same from a node that does not tell it at the beginning."""
+        found = self.client.jobs.get(job)
+        if found.id != job:
+            raise BadOrder(why="it is another one")
+        request = self.client.jobs.request(job).request
+        return OrderOut(type=found.type, hash=found.request, request=request, inputs=found.inputs)
+
+    def _request(self, told: OrderOut) -> Request:
         try:
-            matches = canonical_hash(told.request) == job.request
+            matches = canonical_hash(told.request) == told.hash
         except ChoirError:
             matches = False
         if not matches:
             raise BadOrder(why="the request does not have the hash that the job names")
-        return read_request(job.type, told.request, self.policy.verification)
+        return read_request(told.type, told.request, self.policy.verification)
 
     def _input(
-        self, job: JobOut, name: str, file: Path, bytes_max: int, deadline: float, over: Callable[[], bool]
+        self,
+        job: str,
+        told: OrderOut,
+        name: str,
+        file: Path,
+        bytes_max: int,
+        deadline: float,
+        over: Callable[[], bool],
     ) -> None:
         digest = hashlib.sha256()
         size = n = 0
         with file.open("xb") as target:
-            while part := self.client.jobs.input_part(job.id, name, n):
+            while part := self.client.jobs.input_part(job, name, n):
                 size += len(part)
                 if size > bytes_max:
                     raise BadOrder(why=f"its {name} is larger than {bytes_max} bytes")
@@ -75,5 +91,5 @@ class Fetching:
                 digest.update(part)
                 target.write(part)
                 n += 1
-        if f"sha256:{digest.hexdigest()}" != job.inputs[name]:
+        if f"sha256:{digest.hexdigest()}" != told.inputs[name]:
             raise BadOrder(why=f"its {name} does not have the hash that the job names")

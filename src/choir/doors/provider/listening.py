@@ -14,6 +14,7 @@ from choir.doors.sdk.client import Client
 from choir.foundation.errors import ChoirError
 
 _JOBS = "bazaar.job"
+_OWN_DOING = frozenset({f"{_JOBS}.started", f"{_JOBS}.handed_in"})  # what this provider itself has told the node
 
 
 class Listener:
@@ -47,7 +48,8 @@ class Listener:
                 with self._client as client:
                     for event in client.events(type_=_JOBS):
                         pause_s = PAUSE_S
-                        self._wake(None if event.missed else event.subject)
+                        if event.type not in _OWN_DOING:
+                            self._wake(None if event.missed else event.subject)
             except ChoirError as error:
                 if not passes(error) and not self._closed.is_set():
                     self._tell("deaf", why=str(error))

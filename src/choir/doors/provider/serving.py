@@ -1,7 +1,8 @@
 """The loop of a provider: signs of life, news of work, taking it, and coming to an end.
 
-It looks for work with every sign of life, and at once when the node tells of something. The node may be away: what is
-at work goes on, and it is asked again, with growing pauses, until it is back or this process is stopped.
+It looks for work with every sign of life, and at once when the node tells of something; what came of work that was
+handed in can wait a moment, and is asked for together. The node may be away: what is at work goes on, and it is asked
+again, with growing pauses, until it is back or this process is stopped.
 
 Guarantees: an attempt is taken once, and never more of them than there are places; one that the node no longer lists is
 stopped; draining takes nothing new, gives back what was not begun, and ends when nothing is at work; whatever way it
@@ -13,8 +14,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from choir.bazaar.model import AT_WORK, LIVE_ATTEMPT, AttemptState
 from choir.bazaar.providers.model import ProviderRetired
@@ -31,7 +33,13 @@ from choir.foundation.policy import WorkersPolicy
 
 _TICK_S = 0.1
 _DEAF_LOOK_S = 2.0  # between two looks where the node tells no events
-_LOOK_S_MIN = 0.2  # between two looks, however much is told
+_LOOK_S_MIN = 0.02  # between two looks, however much is told
+_LOOK_S_MAX = 1.0
+_LOOK_TIMES = 4  # a pause is so many times as long as the look before it: a busy node is asked less often
+_ASK_S = 0.5  # between two times that we ask for verdicts
+_ASK_ONE_BY_ONE = 2  # more of them are looked up on a page
+_PAGE = 100
+_BEAT_S_MIN = 1.0  # between a beat and the one that a verdict is the reason for
 _REFUSED_IN_A_ROW_MAX = 3
 _REMEMBERED = 10_000
 _AT_WORK = frozenset(state.value for state in AT_WORK)
@@ -75,11 +83,15 @@ class Serving:
         self._ended: OrderedDict[str, None] = OrderedDict()  # taken once, never again
         self._handed: dict[str, Carried] = {}  # waiting for a verdict
         self._changed: set[str | None] = set()  # jobs that something happened to; None: perhaps any
+        self._asked_for: set[str] = set()  # attempts that may have a verdict by now
         self._wake = threading.Event()
         self._draining = threading.Event()
         self._stopping = threading.Event()
         self._drain_until = 0.0
         self._next_beat = 0.0
+        self._last_beat = 0.0
+        self._next_ask = 0.0  # not sooner
+        self._crowded = False  # there was more work than places when we looked
         self._next_look = 0.0  # not sooner
         self._look_by = float("inf")  # not later
         self._deaf = False
@@ -155,6 +167,8 @@ class Serving:
                 self._beat()
             elif woken:
                 self._look()
+            if self._asked_for and now >= self._next_ask:
+                self._ask_for_verdicts()
         except ChoirError as error:
             self._failed(error)
         except Exception as error:  # what no node of this version would answer must not end the work that goes on
@@ -162,9 +176,12 @@ class Serving:
 
     def _rest(self) -> None:
         """Until there is something to do; never so short that much news keeps this machine busy."""
-        time.sleep(max(0.0, min(_LOOK_S_MIN, self._next_look - time.monotonic())))
+        time.sleep(max(0.0, min(_LOOK_S_MAX, self._next_look - time.monotonic())))
         next_ = min(self._next_beat, self._look_by) - time.monotonic()
-        self._wake.wait(_TICK_S if self.draining else max(_TICK_S, next_))
+        next_ = _TICK_S if self.draining else max(_TICK_S, next_)
+        if self._asked_for:
+            next_ = min(next_, max(0.0, self._next_ask - time.monotonic()))
+        self._wake.wait(next_)
 
     def _beat(self) -> None:
         carried = len(self.at_work())
@@ -174,29 +191,39 @@ class Serving:
         answer = self._client.providers.beat(healthy=healthy, free_slots=free, version=self._version, running=carried)
         if answer.now is not None and self._clock.note(answer.now, asked_us):
             self._tell("skew", ahead_s=round(self._clock.ahead_s, 1))
-        self._next_beat = time.monotonic() + max(1, answer.next_s)
+        self._last_beat = time.monotonic()
+        self._next_beat = self._last_beat + max(1, answer.next_s)
         self._is_back()
         self._note(answer.provider)
         if answer.provider.retired_at is not None:
             raise ProviderRetired(provider=answer.provider.id)
         self._consider(answer.attempts)
-        if self._handed:
-            self.wake()  # whatever was not told is found now
-            self._look()
+        with self._lock:
+            self._asked_for.update(self._handed)  # whatever was not told is found now
 
     def _look(self) -> None:
-        self._next_look = time.monotonic() + _LOOK_S_MIN
-        self._look_by = time.monotonic() + _DEAF_LOOK_S if self._deaf else float("inf")
+        """See what there is to do, and of what was handed in what may be judged by now."""
+        began = time.monotonic()
+        self._look_by = began + _DEAF_LOOK_S if self._deaf else float("inf")
         with self._lock:
             changed, self._changed = self._changed, set()
-        self._consider(self._client.attempts.mine(live=True))
+            handed = {item.job: item.attempt for item in self._handed.values()}
+            handing_in = {item.job for item in self._carried.values() if item.phase is Phase.HANDING_IN}
+            self._changed |= handing_in & changed  # an event may be here before the answer to what it is about
         any_ = self._deaf or None in changed
-        self._ask_for_verdicts([item for item in list(self._handed.values()) if any_ or item.job in changed])
+        self._asked_for.update(attempt for job, attempt in handed.items() if any_ or job in changed)
+        if any_ or not changed or changed - handed.keys():
+            try:
+                self._consider(self._client.attempts.mine(live=True))
+            finally:
+                took_s = time.monotonic() - began
+                self._next_look = time.monotonic() + min(_LOOK_S_MAX, max(_LOOK_S_MIN, _LOOK_TIMES * took_s))
 
     # --- taking and stopping ---
 
     def _consider(self, attempts: Iterable[AttemptOut]) -> None:
         """Take what is new, and stop what is listed no more."""
+        self._crowded = False
         listed = {item.id: item for item in attempts if item.state in _AT_WORK}
         for carried in self.at_work():
             working = carried.phase in (Phase.FETCHING, Phase.WORKING)  # else it is about to leave the list by itself
@@ -210,6 +237,8 @@ class Serving:
                 self._carrier.refuse(item.id, item.job, STOPPING)
             elif len(self.at_work()) < self._pool.capacity:
                 self._take(item)
+            else:
+                self._crowded = True
 
     def _take(self, item: AttemptOut) -> None:
         left_s = self._clock.left_s(item.deadline_at)
@@ -234,7 +263,9 @@ class Serving:
                 if handed_in:
                     self._handed[carried.attempt] = carried
                 del self._carried[carried.attempt]
-            self._wake.set()
+                news = carried.job in self._changed
+            if news or self._crowded or self.draining:
+                self._wake.set()
 
     def _remember(self, attempt: str) -> None:
         with self._lock:
@@ -244,24 +275,35 @@ class Serving:
 
     # --- what came of it ---
 
-    def _ask_for_verdicts(self, handed: Iterable[Carried]) -> None:
+    def _ask_for_verdicts(self) -> None:
         """Of what was handed in and is judged by now: how it ended and what it brought."""
-        found = [self._client.attempts.get(item.attempt) for item in handed]
-        judged = [item for item in found if item.state not in _LIVE]
+        self._next_ask = time.monotonic() + _ASK_S
+        with self._lock:
+            asked, self._asked_for = self._asked_for & set(self._handed), set()
+        judged = [item for item in self._found(asked) if item.state not in _LIVE]
         earned = self._earned() if any(int(item.paid) for item in judged) else None
         for item in judged:
             with self._lock:
-                kind = self._handed.pop(item.id).type
+                carried = self._handed.pop(item.id)
             passed = item.state == AttemptState.PASSED.value
             self.totals.passed += passed
             self.totals.failed += not passed
             alone = len(judged) == 1 and earned is not None
             self._tell(
-                "outcome", job=item.job, attempt=item.id, type=kind, state=item.state, reason=item.reason,
+                "outcome", job=item.job, attempt=item.id, type=carried.type, state=item.state, reason=item.reason,
                 paid=item.paid, earned=str(earned) if alone else None,
             )  # fmt: skip
-        if judged:
-            self._next_beat = 0.0  # a verdict changes what the node thinks of us
+            # A verdict changes what the node thinks of us, that of a trial and a failure most.
+            pause_s = 0.0 if not (passed and carried.ceiling) else _BEAT_S_MIN
+            self._next_beat = min(self._next_beat, self._last_beat + pause_s)
+
+    def _found(self, attempts: Collection[str]) -> list[AttemptOut]:
+        """These attempts as they are now; many of them on one page, where they are among the newest."""
+        found: dict[str, AttemptOut] = {}
+        if len(attempts) > _ASK_ONE_BY_ONE:
+            newest = islice(self._client.attempts.mine(live=False, limit=_PAGE), _PAGE)
+            found = {item.id: item for item in newest if item.id in attempts}
+        return [found[id_] if id_ in found else self._client.attempts.get(id_) for id_ in sorted(attempts)]
 
     def _earned(self) -> int:
         """What the books say has come in since the last look at them."""
@@ -314,6 +356,7 @@ class Serving:
         self._tell("draining", at_work=len(self.at_work()), drain_s=self._drain_s)
         try:
             self._client.providers.drain(True)
+            self.wake()
             self._look()
         except ChoirError as error:
             self._tell("away", why=str(error))

@@ -157,7 +157,7 @@ class MeshClient(Orders):
     def _payer(self, job: wire.JobOut) -> str:
         """Who must have paid: whoever asks. Somebody else's job can be looked at, not verified as one's own."""
         me = self.client.me.who()
-        return job.buyer if me.role == "operator" else me.person or me.owner
+        return job.buyer or "" if me.role == "operator" else me.person or me.owner
 
     def _reasons(self, job: wire.JobOut) -> list[str]:
         """Why each try failed, in words where the verdict has them."""

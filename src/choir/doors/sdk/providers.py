@@ -126,9 +126,11 @@ class AttemptsRoom(Room[R]):
         return Call("GET", path("/v1/attempts/{id}", id=attempt), wire.AttemptOut)
 
     @call
-    def start(self, attempt: str) -> Call[wire.AttemptOut]:
-        """Work has begun."""
-        return Call("POST", path("/v1/attempts/{id}/start", id=attempt), wire.AttemptOut, again=True)
+    def start(self, attempt: str, *, order: bool = False) -> Call[wire.StartedOut]:
+        """Work has begun; `order`: answer with what is to be done, too (a node of before answers without)."""
+        params = {"order": "true" if order else None}
+        where = path("/v1/attempts/{id}/start", id=attempt)
+        return Call("POST", where, wire.StartedOut, params=params, again=True)
 
     @call
     def give_back(self, attempt: str, reason: str = "", *, again: bool = False) -> Call[wire.AttemptOut]:

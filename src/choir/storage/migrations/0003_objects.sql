@@ -80,3 +80,64 @@ create table object_signatures (
     primary key (object, scheme, public)
 );
 grant select, insert on object_signatures to {app};
+
+-- Put an object of at most one piece in one call: store it unless it is there, charge its owner unless that was done,
+-- keep it for a while, and for a holder if there is one. Where it does not fit beside what the owner has, `used` says
+-- how much that is, and nothing was written. Each statement sees what others have committed by then.
+create function object_put(
+    its_digest bytea, its_kind text, its_size bigint, piece_hash bytea, piece_data bytea,
+    its_owner text, its_holder text, now_us bigint, quota bigint,
+    out id bigint, out is_new boolean, out used bigint
+) language plpgsql as $$
+declare
+    known_kind text;
+    charge boolean;
+begin
+    if its_owner is not null then
+        -- NO KEY: the collector's refunds point to this row, and must not have to wait for us.
+        perform from object_owners o where o.owner = its_owner for no key update;
+        if not found then
+            insert into object_owners (owner, used_bytes) values (its_owner, 0) on conflict do nothing;
+            perform from object_owners o where o.owner = its_owner for no key update;
+        end if;
+    end if;
+    loop
+        select o.id, o.kind into id, known_kind from objects o where o.digest = its_digest for key share;
+        is_new := not found;
+        charge := its_owner is not null and (is_new or not exists (
+            select from object_claims c where c.owner = its_owner and c.object = object_put.id));
+        if charge then
+            with given as (delete from object_refunds r where r.owner = its_owner returning bytes)
+                update object_owners o set used_bytes = used_bytes - (select sum(bytes) from given)
+                where o.owner = its_owner and exists (select from given);
+            select o.used_bytes into used from object_owners o where o.owner = its_owner;
+            if used + its_size > quota then
+                return;
+            end if;
+            used := null;
+        end if;
+        if not is_new then
+            if its_kind = 'atom' and known_kind = 'blob' then  -- its bytes are known to be canonical JSON now
+                update objects o set kind = 'atom' where o.id = object_put.id and o.kind = 'blob';
+            end if;
+            exit;
+        end if;
+        insert into objects as o (digest, kind, size, created_us) values (its_digest, its_kind, its_size, now_us)
+            on conflict (digest) do nothing returning o.id into id;
+        if id is not null then
+            if its_size > 0 then
+                insert into object_pieces (object, n, hash, data) values (id, 0, piece_hash, piece_data);
+            end if;
+            exit;
+        end if;
+        -- Another transaction stored it first, and has committed: look again.
+    end loop;
+    if charge then
+        insert into object_claims (owner, object, at_us) values (its_owner, id, now_us);
+        update object_owners o set used_bytes = used_bytes + its_size where o.owner = its_owner;
+    end if;
+    insert into object_touches (object, at_us) values (id, now_us);
+    if its_holder is not null then
+        insert into object_references (holder, object, at_us) values (its_holder, id, now_us) on conflict do nothing;
+    end if;
+end $$;
