@@ -10,6 +10,7 @@ reached), so there are twice as many workers as cores; the longest tests begin f
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ from choir.storage.database import Database, connect
 from choir.storage.migrations import migrate
 from choir.storage.postgres import EmbeddedPostgres, Server
 from tests.places import throw_away
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a run is put in the background; programs inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]

@@ -103,6 +103,7 @@ class Hall:
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
         self.qualifying, self.forget = bazaar.qualifying, bazaar.forget
+        self.sampling, self.reading = bazaar.sampling, bazaar.reading
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0

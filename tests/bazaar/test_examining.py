@@ -43,7 +43,7 @@ class Office:
             folder,
             WorkersPolicy(),
         )
-        trial = make(JobType.PATCH_GEN, Chance(SeededEntropy(1)), Terms(BUDGET, 60, "k"), hall.clock.now_us())
+        trial = make(JobType.PATCH_GEN, Chance(SeededEntropy(1)), Terms(BUDGET, 60, "k"))
         request = read_request(JobType.PATCH_GEN, trial.request, VerificationPolicy())
         assert isinstance(request, PatchGenRequest)
         self.request = replace(request, hidden=None)
@@ -63,7 +63,7 @@ class Office:
         """The job after it was examined, and what was said against it."""
         self.inspecting.examine(job.id)
         with self.hall.tx() as tx:
-            steps = self.hall.jobs.events(tx, self.buyer, job.id)
+            steps = self.hall.reading.steps(tx, self.buyer, job.id)
         return self.hall.job(job), next((step.data["reason"] for step in steps if step.what == "unverifiable"), "")
 
 
@@ -162,5 +162,5 @@ def test_an_order_that_nobody_could_examine_in_time_is_offered(office: Office, h
 
 def _bundle() -> tuple[bytes, str]:
     """A repository whose test passes, as a bundle, and its commit."""
-    made = bundle_of({"test_fine.py": b"def test_fine():\n    assert 1 + 1 == 2\n"}, 1_700_000_000)
+    made = bundle_of({"test_fine.py": b"def test_fine():\n    assert 1 + 1 == 2\n"})
     return made.data, made.commit

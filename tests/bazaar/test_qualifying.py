@@ -160,7 +160,7 @@ def test_the_built_in_workers_qualify_and_get_real_jobs_then(school: School) -> 
         assert school.offer(type_).qualification is Qualification.PASSED
     with hall.tx() as tx:
         seen = hall.providers.view(tx, school.provider)
-        history = [event.what for event in hall.jobs.events(tx, school.who, trial.id)]
+        history = [event.what for event in hall.reading.steps(tx, school.who, trial.id)]
     assert (seen.jobs, seen.raw_volume, seen.market.in_use, hall.has(school.provider)) == (0, 0, 0, 0)
     assert history == ["opened", "offered", "handed_in", "qualified"]
     hall.wait(2)
@@ -182,7 +182,7 @@ def test_a_text_must_have_the_word_of_this_very_order(school: School) -> None:
     text = json.dumps({"echo": word, "text": "Boxes are useful things."}).encode()
     says = Says(JobType.TEXT_GEN, Produced(text, TextGenResult(), "said it"))
     assert school.judged(attempt, school.work(first, says)).state is AttemptState.PASSED
-    other = trials.make(JobType.TEXT_GEN, trials.Chance(SeededEntropy(5)), Terms(0, 60, "k"), 0)
+    other = trials.make(JobType.TEXT_GEN, trials.Chance(SeededEntropy(5)), Terms(0, 60, "k"))
     assert other.request["schema"] != schema
 
 

@@ -33,12 +33,12 @@ def test_no_provider_hears_of_another(hall: Hall) -> None:
         assert {event.data["attempt"] for event in heard} == {attempt_id(attempts[provider].id)}
         assert not any(owners[other] in str(event) for event in heard)
         with hall.tx() as tx:
-            seen = hall.jobs.events(tx, hall.stalls[provider].who, job.id)
+            seen = hall.reading.steps(tx, hall.stalls[provider].who, job.id)
         for word in (owners[other], attempt_id(attempts[other].id), str(other), "why"):
             assert word not in str(seen)
         assert [event.what for event in seen][:2] == ["opened", "offered"]
     with hall.tx() as tx:
-        whole = hall.jobs.events(tx, buyer, job.id)
+        whole = hall.reading.steps(tx, buyer, job.id)
     offered = [event for event in whole if event.what == "offered"]
     assert len(offered) == 2
     assert all(event.data["why"] for event in offered)  # the buyer sees why

@@ -22,7 +22,8 @@ class Shell:
     def __init__(self, folder: Path) -> None:
         self.port = _free_port()
         self._folder = folder
-        (folder / "auditor").symlink_to(ROOT / "auditor")
+        for name in ("auditor", "examples"):
+            (folder / name).symlink_to(ROOT / name)
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("CHOIR_", "PG", "PYTEST_"))}
         self._environment = keep | {
             "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', '/usr/bin:/bin')}",

@@ -115,6 +115,8 @@ def test_a_person_approves_in_the_browser_and_the_terminal_is_logged_in(
     assert (who["role"], who["handle"], who["credential"], who["source"]) == ("person", "ada", "token", "login")
     told = town.run("whoami", env=config).out
     assert told.startswith(f"You are ada ({ada.owner}) to {town.url}.\n  because     you logged in to {town.url}\n")
+    assert told.endswith("  orders as   nobody: this credential lacks the scope buy\n")
+    assert who["buyer"] is None
     assert "500.00" in town.run("account", env=config).out
     assert {item["asset"] for item in town.run("account", "--json", env=config).json} == {"CREDIT", "CHIP"}
 

@@ -117,6 +117,9 @@ def test_a_node_that_is_started_again_goes_on_telling() -> None:
 
 
 def test_an_asynchronous_client_hears_the_same(town: NodeUnderTest) -> None:
+    for _ in range(3):
+        arrive(town)
+
     async def run(url: str) -> list[str]:
         found: list[str] = []
         async with AsyncClient(url, town.token, patience_s=60) as client:

@@ -14,6 +14,7 @@ from choir.bazaar.ordering import Ordering
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.qualifying import Qualifying
 from choir.bazaar.reading import Reading
+from choir.bazaar.sampling import Sampling
 from choir.bazaar.settling import Settling
 from choir.bazaar.uploads import Uploads
 from choir.foundation.canonical import ObjectHash
@@ -41,6 +42,7 @@ class Bazaar:
     attempts: Attempts
     disputes: Disputes
     qualifying: Qualifying
+    sampling: Sampling
     uploads: Uploads
     ordering: Ordering
     delivering: Delivering
@@ -79,15 +81,17 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     jobs = Jobs(lives, parts.objects)
     needed = _RULINGS_PRODUCTION if production else _RULINGS_DEVELOPMENT
     attempts = Attempts(lives, parts.objects)
+    reading = Reading(parts.objects)
     return Bazaar(
         providers=providers,
         market=market,
         jobs=jobs,
         attempts=attempts,
-        disputes=Disputes(lives, jobs, parts.ledger, parts.objects, rulings_needed=needed),
+        disputes=Disputes(lives, reading, parts.ledger, parts.objects, rulings_needed=needed),
         qualifying=Qualifying(lives, providers, parts.objects, policy.providers),
+        sampling=Sampling(lives, jobs, parts.objects, policy.verification),
         uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.bazaar),
         ordering=Ordering(jobs, market, parts.objects, policy),
         delivering=Delivering(attempts, parts.objects, policy),
-        reading=Reading(parts.objects),
+        reading=reading,
     )

@@ -17,6 +17,7 @@ from choir.bazaar.jobs import owners_of
 from choir.bazaar.lives import VERIFY, Due, Lives
 from choir.bazaar.model import (
     AT_WORK,
+    SOURCE,
     Attempt,
     AttemptOver,
     AttemptState,
@@ -30,7 +31,6 @@ from choir.bazaar.model import (
 )
 from choir.bazaar.pricing import Shares
 from choir.bazaar.rules import Settled
-from choir.bazaar.settling import SOURCE
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Scope

@@ -1,7 +1,7 @@
 """A git bundle of a few files in one commit, written without git: the repository of a job that the node makes up.
 
 The format is git's own: objects named by the SHA-1 of their header and content, a pack (version 2), and a bundle
-header (version 2) that names the commit as HEAD.
+header (version 2) that names the commit. Author, date and branch are those that buyers' bundles have.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3
 _NAMES = {_COMMIT: b"commit", _TREE: b"tree", _BLOB: b"blob"}
-_WHO = b"Choir <choir@localhost>"
+_WHO = b"choir <choir@localhost> 1000000000 +0000"
+_BRANCH = "refs/heads/choir"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +26,21 @@ class Bundle:
     commit: str
 
 
-def bundle_of(files: Mapping[str, bytes], at_s: int) -> Bundle:
+def blob_name(content: bytes) -> str:
+    """What git calls a file with this content."""
+    return _sha1(_BLOB, content).hex()
+
+
+def bundle_of(files: Mapping[str, bytes]) -> Bundle:
     """A bundle of these files, all at the top of the tree."""
     blobs = [(name.encode(), content) for name, content in sorted(files.items(), key=lambda item: item[0].encode())]
     tree = b"".join(b"100644 " + name + b"\0" + _sha1(_BLOB, content) for name, content in blobs)
-    when = f"{at_s} +0000".encode()
     root = _sha1(_TREE, tree).hex().encode()
-    commit = b"tree %s\nauthor %s %s\ncommitter %s %s\n\nbase\n" % (root, _WHO, when, _WHO, when)
+    commit = b"tree %s\nauthor %s\ncommitter %s\n\nbase\n" % (root, _WHO, _WHO)
     objects = [(_COMMIT, commit), (_TREE, tree), *((_BLOB, content) for _, content in blobs)]
     pack = b"PACK" + struct.pack(">II", 2, len(objects)) + b"".join(_packed(*item) for item in objects)
     name = _sha1(_COMMIT, commit).hex()
-    head = f"# v2 git bundle\n{name} HEAD\n\n".encode()
+    head = f"# v2 git bundle\n{name} {_BRANCH}\n\n".encode()
     return Bundle(head + pack + hashlib.sha1(pack, usedforsecurity=False).digest(), name)
 
 

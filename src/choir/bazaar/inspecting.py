@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
-from choir.bazaar import job_store, planted
+from choir.bazaar import planted
 from choir.bazaar.attempts import Attempts
 from choir.bazaar.contracts import HiddenChecks, read_request, read_result
 from choir.bazaar.disputes.model import dispute_id
@@ -137,15 +137,6 @@ class Inspecting:
         """The checks cannot be run again: people must look at it."""
         log.warning("a dispute cannot be decided by machine", extra={"dispute": dispute_id(id_), "code": reason})
         self._database.run(lambda tx: self._disputes.not_reverified(tx, id_, reason))
-
-    def again(self, id_: UUID) -> Verdict:
-        """Verify an attempt anew for somebody who doubts it; nothing follows from it."""
-        with self._database.unit_of_work() as tx:
-            attempt = job_store.attempt(tx, id_)
-            job = None if attempt is None else job_store.job(tx, attempt.job)
-        assert attempt is not None
-        assert job is not None
-        return self._judge(job, attempt, rerun=True, cancelled=_never)
 
     def _judge(self, job: Job, attempt: Attempt, *, rerun: bool, cancelled: IsCancelled) -> Verdict:
         with self._folder_for_case() as folder:

@@ -15,6 +15,7 @@ from choir.bazaar import job_store as store
 from choir.bazaar import rules, settling
 from choir.bazaar.lives import Lives
 from choir.bazaar.model import (
+    SOURCE,
     Attempt,
     AttemptState,
     BuyerNeeded,
@@ -24,10 +25,8 @@ from choir.bazaar.model import (
     JobState,
     JobType,
     KeyOfAnotherJob,
-    NotReleased,
     TooManyJobs,
     UnknownJob,
-    attempt_id,
     job_id,
 )
 from choir.foundation.canonical import ObjectHash
@@ -54,6 +53,7 @@ class Order:
 
 LOOK = "bazaar.look"  # a task: go on with a job
 EXAMINE = "bazaar.examine"  # a task: see whether an order can be verified against at all
+FOLLOW = "bazaar.follow"  # a task: have a review followed by one with planted defects
 EXAMINED = frozenset({JobType.PATCH_GEN, JobType.CODE_REVIEW})  # what is not offered before
 _FOR_ALL = frozenset({"opened", "cancel_asked", "closed", "expired", "cancelled"})  # what every provider of it may see
 
@@ -83,7 +83,7 @@ class Jobs:
         request = self._objects.put_atom(tx, order.request, buyer).hash
         if known is not None:
             return _same(known, order, request), False
-        job = self._new_job(who, buyer, order, request, key)
+        job = replace(self._new_job(buyer, who.source, order, request, key), delegation=who.delegation)
         self._lives.market.check(job)
         if not store.insert_job(tx, job):  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
@@ -92,18 +92,37 @@ class Jobs:
         live = store.live_jobs(tx, buyer)
         if live > policy.open_jobs_per_buyer_max:
             raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
-        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {request, *order.inputs.values()})
-        self._lives.note(tx, job, "opened", who.source, type=job.type.value, budget=str(job.budget))
+        self._enter(tx, job, live)
         self._lives.settling.hold(
             tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
         )
-        if job.type in EXAMINED:
-            # Behind deliveries, which are somebody's work, and behind the orders of who has fewer of them.
-            yields_us = live * policy.verify_turn_s * MICROSECONDS
-            schedule(tx, EXAMINE, str(job.id), job.created_us, yields_us=yields_us)
         return job, True
 
-    def _new_job(self, who: Principal, buyer: str, order: Order, request: ObjectHash, key: str) -> Job:
+    def open_own(self, tx: Tx, order: Order, key: str) -> Job:
+        """An order of the node's own, which the platform pays. The same key gives the same job."""
+        policy = self._lives.policy
+        known = store.job_by_key(tx, SOURCE, key)
+        if known is not None:
+            return known
+        request = self._objects.put_atom(tx, order.request, None).hash
+        job = self._new_job(SOURCE, SOURCE, order, request, key)
+        self._lives.market.check(job)
+        if not store.insert_job(tx, job):
+            return self.open_own(tx, order, key)
+        self._enter(tx, job, store.live_jobs(tx, SOURCE))
+        self._lives.settling.hold_own(tx, job, rules.hold_expires_us(job.expires_us, policy), policy.captures_max)
+        return job
+
+    def _enter(self, tx: Tx, job: Job, live: int) -> None:
+        """What a new order needs before its money is set aside."""
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {job.request, *job.inputs.values()})
+        self._lives.note(tx, job, "opened", job.actor, type=job.type.value, budget=str(job.budget))
+        if job.type in EXAMINED:
+            # Behind deliveries, which are somebody's work, and behind the orders of who has fewer of them.
+            yields_us = live * self._lives.policy.verify_turn_s * MICROSECONDS
+            schedule(tx, EXAMINE, str(job.id), job.created_us, yields_us=yields_us)
+
+    def _new_job(self, buyer: str, actor: str, order: Order, request: ObjectHash, key: str) -> Job:
         policy = self._lives.policy
         now_us = self._lives.clock.now_us()
         time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
@@ -112,8 +131,8 @@ class Jobs:
         return Job(
             id=self._lives.new_id(),
             buyer=buyer,
-            actor=who.source,
-            delegation=who.delegation,
+            actor=actor,
+            delegation=None,
             key=key,
             type=order.type,
             state=JobState.OPEN,
@@ -121,7 +140,7 @@ class Jobs:
             inputs=dict(order.inputs),
             hidden=order.hidden,
             budget=order.budget,
-            hold=settling.hold_of(who.source, key),
+            hold=settling.hold_of(actor, key),
             strategy=order.strategy,
             criteria=order.criteria,
             time_limit_s=time_limit_s,
@@ -145,9 +164,9 @@ class Jobs:
             return job
         now_us = self._lives.clock.now_us()
         if reason:
-            self._lives.note(tx, job, "unverifiable", settling.SOURCE, reason=reason, said=said)
+            self._lives.note(tx, job, "unverifiable", SOURCE, reason=reason, said=said)
             return self._lives.go_on(tx, replace(job, cancelled_us=now_us))
-        self._lives.note(tx, job, "examined", settling.SOURCE)
+        self._lives.note(tx, job, "examined", SOURCE)
         return self._assign(tx, replace(job, offer_us=now_us, ready_us=now_us))
 
     def cancel(self, tx: Tx, who: Principal, id_: UUID) -> Job:
@@ -196,8 +215,18 @@ class Jobs:
             store.insert_attempt(tx, attempt)
             attempts.append(attempt)
             why = choice.explanation
-            steps.append(lives.step(job, "offered", settling.SOURCE, attempt=attempt, why=why))
+            steps.append(lives.step(job, "offered", SOURCE, attempt=attempt, why=why))
+            self._sample(tx, job, attempt)
         return lives.go_on(tx, job, attempts=attempts, steps=steps)
+
+    def _sample(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Some reviews are followed by one of the node's own, with planted defects, at a time nobody can foresee."""
+        policy, entropy = self._lives.policy, self._lives.entropy
+        if job.type is not JobType.CODE_REVIEW or job.is_own:
+            return
+        if rules.is_sampled(entropy.bytes(8), policy.planted_one_in):
+            later_us = int.from_bytes(entropy.bytes(8)) % (policy.planted_after_s_max * MICROSECONDS + 1)
+            schedule(tx, FOLLOW, str(attempt.id), attempt.assigned_us + later_us)
 
     def to_offer(self, tx: Tx, limit: int) -> list[UUID]:
         """Open jobs whose turn it is."""
@@ -234,7 +263,7 @@ class Jobs:
             else:
                 continue
             self._lives.end_attempt(tx, job, attempt, state, reason)
-            self._lives.note(tx, job, state.value, settling.SOURCE, attempt=attempt)
+            self._lives.note(tx, job, state.value, SOURCE, attempt=attempt)
         self._end_unverifiable(tx, job, now_us)
         return self._lives.go_on(tx, job)
 
@@ -245,7 +274,7 @@ class Jobs:
         for attempt in rules.handed_in(store.attempts(tx, job.id)):
             if attempt.delivered_us is not None and now_us >= attempt.delivered_us + verify_us:
                 self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, "bazaar.not_verified_in_time")
-                self._lives.note(tx, job, "not_verified", settling.SOURCE, attempt=attempt)
+                self._lives.note(tx, job, "not_verified", SOURCE, attempt=attempt)
 
     def forget(self, tx: Tx, owner: str) -> None:
         """The owner is erased: their orders are called off, and what they were working on goes to others.
@@ -258,7 +287,7 @@ class Jobs:
             if job.closed_us is None and job.cancelled_us is None:
                 job = replace(job, cancelled_us=now_us)
                 store.save_job(tx, job)
-                self._lives.note(tx, job, "cancel_asked", settling.SOURCE, reason="bazaar.buyer_erased")
+                self._lives.note(tx, job, "cancel_asked", SOURCE, reason="bazaar.buyer_erased")
             schedule(tx, LOOK, str(id_), now_us)
         for attempt in store.at_work_of_owner(tx, owner):
             schedule(tx, LOOK, str(attempt), now_us)
@@ -281,31 +310,6 @@ class Jobs:
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside for a job; for who may see it whole."""
         return self._lives.settling.held(tx, job)
-
-    def attempts(self, tx: Tx, who: Principal, id_: UUID) -> list[Attempt]:
-        """The tries at a job; a provider sees its own only."""
-        job = self.get(tx, who, id_)
-        found = store.attempts(tx, job.id)
-        if who.role is Role.OPERATOR or job.buyer in owners_of(who):
-            return found
-        return [attempt for attempt in found if attempt.owner in owners_of(who)]
-
-    def events(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
-        """Every step of a job's life; a provider sees those of its own tries, and how the job began and ended."""
-        job = self.get(tx, who, id_)
-        found = store.events(tx, job.id)
-        if who.role is Role.OPERATOR or job.buyer in owners_of(who):
-            return found
-        mine = {attempt_id(attempt.id) for attempt in self.attempts(tx, who, id_)}
-        return [_without_why(event) for event in found if concerns(event, mine)]
-
-    def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
-        """What the buyer has paid for; before that it is in escrow, and what lost never leaves it."""
-        job = self.get(tx, who, id_)
-        winner = store.attempt(tx, job.winner) if job.winner is not None else None
-        if winner is None or job.buyer not in owners_of(who) or winner.artifact is None:
-            raise NotReleased(job=job_id(id_))
-        return winner.artifact
 
 
 def may_see(who: Principal, job: Job, attempts: Callable[[], Sequence[Attempt]]) -> bool:
@@ -342,11 +346,6 @@ def concerns(event: JobEvent, mine: Collection[str]) -> bool:
     """Whether a step is for a provider with these attempts: about one of them, or about the job as all see it."""
     about = event.data.get("attempt")
     return about in mine if about is not None else event.what in _FOR_ALL
-
-
-def _without_why(event: JobEvent) -> JobEvent:
-    """Why somebody was chosen tells of others who were not."""
-    return replace(event, data={name: value for name, value in event.data.items() if name != "why"})
 
 
 def _same(known: Job, order: Order, request: ObjectHash) -> Job:

@@ -16,7 +16,7 @@ from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.assigning import Assigning
 from choir.bazaar.providers.fallback import FallbackLimits, GiveUp, Strategy, Try, TryState
-from choir.bazaar.providers.model import OutcomeRecord
+from choir.bazaar.providers.model import ONE_BPS, OutcomeRecord
 from choir.bazaar.providers.service import Providers
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import BazaarPolicy
@@ -95,6 +95,9 @@ class Market:
             reason=attempt.reason,
             attempt=attempt.n,
             qualification=job.qualifies is not None,
+            planted=job.is_own,
+            # Whoever has orders of their own placed with themselves shall not rise by what follows them.
+            independence_bps=0 if job.is_own and passed else ONE_BPS,
         )
         self._providers.record_outcome(tx, attempt.provider, told)
 

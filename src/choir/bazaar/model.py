@@ -123,6 +123,8 @@ class AttemptState(StrEnum):
     GONE = "gone"  # its provider no longer answers
 
 
+SOURCE = "system:bazaar"  # the node's own part in all this
+
 # Bells: a provider can take a job now; a provider has something to qualify for.
 FREE, QUALIFY = "bazaar.free", "bazaar.qualify"
 
@@ -137,7 +139,7 @@ class Job:
     """An order. Amounts are milli-satoshi."""
 
     id: UUID
-    buyer: str  # an owner of accounts: "person:…" or "agent:…"
+    buyer: str  # an owner of accounts: "person:…" or "agent:…"; or the node itself
     actor: str  # who asked: the source on its entries
     delegation: UUID | None
     key: str
@@ -165,6 +167,11 @@ class Job:
     @property
     def is_live(self) -> bool:
         return self.state in LIVE_JOB
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a planted review: an order of the node's own that looks like any other."""
+        return self.buyer == SOURCE and self.qualifies is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from choir.foundation.canonical import canonical_bytes, parse_json
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import VerificationPolicy
 
+MISSED = ("review.planted_missed", "review.points_everywhere")  # why a review did not find them
 _NAME = "planted defects"
 _SPAN_LINES_MAX = 3  # a finding that covers more points at nothing
 
@@ -49,9 +50,9 @@ def check(artifact: bytes, planted: Planted, policy: VerificationPolicy) -> Chec
         (file, line) for file, first, last in spans if last < first + _SPAN_LINES_MAX for line in range(first, last + 1)
     }
     if not pointed & set(planted.lines):
-        return _failed("review.planted_missed", "The diff has defects that were put there, and the review names none.")
+        return _failed(MISSED[0], "The diff has defects that were put there, and the review names none.")
     if 2 * len(pointed) > planted.all_lines:
-        return _failed("review.points_everywhere", "The review finds fault with more than half of all lines.")
+        return _failed(MISSED[1], "The review finds fault with more than half of all lines.")
     return Check(_NAME, passed=True, visibility=Visibility.HIDDEN)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from uuid import UUID
 
 from choir.bazaar import job_store as store
-from choir.bazaar import settling, trials
+from choir.bazaar import trials
 from choir.bazaar.contracts import Terms
 from choir.bazaar.inspecting import HIDDEN
 from choir.bazaar.lives import Lives
-from choir.bazaar.model import Attempt, AttemptState, Job, JobState, JobType, job_id
+from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, JobState, JobType, job_id
 from choir.bazaar.providers.fallback import Pinned, strategy_json
 from choir.bazaar.providers.model import NotQualifying, provider_id
 from choir.bazaar.providers.service import Providers
@@ -41,7 +41,7 @@ class Qualifying:
         now_us = lives.clock.now_us()
         id_ = lives.new_id()
         terms = Terms(0, self._policy.qualification_limit_s, job_id(id_))
-        trial = trials.make(type_, Chance(lives.entropy), terms, now_us)
+        trial = trials.make(type_, Chance(lives.entropy), terms)
         job = self._job(tx, id_, provider, type_, trial, now_us)
         store.insert_job(tx, job)
         if not self._providers.reserve(tx, provider, job.id):
@@ -49,9 +49,9 @@ class Qualifying:
         self._providers.begin_qualification(tx, provider, type_, job.id)
         attempt = self._attempt(job, provider, self._providers.get(tx, provider).owner)
         store.insert_attempt(tx, attempt)
-        lives.note(tx, job, "opened", settling.SOURCE, type=type_.value, budget="0", qualification=True)
-        lives.note(tx, job, "offered", settling.SOURCE, attempt=attempt, qualification=True)
-        lives.note(tx, job, job.state.value, settling.SOURCE)
+        lives.note(tx, job, "opened", SOURCE, type=type_.value, budget="0", qualification=True)
+        lives.note(tx, job, "offered", SOURCE, attempt=attempt, qualification=True)
+        lives.note(tx, job, job.state.value, SOURCE)
         return job
 
     def _job(self, tx: Tx, id_: UUID, provider: UUID, type_: JobType, trial: Trial, now_us: int) -> Job:
@@ -60,8 +60,8 @@ class Qualifying:
         limit_s = self._policy.qualification_limit_s
         return Job(
             id=id_,
-            buyer=settling.SOURCE,
-            actor=settling.SOURCE,
+            buyer=SOURCE,
+            actor=SOURCE,
             delegation=None,
             key=f"qualification:{id_}",
             type=type_,

@@ -3,6 +3,7 @@
 | what                           | buyer                | its provider                  | operator              |
 |--------------------------------|----------------------|-------------------------------|-----------------------|
 | the job, its steps             | yes                  | who was asked, own steps only | yes                   |
+| who the buyer is               | yes                  | once its delivery was judged  | yes                   |
 | attempts                       | all                  | its own                       | all                   |
 | request, repository, diff      | yes                  | while its attempt lives, and  | while a dispute about |
 |                                |                      | after it handed something in  | the job is undecided  |
@@ -14,6 +15,7 @@
 | why a provider was chosen      | yes                  | no                            | no                    |
 | what is held, the strategy     | yes                  | no                            | yes                   |
 
+Who the buyer is makes no difference to the work, and a review that the node orders itself looks like any other.
 "Its provider" is the one whose attempt it is. Who has no part in a job is told that there is none. A dispute that
 was decided, for whomever, changes nothing in this table. To see a buyer's side a credential needs the scope read;
 to see a provider's side, read or sell.
@@ -37,6 +39,7 @@ from choir.bazaar.model import (
     Job,
     JobEvent,
     JobState,
+    JobType,
     NotReleased,
     NotThereYet,
     OrderClosed,
@@ -99,7 +102,8 @@ class Reading:
         if part.operator:
             return found
         own = {attempt_id(attempt.id) for attempt in part.own}
-        return [step for step in found if concerns(step, own)]
+        mine = [step for step in found if concerns(step, own)]
+        return mine if _was_judged(part.own) else [_without_buyer(step) for step in mine]
 
     def request(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         """What was ordered."""
@@ -232,6 +236,10 @@ def _for_provider(job: Job, own: tuple[Attempt, ...]) -> Job:
     at_work = next((attempt for attempt in own if attempt.state in LIVE_ATTEMPT), None)
     state = JobState(at_work.state.value) if at_work is not None and job.is_live else job.state
     job = replace(job, strategy={}, criteria={}, state=state)
+    if not _was_judged(own):
+        job = replace(job, buyer="", actor="")
+    if job.type is JobType.CODE_REVIEW:  # that there are planted defects is not told
+        job = replace(job, inputs={name: hash_ for name, hash_ in job.inputs.items() if name != HIDDEN})
     if job.winner in {attempt.id for attempt in own}:
         return job
     return replace(job, winner=None, price=None, receipt=None)
@@ -248,6 +256,15 @@ def _as_seen(attempts: Sequence[Attempt], part: _Part) -> tuple[Attempt, ...]:
         else replace(attempt, artifact=None, claimed=None, result=None, trajectory=None)
         for attempt in attempts
     )
+
+
+def _was_judged(own: Sequence[Attempt]) -> bool:
+    return any(attempt.verdict is not None for attempt in own)
+
+
+def _without_buyer(step: JobEvent) -> JobEvent:
+    """What is about the job as such was done by the buyer, or may have been."""
+    return step if "attempt" in step.data else replace(step, actor="")
 
 
 def _without(step: JobEvent, name: str) -> JobEvent:

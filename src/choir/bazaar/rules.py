@@ -94,6 +94,11 @@ def ready_us(before: Job, now_us: int, policy: BazaarPolicy) -> int:
     return now_us + policy.backoff_s * MICROSECONDS
 
 
+def is_sampled(chance: bytes, one_in: int) -> bool:
+    """Whether a random number is one of those that are taken; none, if `one_in` is 0."""
+    return one_in > 0 and int.from_bytes(chance) % one_in == 0
+
+
 def live(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [attempt for attempt in attempts if attempt.state in LIVE_ATTEMPT]
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from choir.bazaar import debts
 from choir.bazaar.debts import Taken
 from choir.bazaar.disputes.model import dispute_id
-from choir.bazaar.model import Attempt, AttemptState, Job, Verdict, attempt_id, job_id
+from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, Verdict, attempt_id, job_id
 from choir.bazaar.pricing import Shares
 from choir.foundation.canonical import ObjectHash, hash_digest
 from choir.foundation.clock import format_time
@@ -31,7 +31,6 @@ from choir.objects.service import Objects
 from choir.storage.database import Tx
 
 SAT = Asset.SAT
-SOURCE = "system:bazaar"
 PLATFORM = "system:platform/fees/SAT"
 _WHY = {
     AttemptState.PASSED: "work that passed verification",
@@ -67,6 +66,26 @@ class Settling:
             policy=self._policy_hash,
         )
         self._spending.spend_and_post(tx, who, [draft])
+
+    def hold_own(self, tx: Tx, job: Job, expires_us: int, captures: int) -> None:
+        """Set the budget of an order of the node's own aside, from what the platform has earned."""
+        draft = holds.place(
+            PLATFORM,
+            job.budget,
+            expires_us=expires_us,
+            captures=captures,
+            reason="the budget of a job",
+            source=SOURCE,
+            key=hold_key(job.key),
+            refs=(job_id(job.id),),
+            policy=self._policy_hash,
+        )
+        self._spending.settle(tx, draft)
+
+    def fees(self, tx: Tx) -> int:
+        """What the platform has."""
+        self._accounts.open(tx, [PLATFORM], reason="orders work", source=SOURCE)
+        return reading.balance(tx, PLATFORM).balance
 
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside."""
@@ -185,8 +204,8 @@ def receipt_atom(
 
 
 def available(owner: str) -> str:
-    """Where an owner's spendable satoshi are."""
-    return f"{owner}/available/SAT"
+    """Where an owner's spendable satoshi are; the node's own orders are paid by the platform."""
+    return PLATFORM if owner == SOURCE else f"{owner}/available/SAT"
 
 
 def hold_key(job_key: str) -> str:

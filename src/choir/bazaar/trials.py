@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from choir.bazaar import planting
 from choir.bazaar.bundles import bundle_of
 from choir.bazaar.contracts import (
     CodeReviewRequest,
@@ -24,7 +25,7 @@ from choir.bazaar.contracts import (
 from choir.bazaar.model import JobType
 from choir.bazaar.planted import Planted
 from choir.foundation.canonical import ObjectHash, bytes_hash
-from choir.foundation.clock import MICROSECONDS, Entropy
+from choir.foundation.clock import Entropy
 
 _NUMBER_LOW = 1_000  # a number that Python does not keep ready, so that `is` and `==` differ
 _NUMBERS = 8_000
@@ -44,24 +45,23 @@ class Chance:
     """Random parts of a trial."""
 
     def __init__(self, entropy: Entropy) -> None:
-        self._entropy = entropy
+        self.entropy = entropy
 
     def number(self) -> int:
-        return _NUMBER_LOW + int.from_bytes(self._entropy.bytes(8)) % _NUMBERS
+        return _NUMBER_LOW + int.from_bytes(self.entropy.bytes(8)) % _NUMBERS
 
     def word(self) -> str:
         """Eight letters, good for a name in code."""
-        return "".join(chr(ord("a") + byte % 26) for byte in self._entropy.bytes(8))
+        return "".join(chr(ord("a") + byte % 26) for byte in self.entropy.bytes(8))
 
     def hex(self, count: int = 16) -> str:
-        return self._entropy.bytes(count).hex()
+        return self.entropy.bytes(count).hex()
 
 
-def make(type_: JobType, chance: Chance, terms: Terms, now_us: int) -> Trial:
+def make(type_: JobType, chance: Chance, terms: Terms) -> Trial:
     """A trial of this type."""
-    if type_ is JobType.PATCH_GEN:
-        return _patch(chance, terms, now_us)
     makers: dict[JobType, Callable[[Chance, Terms], Trial]] = {
+        JobType.PATCH_GEN: _patch,
         JobType.CODE_REVIEW: _review,
         JobType.SANDBOX_RUN: _run,
         JobType.TEXT_GEN: _text,
@@ -98,7 +98,7 @@ def _text(chance: Chance, terms: Terms) -> Trial:
     return Trial(TextGenRequest(prompt, terms, max_tokens=400, schema=schema).to_json())
 
 
-def _patch(chance: Chance, terms: Terms, now_us: int) -> Trial:
+def _patch(chance: Chance, terms: Terms) -> Trial:
     """A tiny repository with a slip that linters know: a number is compared by identity."""
     module, most = f"shelf_{chance.word()}", chance.number()
     bundle = bundle_of(
@@ -106,8 +106,7 @@ def _patch(chance: Chance, terms: Terms, now_us: int) -> Trial:
             f"{module}.py": _SHELF.format(most=most).encode(),
             f"test_{module}.py": _SHELF_TEST.format(module=module, most=most, less=most - 1).encode(),
             "README.md": f"# {module}\n\nA shelf with room for {most} boxes.\n".encode(),
-        },
-        now_us // MICROSECONDS,
+        }
     )
     check = HiddenFile(
         f"hidden/test_{module}_more.py",
@@ -170,6 +169,9 @@ def test_a_full_shelf_takes_nothing():
 
 def _review(chance: Chance, terms: Terms) -> Trial:
     """A new file in which three lines are wrong, each in a way that people and linters know."""
+    made = planting.make(chance.entropy)
+    if made is not None:
+        return Trial(_asked(made.diff, terms), {"diff": made.diff}, made.planted.to_bytes())
     name, most = chance.word(), chance.number()
     path = f"{name}/store.py"
     lines = _STORE.format(name=name, most=most).splitlines()
@@ -178,8 +180,11 @@ def _review(chance: Chance, terms: Terms) -> Trial:
     body = "".join(f"+{line}\n" for line in lines)
     head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
     diff = f"{head}@@ -0,0 +1,{len(lines)} @@\n{body}".encode()
-    request = CodeReviewRequest(bytes_hash(diff), terms, instructions="Say what is wrong, and on which lines.")
-    return Trial(request.to_json(), {"diff": diff}, Planted(planted, len(lines)).to_bytes())
+    return Trial(_asked(diff, terms), {"diff": diff}, Planted(planted, len(lines)).to_bytes())
+
+
+def _asked(diff: bytes, terms: Terms) -> dict[str, Any]:
+    return CodeReviewRequest(bytes_hash(diff), terms, instructions="Say what is wrong, and on which lines.").to_json()
 
 
 _STORE = '''"""Boxes of {name}, kept in files."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from choir.bazaar.jobs import LOOK
+from choir.bazaar.jobs import FOLLOW, LOOK
 from choir.bazaar.model import FREE, QUALIFY
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
@@ -85,6 +85,7 @@ def make_scheduler(node: Node, rounds: MarketRounds) -> Scheduler:
             "bazaar.jobs": rounds.tend_jobs,
             "bazaar.qualifying": rounds.qualify_all,
             LOOK: rounds.look,
+            FOLLOW: rounds.follow,
             "ledger.checkpoint": work.checkpoint,
             "objects.collect": work.collect_objects,
             "identity.rewrap": work.rewrap,

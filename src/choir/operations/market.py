@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from choir.bazaar.model import JobType
 from choir.bazaar.providers import promises
 from choir.foundation.clock import MICROSECONDS
-from choir.foundation.errors import ChoirError
+from choir.foundation.errors import ChoirError, Refusal
 from choir.node import Node
 from choir.storage.database import Tx
 from choir.storage.tasks import Task
@@ -77,6 +77,24 @@ class MarketRounds:
                 log.warning("a job could not go on", extra={"job": str(id_), "error": error.code})
             except Exception:
                 log.exception("a job could not go on", extra={"job": str(id_)})
+
+    def follow(self, task: Task) -> None:
+        """Have a review followed by one with planted defects, if the platform can pay for it."""
+        node, sampling = self._node, self._node.bazaar.sampling
+        if self._ailment():
+            return  # nobody shall work for what nobody can look at
+        with node.unit_of_work() as tx:
+            after = sampling.followed(tx, UUID(task.key))
+        made = None if after is None else sampling.made()
+        if after is None or made is None:
+            return
+        try:
+            job = node.database.run(lambda tx: sampling.order(tx, after, made))
+        except Refusal as error:  # what the platform has is spent by somebody else at this moment
+            log.info("no planted review was ordered", extra={"error": error.code})
+            return
+        if job is None:
+            log.info("no planted review was ordered", extra={"error": "the platform's fees do not suffice"})
 
     # Newcomers
 

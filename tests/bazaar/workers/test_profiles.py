@@ -31,8 +31,13 @@ def test_the_calls_of_the_presets() -> None:
     assert words["mini-swe-agent"] == (
         *("mini", "-y", "--exit-immediately", "-m", "m-1", "-t", task, "-o", "/work/traj.json"),
     )
-    assert words["aider"][:5] == ("aider", "--message-file", "/work/task.md", "--yes", "--no-auto-commits")
-    assert words["openhands"] == ("openhands", "--headless", "--json", "-f", "/work/task.md")
+    assert words["aider"] == (
+        *("aider", "--message-file", "/work/task.md", "--yes-always", "--no-auto-commits", "--no-pretty"),
+        *("--model", "m-1"),
+    )
+    assert words["openhands"] == ("openhands", "--headless", "--json", "--override-with-envs", "-f", "/work/task.md")
+    told = call(preset("openhands", KEY, "m-1", "openai"), "job_x", REQUEST, {}).environment
+    assert (told["LLM_MODEL"], told["LLM_BASE_URL"]) == ("m-1", "http://api.openai.com/v1")
     assert "--model" not in call(preset("aider"), "job_x", REQUEST, {}).argv
 
 
@@ -113,7 +118,7 @@ def test_workers_by_name(shop: Workshop, tmp_path: Path) -> None:
     assert found[5].ailment() == ""
     mine.unlink()
     assert "is not there" in found[5].ailment()
-    for bad in ([], ["text"], [str(mine)], ["mini-swe-agent"]):
+    for bad in ([], ["text"], [str(mine)], ["mini-swe-agent"], ["openhands"]):
         with pytest.raises(BadProfile):
             workers(bad, shop, {})
     lacking = CommandProfile("x", ("sh",), passed=("NOT_SET_ANYWHERE",))

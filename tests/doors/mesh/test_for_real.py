@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
+import pty
+import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +26,7 @@ from choir.doors.sdk import blobs, rechecking
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import TooLarge
 from choir.sdk import AsyncClient, AsyncMeshClient, Client, MeshClient, NostrKey
+from tests.doors.mesh.processes import serving
 from tests.doors.mesh.test_bundles import commit, git
 from tests.doors.townsfolk import neighbour, public_node, public_url
 from tests.operations.nodes import CHOIR, NodeUnderTest, until
@@ -29,7 +36,11 @@ FIXER = ROOT / "examples/workers/simple_fixer.py"
 CALCULATOR = ROOT / "examples/broken-calculator"
 STEP = ROOT / "examples/ci/buy_a_patch.py"
 PYTEST = "python3 -m pytest -q"
-QUICK = {"CHOIR_POLICY__PROVIDERS__HEARTBEAT_S": "3"}
+QUICK = {
+    "CHOIR_POLICY__PROVIDERS__HEARTBEAT_S": "3",
+    "CHOIR_POLICY__BAZAAR__PLANTED_ONE_IN": "1",
+    "CHOIR_POLICY__BAZAAR__PLANTED_AFTER_S_MAX": "0",
+}
 
 
 @dataclass
@@ -39,6 +50,7 @@ class Market:
     node: NodeUnderTest
     folder: Path
     checkout: Path  # a repository with the broken calculator in a folder of it
+    provider: Path  # where the provider keeps its own
 
     def job(self) -> str:
         """The id of the last order."""
@@ -53,29 +65,14 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
     git(checkout, "init", "-q", "-b", "main")
     commit(checkout, other_DOT_txt="nobody's business\n")
     commit(checkout, new_DOT_py="import os\n\n\ndef f(x):\n    return eval(x)\n")
-    with public_node(**QUICK) as node:
-        said = folder / "provider.said"
-        workers = [word for name in ("run", "review", str(FIXER)) for word in ("--worker", name)]
-        command = [*CHOIR, "provider", "serve", "--json", *workers, "--provider-home", str(folder / "provider")]
-        with said.open("w") as out:
-            provider = subprocess.Popen(
-                command, env=node.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
-            )
-        try:
-            until(lambda: _qualified(said) == 3, 120)
-            yield Market(node, folder, checkout)
-        finally:
-            provider.kill()
-            provider.wait(30)
-
-
-def _qualified(said: Path) -> int:
-    lines = [json.loads(line) for line in said.read_text().splitlines() if line.startswith("{")]
-    return len({line["type"] for line in lines if line.get("event") == "qualification" and line["state"] == "passed"})
+    with public_node(**QUICK) as node, serving(node, folder / "provider", "run", "review", str(FIXER)):
+        yield Market(node, folder, checkout, folder / "provider")
 
 
 def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     node = market.node
+    elsewhere = {"XDG_CONFIG_HOME": str(market.folder / "fresh")}
+    assert "  orders as   nobody yet; the first order makes a buyer" in node.run("whoami", env=elsewhere).out
     done = node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(6*7)")
     assert (done.code, done.out) == (0, "42\n"), done.err
     for word in (
@@ -90,6 +87,10 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     (key,) = (node.temporary / ".config/choir/buyers").iterdir()
     assert key.stat().st_mode & 0o777 == 0o600
     assert json.loads(key.read_text())["secret"] not in done.err + node.said
+    buyer = node.run("whoami", "--json").json["buyer"]
+    assert done.err.startswith(f"{buyer}, this machine's own buyer, pays with play money")
+    assert f"  orders as   {buyer}, this machine's own buyer, with play money\n" in node.run("whoami").out
+    assert node.run("--operator", "whoami", "--json").json["buyer"] is None
 
     job = market.job()
     shown = node.run("job", "show", job)
@@ -114,6 +115,34 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert into.read_text() == "42\n"
 
 
+def test_a_terminal_shows_all_open_jobs(market: Market) -> None:
+    """Nobody is there to do this one, so it stays open; in 80 columns no id is broken."""
+    node = market.node
+    assert node.run("job", "submit", "run", "--region", "nowhere", "--no-wait", "--", "true").code == 0
+    job = market.job()
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [*CHOIR, "job", "watch", "--timeout", "2"]
+    environment = node.environment | {"TERM": "xterm"}
+    process = subprocess.Popen(command, env=environment, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = _everything(main)
+    assert process.wait(30) == 0, shown
+    assert "1 open job at " in shown
+    assert re.search(rf"{job} +run +open +≤ \S+ +\d\d \w{{3}} \d\d:\d\d", shown), shown
+    assert node.run("job", "cancel", job).code == 0
+
+
+def _everything(terminal: int) -> str:
+    """What a terminal was sent, until whoever wrote to it is gone."""
+    data = b""
+    with suppress(OSError):  # the other end is closed
+        while piece := os.read(terminal, 65536):
+            data += piece
+    os.close(terminal)
+    return data.decode("utf-8", "replace")
+
+
 def test_what_the_buyer_wanted_otherwise_is_not_paid(market: Market) -> None:
     node = market.node
     done = node.run(
@@ -127,6 +156,11 @@ def test_what_the_buyer_wanted_otherwise_is_not_paid(market: Market) -> None:
     shown = node.run("job", "show", job, "--json").json["job"]
     assert (shown["state"], shown["held"], shown["attempts"][0]["paid"]) == ("cancelled", "0", "0")
     assert node.run("job", "verify", job).code == 1
+    mine = node.run("provider", "verify", job, "--provider-home", str(market.provider), "--json")
+    assert mine.code == 0, mine
+    assert [check["here"] for check in mine.json["checks"] if "failed" in check["node"]] == ["failed (run.exit_code)"]
+    assert mine.json["differences"] == []
+    assert node.run("--operator", "job", "verify", job).code == 4  # nobody disputes it
 
 
 def test_a_review_names_files_and_lines(market: Market) -> None:
@@ -138,6 +172,25 @@ def test_a_review_names_files_and_lines(market: Market) -> None:
     assert "the changed files whole" in done.err
     inputs = market.node.run("job", "show", market.job(), "--json").json["job"]["inputs"]
     assert sorted(inputs) == ["diff", "repository"]
+
+
+def test_a_review_is_followed_by_one_of_the_nodes_own(market: Market) -> None:
+    node = market.node
+    assert node.run("fund", "system:platform/fees/SAT", "50000").code == 0
+    market_home = ("--provider-home", str(market.provider))
+    submitted = ("job", "submit", "review", "--repo", str(market.checkout), "--diff", "HEAD~1", "--timeout", "60")
+    assert node.run(*submitted).code == 0
+
+    def planted() -> list[str]:
+        ordered = {item["id"] for item in node.run("job", "ls", "--json").json}
+        outcomes = node.run("provider", "status", *market_home, "--json").json["outcomes"]
+        return [item["job"] for item in outcomes if item["job"] not in ordered]
+
+    until(lambda: bool(planted()), 60)
+    job = planted()[0]
+    mine = node.run("provider", "verify", job, *market_home)
+    assert mine.code == 0, mine
+    assert "planted defects" in mine.out  # which stay hidden from who has passed them
 
 
 def test_a_patch_of_a_folder_applies_to_the_repository(market: Market) -> None:

@@ -15,9 +15,10 @@ from choir.bazaar.model import Verdict
 from choir.doors.cli.jobs import buyer, options, sending
 from choir.doors.cli.jobs.buyer import BuyerNeeded
 from choir.doors.cli.jobs.following import View, _words, nobody_because
-from choir.doors.cli.jobs.looking import shown_check
+from choir.doors.cli.jobs.looking import COLUMNS, rows_of, shown_check
 from choir.doors.cli.jobs.results import review_lines
-from choir.doors.cli.output import may_write
+from choir.doors.cli.jobs.verifying import _word
+from choir.doors.cli.output import day_and_time, may_write, print_table
 from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.mesh_model import Check
@@ -127,6 +128,9 @@ def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:
     assert _words("unverifiable", {"reason": "order.x", "said": "The tests pass."}, {}).endswith("The tests pass.")
     assert shown_check(Check("re-run", True, details="Not run again.")) == "passed  re-run: Not run again."
     assert shown_check(Check("hash", True)) == "passed  hash"
+    assert shown_check(Check("lines", False, "review.lines_absent")).endswith("lines that the diff does not show")
+    assert _word(Check("tests", False, "tests.failed")) == "failed: the buyer's tests fail"
+    assert _words("failed", {"reason": "review.planted_missed"}, {}).endswith("and the review names none")
 
 
 def test_a_node_that_is_not_there_is_not_taken_for_a_missing_login() -> None:
@@ -155,3 +159,22 @@ def test_two_verdicts_are_compared_check_by_check() -> None:
     forged = _side_by_side(theirs, True, good, Check("trajectory", False, "trajectory.forged"))
     assert forged.differences == ("trajectory",)
     assert not forged.ours_passed
+
+
+def test_times_are_as_short_as_those_of_ls() -> None:
+    now = "2026-11-16T05:00:00.000000Z"
+    assert day_and_time("2026-11-16T04:59:58.000000Z", now) == "16 Nov 04:59"
+    assert day_and_time("2026-06-01T23:10:00.000000Z", now) == "01 Jun 23:10"
+    assert day_and_time("2025-11-16T04:59:58.000000Z", now) == "16 Nov  2025"
+    assert day_and_time("2027-01-02T00:00:00.000000Z", now) == "02 Jan  2027"  # another's clock
+
+
+def test_the_widest_job_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    job = SimpleNamespace(
+        id="job_01j9zq7d3zj9ywb4q6r7f8g9ha", type="code_review", state="cancelled", budget="20000000",
+        price=None, closed_at=None, created_at="2026-11-16T04:59:58.000000Z",
+    )  # fmt: skip
+    print_table(COLUMNS, rows_of(cast("Any", [job])), right=(3,), whole=(0,))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 80
+    assert lines[1].split()[:3] == ["job_01j9zq7d3zj9ywb4q6r7f8g9ha", "review", "cancelled"]

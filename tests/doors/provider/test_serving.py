@@ -222,8 +222,9 @@ def test_what_cannot_be_done_is_given_back_with_the_reason(scene: Scene) -> None
 
 
 def test_a_reason_tells_nothing_of_the_machine() -> None:
-    assert reason_of(NotDone(why="git failed at /root/providers/x")) == "The work was not done (worker.not_done)."
-    assert reason_of(BrokeDown(why="OSError")) == "The provider's machine failed at it (worker.broke_down)."
+    failed = "The provider's machine failed at it"
+    assert reason_of(NotDone(why="git failed at /root/providers/x")) == f"{failed}: the work was not done."
+    assert reason_of(BrokeDown(why="OSError")) == f"{failed}: its worker broke down."
     assert len(reason_of(NotDone(why="x" * 10_000))) <= 200
 
 
@@ -311,7 +312,7 @@ def test_the_live_view_shows_who_what_and_how_it_went(scene: Scene) -> None:
     scene.until_told("away")
     assert "the node is away for" in drawn(board)
     tell("outcome", job="job_9", type="sandbox_run", state="failed", reason="run.exit_code", paid="0", earned=None)
-    assert "job_9 (run) did not pass: run.exit_code" in drawn(board)
+    assert "job_9 (run) did not pass: the command ended with another code" in drawn(board)
 
 
 def drawn(board: Board) -> str:

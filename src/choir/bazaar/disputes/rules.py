@@ -43,13 +43,14 @@ def check_statement(text: str, policy: BazaarPolicy) -> None:
         raise BadStatement(limit=policy.statement_chars_max)
 
 
-def by_machine(dispute: Dispute, before_passed: bool, again: Verdict) -> Winner | None:
+def by_machine(dispute: Dispute, before_passed: bool, again: Verdict, *, planted: bool = False) -> Winner | None:
     """Who wins by what the checks say when they are run again; None where they cannot say.
 
     A provider whose work was refused doubts the checks themselves, whatever it calls that. Only whether hidden ones
-    were fair needs a person's eyes: what fails twice in the open shall not be won by the buyer's silence.
+    were fair needs a person's eyes: what fails twice in the open shall not be won by the buyer's silence. What the
+    node itself has planted is fair by its making.
     """
-    about_hidden = again.visible_passed and not again.passed
+    about_hidden = again.visible_passed and not again.passed and not planted
     if dispute.trigger not in DECIDABLE and (dispute.side is Side.BUYER or about_hidden):
         return None
     if again.passed and not before_passed:

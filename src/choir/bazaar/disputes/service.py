@@ -8,7 +8,7 @@ from what they are paid later (`debts`).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from choir.bazaar import debts, earning, job_store, pricing, settling
@@ -26,9 +26,9 @@ from choir.bazaar.disputes.model import (
     Winner,
     dispute_id,
 )
-from choir.bazaar.jobs import Jobs, owners_of
+from choir.bazaar.jobs import owners_of
 from choir.bazaar.lives import Lives
-from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict, job_id
+from choir.bazaar.model import SOURCE, Attempt, Job, JobState, UnknownJob, Verdict, job_id
 from choir.bazaar.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
@@ -39,6 +39,9 @@ from choir.objects.service import Objects
 from choir.storage.database import Tx
 from choir.storage.tasks import schedule
 
+if TYPE_CHECKING:  # it looks at disputes itself
+    from choir.bazaar.reading import Reading
+
 REVERIFY = "bazaar.reverify"
 
 _REFUND = "bazaar.refund"
@@ -47,9 +50,11 @@ _REFUND = "bazaar.refund"
 class Disputes:
     """Use cases of disputes; all inside the caller's transaction."""
 
-    def __init__(self, lives: Lives, jobs: Jobs, ledger: Ledger, objects: Objects, *, rulings_needed: int) -> None:
+    def __init__(
+        self, lives: Lives, reading: Reading, ledger: Ledger, objects: Objects, *, rulings_needed: int
+    ) -> None:
         self._lives = lives
-        self._jobs = jobs
+        self._reading = reading
         self._ledger = ledger
         self._objects = objects
         self._rulings_needed = rulings_needed
@@ -117,9 +122,9 @@ class Disputes:
         dispute, job, attempt = self._locked(tx, id_)
         if dispute.state not in (DisputeState.OPEN, DisputeState.RESPONDED):
             return dispute
-        winner = rules.by_machine(dispute, self._passed(tx, attempt), again)
+        winner = rules.by_machine(dispute, self._passed(tx, attempt), again, planted=job.is_own)
         if winner is not None:
-            return self._resolve(tx, dispute, job, attempt, winner, "The checks were run again.", settling.SOURCE)
+            return self._resolve(tx, dispute, job, attempt, winner, "The checks were run again.", SOURCE)
         return self._review(tx, dispute, job, attempt)
 
     def not_reverified(self, tx: Tx, id_: UUID, reason: str) -> Dispute:
@@ -133,7 +138,7 @@ class Disputes:
         dispute = replace(dispute, state=DisputeState.UNDER_REVIEW)
         store.save(tx, dispute)
         id_ = dispute_id(dispute.id)
-        self._lives.note(tx, job, "under_review", settling.SOURCE, attempt=attempt, dispute=id_, **data)
+        self._lives.note(tx, job, "under_review", SOURCE, attempt=attempt, dispute=id_, **data)
         return dispute
 
     def case(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt]:
@@ -152,7 +157,7 @@ class Disputes:
         if dispute.state is not DisputeState.UNDER_REVIEW or dispute.response is not None or not late:
             return dispute
         why = "The other side did not answer in time."
-        return self._resolve(tx, dispute, job, attempt, rules.by_silence(dispute), why, settling.SOURCE)
+        return self._resolve(tx, dispute, job, attempt, rules.by_silence(dispute), why, SOURCE)
 
     def rule(self, tx: Tx, who: Principal, id_: UUID, winner: Winner, reasoning: str) -> Dispute:
         """An operator's ruling; it decides once as many agree as the node needs."""
@@ -184,7 +189,7 @@ class Disputes:
 
     def of_job(self, tx: Tx, who: Principal, job: UUID) -> list[Dispute]:
         """All disputes about the attempts at a job that the reader may see."""
-        seen = {attempt.id for attempt in self._jobs.attempts(tx, who, job)}
+        seen = {attempt.id for attempt in self._reading.job(tx, who, job).attempts}
         return [dispute for dispute in store.of_job(tx, job) if dispute.attempt in seen]
 
     def under_review(self, tx: Tx, who: Principal, *, after: UUID, limit: int) -> list[Dispute]:
@@ -250,6 +255,8 @@ class Disputes:
         left: dict[str, int] = {}
         missing: list[tuple[str, str, int]] = []
         for payer, payee, wanted in parts:
+            if payer == payee:  # the platform's own order: its share stays where it is
+                continue
             there = left.get(payer, reading.balance(tx, payer).balance)
             amount = min(wanted, max(0, there))
             left[payer] = there - amount
@@ -260,7 +267,7 @@ class Disputes:
             id_ = dispute_id(dispute.id)
             reason = f"a dispute was decided for the {dispute.winner}"
             self._ledger.post(
-                tx, Draft(_REFUND, reason, settling.SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
+                tx, Draft(_REFUND, reason, SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
             )
         return debts.record(tx, dispute.id, missing)
 
@@ -283,16 +290,16 @@ class Disputes:
         if lost:
             leg = Leg(hold_account(dispute.hold, settling.SAT), settling.PLATFORM, dispute.deposit)
             why = "a dispute was lost"
-            draft = holds.capture(dispute.hold, (leg,), reason=why, source=settling.SOURCE, key=key, refs=refs)
+            draft = holds.capture(dispute.hold, (leg,), reason=why, source=SOURCE, key=key, refs=refs)
         else:
             why = "a dispute was not lost"
-            draft = holds.release(dispute.hold, reason=why, source=settling.SOURCE, key=key, refs=refs)
+            draft = holds.release(dispute.hold, reason=why, source=SOURCE, key=key, refs=refs)
         self._lives.settling.settle_or_lapse(tx, draft)
 
     # Looking things up
 
     def _about(self, tx: Tx, who: Principal, job: UUID, attempt: UUID | None) -> tuple[Job, Attempt, Side]:
-        found = self._lives.lock(tx, self._jobs.get(tx, who, job).id)
+        found = self._lives.lock(tx, self._reading.job(tx, who, job).job.id)
         mine = owners_of(who)
         tries = [item for item in job_store.attempts(tx, job) if mine & {found.buyer, item.owner}]
         if attempt is None:

@@ -158,6 +158,7 @@ class OutcomeRecord:
     independence_bps: int = ONE_BPS  # at most this much counts; the clusters may say less, never more
     attempt: int = 1
     qualification: bool = False  # a job of the node's own: it qualifies, and counts for nothing else
+    planted: bool = False  # a review with planted defects, also of the node's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from choir.bazaar.model import FREE, JobType
-from choir.bazaar.providers import events, rules, store
+from choir.bazaar.planted import MISSED
+from choir.bazaar.providers import events, record_store, rules, store
 from choir.bazaar.providers.model import (
     NotOffered,
     NotQualifying,
@@ -75,11 +76,22 @@ class Qualifications:
         offer = store.offer(tx, provider, told.type, told.at_us)
         if offer is None or offer.qualification is not Qualification.PASSED:
             return
+        if told.planted and self._missed_too_often(tx, provider, told):
+            later_us = told.at_us + self._policy.qualification_retry_s * MICROSECONDS
+            lost = replace(offer, qualification=Qualification.NEEDED, failed_in_row=0, retry_us=later_us)
+            self._save(tx, lost, told.reason)
+            return
         failed = 0 if told.passed else offer.failed_in_row + 1
         if failed >= self._policy.failures_in_row_max and self._policy.qualification_required:
             self._save(tx, replace(offer, qualification=Qualification.NEEDED, failed_in_row=0))
         elif failed != offer.failed_in_row:
             store.set_qualification(tx, replace(offer, failed_in_row=failed))
+
+    def _missed_too_often(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> bool:
+        """Whether it has found nothing in the last planted reviews: then it does not read what it is paid for."""
+        if told.reason not in MISSED or not self._policy.qualification_required:
+            return False
+        return record_store.missed_in_row(tx, provider, told.buyer, MISSED, self._policy.planted_missed_max)
 
     def _save(self, tx: Tx, offer: Offer, reason: str = "") -> None:
         store.set_qualification(tx, offer)

@@ -60,12 +60,6 @@ def outcome(tx: Tx, provider: UUID, job: UUID, attempt: int) -> Outcome | None:
     )
 
 
-def last_of_job(tx: Tx, provider: UUID, job: UUID) -> Outcome | None:
-    return tx.one_or_none(
-        Outcome, _OUTCOME + " where provider = %s and job = %s order by attempt desc limit 1", provider, job
-    )
-
-
 def put_outcome(tx: Tx, found: Outcome) -> None:
     """Add an outcome, or put it in the place of what was noted before."""
     tx.run(
@@ -86,6 +80,16 @@ def latest(tx: Tx, provider: UUID, until_us: int, limit: int, skip: int = 0) -> 
         _OUTCOME + " where provider = %s and at_us <= %s order by at_us desc, job, attempt limit %s offset %s",
         provider, until_us, limit, skip,
     )  # fmt: skip
+
+
+def missed_in_row(tx: Tx, provider: UUID, buyer: str, reasons: Collection[str], count: int) -> bool:
+    """Whether the last so many outcomes with a buyer that passed or failed for these reasons all failed."""
+    rows = tx.rows(
+        "select passed from provider_outcomes where buyer = %s and provider = %s and (passed or reason = any(%s))"
+        " order by at_us desc, job desc limit %s",
+        buyer, provider, list(reasons), count,
+    )  # fmt: skip
+    return len(rows) == count and not any(passed for (passed,) in rows)
 
 
 def facts(tx: Tx, provider: UUID) -> Iterator[Fact]:

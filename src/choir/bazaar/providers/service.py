@@ -307,13 +307,6 @@ class Providers:
             self._qualifications.count(tx, provider, told)
         return True
 
-    def overturn(self, tx: Tx, provider: UUID, job: UUID, *, passed: bool, at_us: int) -> None:
-        """A dispute decided what the last try of a job is worth; without a try on record there is nothing to say."""
-        found = record_store.last_of_job(tx, provider, job)
-        if found is not None:
-            told = replace(found.told, passed=passed, at_us=at_us, reason="" if passed else "bazaar.overturned")
-            self.record_outcome(tx, provider, told)
-
     # Inside
 
     def _publish(self, tx: Tx, row: MarketRow, type_: JobType, terms: Terms, actor: str, asked_us: int | None) -> Book:

@@ -119,8 +119,9 @@ def _test_fault(change: Change, deciders: Deciders, request: PatchGenRequest) ->
             return "patch.deciding_test_added", "The patch adds a file that decides; only the buyer's own count."
         return None  # other new tests never count and are taken away before the run
     if decides or is_test(change.path):
-        what = "deleted" if change.kind is Kind.DELETED else "changed"
-        return f"patch.deciding_test_{what}", f"The patch has {what} a test, or what lies among tests."
+        if change.kind is Kind.DELETED:
+            return "patch.deciding_test_deleted", "The patch has deleted a test, or what lies among tests."
+        return "patch.deciding_test_changed", "The patch has changed a test, or what lies among tests."
     return None
 
 

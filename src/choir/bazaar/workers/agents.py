@@ -32,6 +32,7 @@ from choir.bazaar.workers.patching import WORK, check_out_base, compute_diff, ha
 from choir.bazaar.workers.profiles import Call, CommandProfile
 from choir.bazaar.workers.shop import PYTEST_PATH, Workshop
 from choir.foundation.errors import ChoirError
+from choir.foundation.words import count
 from choir.sandbox.egress.model import Egress
 from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec
 from choir.sandbox.tiers.base import PAYLOAD_PATH
@@ -172,7 +173,7 @@ class CommandWorker:
                 review = StructuredReview.from_bytes(data, policy)
             except ChoirError as error:
                 raise NotDone(why=f"the agent's review cannot be read: {error}".rstrip(".")) from None
-            return Produced(review.to_bytes(), CodeReviewResult(), f"{len(review.issues)} issues")
+            return Produced(review.to_bytes(), CodeReviewResult(), count(len(review.issues), "issue"))
         assert isinstance(order.request, TextGenRequest)
         if not data.strip() or len(data) > policy.text_bytes_max:
             raise NotDone(why="the agent's text is empty or too long")

@@ -24,6 +24,7 @@ from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, 
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.policy import SandboxPolicy
+from choir.foundation.words import count
 from choir.sandbox.files import Allowance, Target, put_folder
 from choir.sandbox.repositories import WorkTree, is_plain
 
@@ -129,12 +130,12 @@ def hand_over(
         raise NotDone(why="nothing in the repository was changed")
     if len(diff) > shop.verification.patch_bytes_max:
         raise NotDone(why=f"the diff has more than {shop.verification.patch_bytes_max} bytes")
-    trajectory.tool("Diff", request.base_commit, f"{len(files)} files, {len(diff)} bytes, {bytes_hash(diff)}")
+    trajectory.tool("Diff", request.base_commit, f"{count(len(files), 'file')}, {len(diff)} bytes, {bytes_hash(diff)}")
     result = PatchGenResult(base_commit=request.base_commit)
     if check:
         self_check(shop, order, diff, result, trajectory, cancelled)
     names = ", ".join(item.path for item in files[:5])
-    return Produced(diff, result, f"changed {len(files)} files: {names}")
+    return Produced(diff, result, f"changed {count(len(files), 'file')}: {names}")
 
 
 def self_check(

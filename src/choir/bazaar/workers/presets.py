@@ -1,7 +1,10 @@
 """Profiles for well-known agents. Pure: names, a model and a key in, a profile out.
 
 The agents are not part of Choir: install the one you want below /usr (or lend its folder with a mount). Their calls
-are written from their documentation; which of them has really been run is said in the how-to.
+are written from their documentation and tried with stand-ins of their names; which of them has really been run is said
+in the how-to. Sources, looked at in November 2026: code.claude.com/docs (cli-reference, env-vars), mini-swe-agent's
+run/mini.py and docs/advanced/global_configuration.md, aider.chat/docs/config/options.html, docs.openhands.dev
+(cli/headless) and the README of OpenHands-CLI.
 
 The key of the model's API stays with the proxy: the agent asks for the API as plain http, the proxy adds the key and
 goes on by TLS. In place of the key the agent has a word that says so.
@@ -37,9 +40,14 @@ class Api:
         credential = Credential(self.header, self.prefix + key)
         return (EgressRule(self.host, methods=_METHODS, upstream_tls=True, credential=credential),)
 
+    @property
+    def base(self) -> str:
+        """Plain http, so that the proxy can add the key."""
+        return f"http://{self.host}{self.base_path}"
+
     def environment(self) -> tuple[tuple[str, str], ...]:
         keys = [(name, PLACEHOLDER_KEY) for name in self.key_names]
-        return (*keys, *((name, f"http://{self.host}{self.base_path}") for name in self.base_names))
+        return (*keys, *((name, self.base) for name in self.base_names))
 
 
 APIS = {
@@ -65,12 +73,15 @@ def mini_swe_agent(model: str) -> tuple[str, ...]:
 
 
 def aider(model: str) -> tuple[str, ...]:
-    words = ("aider", "--message-file", "{task_file}", "--yes", "--no-auto-commits")
+    words = ("aider", "--message-file", "{task_file}", "--yes-always", "--no-auto-commits", "--no-pretty")
     return (*words, *(("--model", "{model}") if model else ()))
 
 
-def openhands(model: str) -> tuple[str, ...]:  # noqa: ARG001 - its model comes by the environment
-    return ("openhands", "--headless", "--json", "-f", "{task_file}")
+def openhands(model: str) -> tuple[str, ...]:
+    """Its model comes by the environment, which it does not look at unless told to."""
+    if not model:
+        raise BadProfile(why="openhands needs the name of a model")
+    return ("openhands", "--headless", "--json", "--override-with-envs", "-f", "{task_file}")
 
 
 ARGUMENTS: dict[str, Callable[[str], tuple[str, ...]]] = {
@@ -81,8 +92,18 @@ ARGUMENTS: dict[str, Callable[[str], tuple[str, ...]]] = {
 }
 _MORE: dict[str, tuple[tuple[str, str], ...]] = {
     "claude-code": (("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")),
-    "mini-swe-agent": (("MSWEA_CONFIGURED", "true"), ("MSWEA_SILENT_STARTUP", "1")),
-    "aider": (("AIDER_CHECK_UPDATE", "false"), ("AIDER_ANALYTICS", "false"), ("AIDER_GITIGNORE", "false")),
+    "mini-swe-agent": (
+        ("MSWEA_CONFIGURED", "true"),
+        ("MSWEA_SILENT_STARTUP", "1"),
+        ("MSWEA_COST_TRACKING", "ignore_errors"),  # a model without a known price is no reason to stop
+    ),
+    "aider": (
+        ("AIDER_CHECK_UPDATE", "false"),
+        ("AIDER_ANALYTICS", "false"),
+        ("AIDER_GITIGNORE", "false"),
+        ("AIDER_DETECT_URLS", "false"),  # it would fetch what the task mentions
+        ("AIDER_SHOW_MODEL_WARNINGS", "false"),
+    ),
     "openhands": (("LLM_MODEL", "{model}"), ("LLM_API_KEY", PLACEHOLDER_KEY)),
 }
 
@@ -96,10 +117,11 @@ def preset(
     if api not in APIS:
         raise BadProfile(why=f"the API '{api[:40]}' is not known; there are {', '.join(sorted(APIS))}")
     found = APIS[api]
+    more = _MORE[name] if name != "openhands" else (*_MORE[name], ("LLM_BASE_URL", found.base))
     return CommandProfile(
         name=name,
         argv=ARGUMENTS[name](model),
-        environment=(*found.environment(), *_MORE[name]),
+        environment=(*found.environment(), *more),
         egress=found.rules(key) if key else (),
         mounts=mounts,
         model=model,

@@ -18,7 +18,7 @@
     credential = { header = "Authorization", prefix = "Bearer ", variable = "MY_KEY" }
 
     [[mounts]]
-    source = "/home/me/agent"            # read-only
+    source = "/home/me/agent"            # read-only; a path that is not absolute begins where the profile lies
     target = "/opt/agent"
 
 Guarantees: a field that is not known is refused; a key is never in the file, only the name of the variable it is in.
@@ -47,17 +47,17 @@ def read(path: Path, own: Mapping[str, str]) -> CommandProfile:
     try:
         with path.open("rb") as file:
             text = file.read(_FILE_BYTES_MAX).decode()
-        return parse(text, own)
+        return parse(text, own, path.absolute().parent)
     except OSError as error:
         raise BadProfile(why=f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadProfile(why=f"{path} is not UTF-8 text") from None
 
 
-def parse(text: str, own: Mapping[str, str]) -> CommandProfile:
-    """The profile in a text."""
+def parse(text: str, own: Mapping[str, str], folder: Path | None = None) -> CommandProfile:
+    """The profile in a text; in a folder, mounts may be named from there."""
     try:
-        return _profile(Reader(tomllib.loads(text)), own)
+        return _profile(Reader(tomllib.loads(text)), own, folder)
     except tomllib.TOMLDecodeError as error:
         raise BadProfile(why=f"it is not TOML: {error}") from None
     except BadProfile:
@@ -66,7 +66,7 @@ def parse(text: str, own: Mapping[str, str]) -> CommandProfile:
         raise BadProfile(why=str(error).rstrip(".")) from None
 
 
-def _profile(reader: Reader, own: Mapping[str, str]) -> CommandProfile:
+def _profile(reader: Reader, own: Mapping[str, str], folder: Path | None) -> CommandProfile:
     types = reader.texts("types", len(JobType), 40, (JobType.PATCH_GEN.value,))
     profile = CommandProfile(
         name=reader.text("name", 100, 1),
@@ -75,7 +75,7 @@ def _profile(reader: Reader, own: Mapping[str, str]) -> CommandProfile:
         environment=_environment(reader),
         passed=reader.texts("pass", _ITEMS_MAX, 200, ()),
         egress=reader.records("hosts", _ITEMS_MAX, lambda item: _host(item, own), ()),
-        mounts=reader.records("mounts", _ITEMS_MAX, _mount, ()),
+        mounts=reader.records("mounts", _ITEMS_MAX, lambda item: _mount(item, folder), ()),
         model=reader.text("model", 200, 0, ""),
         with_pytest=reader.yes("with_pytest", True),
         self_check=reader.yes("self_check", True),
@@ -117,8 +117,9 @@ def _credential(reader: Reader, own: Mapping[str, str]) -> Credential:
     return Credential(header, prefix + own[variable])
 
 
-def _mount(reader: Reader) -> Mount:
+def _mount(reader: Reader, folder: Path | None) -> Mount:
     source = Path(reader.text("source", 4_000, 1)).expanduser()
+    source = source if folder is None else folder / source
     if not source.is_absolute():
         raise reader.bad("source", "it must be an absolute path")
     return Mount(source, reader.text("target", 4_000, 1))

@@ -36,6 +36,7 @@ from choir.bazaar.workers.inside import source
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, NotMine, Produced, WorkOrder
 from choir.bazaar.workers.shop import PYTHON, TOOLS, Workshop
 from choir.foundation.errors import Invalid
+from choir.foundation.words import count
 from choir.sandbox.files import safe_path
 from choir.sandbox.model import InFile, Limits, Spec
 
@@ -66,7 +67,7 @@ class ReviewWorker:
         files = {path: file for path, file in files.items() if _can_be_named(path)}
         focus = ", ".join(item.value for item in request.focus)
         trajectory.user(
-            f"Review {len(files)} files, depth {request.depth.value}, focus {focus}. {request.instructions}"
+            f"Review {count(len(files), 'file')}, depth {request.depth.value}, focus {focus}. {request.instructions}"
         )
         with self._shop.scratch() as name:
             texts = self._texts(order, files, Path(name), cancelled)
@@ -252,7 +253,8 @@ def _summary(
     counts = [f"{sum(issue.severity is rank for issue in issues)} {rank.value}" for rank in _RANK]
     shown = ", ".join(count for count in counts if not count.startswith("0 ")) or "none"
     parts = [
-        f"Static analysis of {len(texts)} of {len(files)} changed files: {len(issues)} issues on added lines ({shown})."
+        f"Static analysis of {len(texts)} of {count(len(files), 'changed file')}:"
+        f" {count(len(issues), 'issue')} on added lines ({shown})."
         " No model and no person has read the change; analysers see known patterns only."
     ]
     if failed:
@@ -263,15 +265,16 @@ def _summary(
 
 
 def _statement(path: str, file: FileDiff, was_read: bool, issues: list[ReviewIssue]) -> Statement:
-    count = sum(issue.file == path for issue in issues)
+    found = count(sum(issue.file == path for issue in issues), "issue")
+    lines = count(len(file.added), "added line")
     if file.new_path is None:
         said = "The file is deleted; the analysers look at files that are there."
     elif not was_read:
         said = "The file could not be had whole, or is too large, so no analyser has looked at it."
     elif path.endswith(_PYTHON_FILES):
-        said = f"ruff, bandit, vulture and detect-secrets looked at {len(file.added)} added lines: {count} issues."
+        said = f"ruff, bandit, vulture and detect-secrets looked at {lines}: {found}."
     else:
         what = "secrets, unfinished merges and data that cannot be read"
         what = what if path.endswith(_DATA_FILES) else "secrets and unfinished merges"
-        said = f"The {len(file.added)} added lines were looked at for {what}, and for nothing else: {count} issues."
+        said = f"{lines}, looked at for {what}, and for nothing else: {found}."
     return Statement(path, said)

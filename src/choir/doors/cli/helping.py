@@ -1,19 +1,25 @@
-"""What the command line's framework does not do by itself: whole sentences in listings, negative amounts.
+"""What the command line's framework does not do by itself: whole sentences in listings, plain words, negative amounts.
 
-A list of commands shows the first sentence of each, wrapped and never cut. An amount such as -5 reaches
-the command, which can say what is wrong with it, instead of being taken for an unknown option.
+A list of commands shows the first sentence of each, wrapped and never cut. What an option takes is a plain word such as
+TEXT, not a type of Python's. An amount such as -5 reaches the command, which can say what is wrong with it, instead of
+being taken for an unknown option.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 _NEGATIVE = re.compile(r"-[0-9.]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_LIST_OF = re.compile(r"list\[(.+)\]")
+_PLAIN = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "Path": "PATH"}
 
 
 class Group(TyperGroup):
@@ -34,7 +40,25 @@ class Group(TyperGroup):
                 formatter.write_dl(rows)
 
 
-class AmountCommand(TyperCommand):
+class Command(TyperCommand):
+    """Says in plain words what its parameters take, where they do not say so themselves."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for parameter in self.params:
+            if isinstance(parameter, TyperArgument):
+                parameter.display_type_rich = _untold  # type: ignore[method-assign]  # its name says enough
+            elif isinstance(parameter, TyperOption) and parameter.metavar is None:
+                kind = parameter.bare_type()
+                of = _LIST_OF.fullmatch(kind)
+                parameter.metavar = _PLAIN.get(of[1] if of else kind)
+
+
+def _untold(ctx: Any) -> None:
+    """No type of Python's."""
+
+
+class AmountCommand(Command):
     """A command that takes an amount as an argument."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -49,12 +73,42 @@ def summary(command: Any) -> str:
     return _SENTENCE_END.split(paragraph)[0]
 
 
+def shared(read: Callable[..., Any], name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """For commands with parameters in common: each has those of `read` too, and gets what it made of them as `name`."""
+    common = _parameters(read)
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        own = _parameters(command)
+        del own[name]
+
+        @functools.wraps(command)
+        def with_all(**given: Any) -> None:
+            found = read(**{each: given.pop(each) for each in common})
+            command(**given, **{name: found})
+
+        every = own | common
+        with_all.__signature__ = inspect.Signature(list(every.values()))  # type: ignore[attr-defined]
+        with_all.__annotations__ = {each: item.annotation for each, item in every.items()}
+        return with_all
+
+    return give
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """By name; their order does not say which must be given."""
+    hints = get_type_hints(function, include_extras=True)
+    return {
+        name: item.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+        for name, item in inspect.signature(function).parameters.items()
+    }
+
+
 def improve(app: typer.Typer) -> None:
     """Make all of an application, and of those below it, behave like this."""
     app.info.cls = _group(app.info.cls)
     for command in app.registered_commands:
         takes_amount = "amount" in getattr(command.callback, "__annotations__", {})
-        command.cls = AmountCommand if takes_amount else command.cls
+        command.cls = AmountCommand if takes_amount else Command
     for below in app.registered_groups:
         below.cls = _group(below.cls, below.typer_instance)
         if below.typer_instance is not None:

@@ -211,8 +211,9 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
             if who.source == "none":
                 raise NotLoggedIn(node=url, why=who.why) from None
             raise
+    buyer, orders_as = _buyer(url, me, who.source)
     if as_json:
-        output.print_json({"node": url, "source": who.source, "why": who.why, **me.model_dump()})
+        output.print_json({"node": url, "source": who.source, "why": who.why, "buyer": buyer, **me.model_dump()})
         return
     output.print_line(f"You are {_name(me)} to {url}.")
     output.print_line(f"  because     {who.why}")
@@ -221,6 +222,24 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
         output.print_line(f"  delegation  {me.delegation}")
     if me.scopes:
         output.print_line(f"  scopes      {', '.join(sorted(me.scopes))}")
+    output.print_line(f"  orders as   {orders_as}")
+
+
+def _buyer(url: str, me: wire.MeOut, source: str) -> tuple[str | None, str]:
+    """Who pays for what `choir job submit` orders here, and the same in words."""
+    from choir.doors.cli.jobs.buyer import machines_buyer
+
+    if me.role != "operator":
+        return (me.owner, me.owner) if "buy" in me.scopes else (None, "nobody: this credential lacks the scope buy")
+    if source != "operator" or output.operator_wanted():
+        return None, "nobody: an operator buys nothing"
+    with output.stranger_at(url) as client:
+        if client.node().mode != "dev":
+            return None, "nobody: log in to buy, with `choir login --scope read --scope buy`"
+    agent = machines_buyer(url)
+    if agent is None:
+        return None, "nobody yet; the first order makes a buyer of this machine's own, with play money"
+    return agent, f"{agent}, this machine's own buyer, with play money"
 
 
 _CREDENTIALS = {

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -114,7 +114,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        app()
+        return _command()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except ChoirError as error:
@@ -130,7 +130,29 @@ def _run() -> int:
     except OSError as error:
         output.show_error(NotPossible(file=error.filename or "a file", why=(error.strerror or str(error)).lower()))
         return output.EXIT_REFUSED
-    return 0
+
+
+def _command() -> int:
+    try:
+        ended = app(standalone_mode=False)
+    except typer.TyperException as error:
+        return _misused(error)
+    except typer.Abort:  # a question was not answered
+        output.say("Nothing was done.")
+        return output.EXIT_REFUSED
+    return ended if isinstance(ended, int) else 0
+
+
+def _misused(error: Any) -> int:
+    """Wrong usage as the framework tells it, or as JSON like every other error if that was asked for."""
+    words = sys.argv[1:]
+    output.want_json("--json" in words[: words.index("--") if "--" in words else None])
+    if not output.json_wanted():
+        error.show()
+    else:
+        command = error.ctx.command_path if getattr(error, "ctx", None) is not None else "choir"
+        output.show_error(output.WrongUsage(why=error.format_message().rstrip("."), command=command))
+    return int(error.exit_code)
 
 
 if __name__ == "__main__":

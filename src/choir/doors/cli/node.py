@@ -23,6 +23,7 @@ from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.logs import set_up_logs
 from choir.foundation.settings import Settings
+from choir.foundation.words import count
 from choir.operations.home import NodeRunning, RunningNode, prepare_home, running_node
 
 config_app = typer.Typer(help="Show the settings and where each came from.", no_args_is_help=True)
@@ -324,7 +325,7 @@ def backup(
     output.may_write(file, force=force)
     settings = output.settings_of(home)
     manifest = back_up(settings, file, output.say)
-    entries = output.count(manifest.entries, "entry", "entries")
+    entries = count(manifest.entries, "entry", "entries")
     told = f"{entries} backed up to {file}. Keep {settings.node_key_file} apart, and safe."
     _tell(as_json, {"file": str(file), "entries": manifest.entries, "made_at": manifest.made_at}, told)
 
@@ -346,12 +347,10 @@ def restore(
         if not accept_rollback:
             raise typer.BadParameter("give a backup file")
         size = backups.accept_rollback(settings, output.say)
-        _tell(
-            as_json, {"entries": size}, f"Accepted: the ledger goes on from {output.count(size, 'entry', 'entries')}."
-        )
+        _tell(as_json, {"entries": size}, f"Accepted: the ledger goes on from {count(size, 'entry', 'entries')}.")
         return
     manifest = backups.restore(settings, file, output.say, accept_rollback=accept_rollback)
-    entries = output.count(manifest.entries, "entry", "entries")
+    entries = count(manifest.entries, "entry", "entries")
     told = f"Restored {entries} from {manifest.made_at}. Start the node with `{_up_command(settings)}`."
     _tell(as_json, {"entries": manifest.entries, "made_at": manifest.made_at}, told)
 

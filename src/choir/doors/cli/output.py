@@ -31,6 +31,8 @@ from choir.foundation.settings import Settings, load_settings
 from choir.identity.model import Scope
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
+    from rich.console import JustifyMethod
+
     from choir.doors.sdk.client import Client
 
 EXIT_REFUSED = 1
@@ -38,13 +40,6 @@ EXIT_USAGE = 2
 EXIT_NO_NODE = 3
 EXIT_NOT_ALLOWED = 4
 EXIT_DIFFERENCE = 5
-
-_EXIT: list[tuple[type[ChoirError], int]] = [
-    (NoNode, EXIT_NO_NODE),
-    (Unauthenticated, EXIT_NOT_ALLOWED),
-    (NotAllowed, EXIT_NOT_ALLOWED),
-    (Broken, EXIT_DIFFERENCE),
-]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder (CHOIR_HOME).", metavar="FOLDER")]
@@ -61,12 +56,22 @@ _PERSONS_ONLY = ("identity.person_needed", "identity.scope_missing")  # what an 
 _CONNECT_S = 2.0  # a person would rather hear at once that no node is there
 _WAIT_S = 1.0  # after which a person is told that we are waiting
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_RECENT_MONTHS = 5
 _CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f]")  # the others are escaped by everybody who writes JSON
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 _json_wanted = False
 _operator_wanted = False
 _home_named = False
+
+
+class WrongUsage(Invalid):
+    """A command line that cannot be understood."""
+
+    code = "cli.wrong_usage"
+    sentence = "{why}."
+    hint = "See: {command} --help"
 
 
 class FileExists(Refusal):
@@ -99,6 +104,15 @@ class TokenRefused(Unauthenticated):
     code = "cli.token_refused"
     sentence = "The node does not know the token that it was shown; it was that one because {why}."
     hint = "Set the right one, or none (`unset CHOIR_TOKEN`) to be who you logged in as."
+
+
+_EXIT: list[tuple[type[ChoirError], int]] = [
+    (NoNode, EXIT_NO_NODE),
+    (Unauthenticated, EXIT_NOT_ALLOWED),
+    (NotAllowed, EXIT_NOT_ALLOWED),
+    (Broken, EXIT_DIFFERENCE),
+    (WrongUsage, EXIT_USAGE),
+]
 
 
 def exit_code(error: ChoirError) -> int:
@@ -225,6 +239,21 @@ def want_json(wanted: bool) -> None:
     _json_wanted = wanted or _json_wanted
 
 
+def json_wanted() -> bool:
+    """Whether errors are to be shown as JSON."""
+    return _json_wanted
+
+
+@contextmanager
+def reading_options(refusals: tuple[type[ChoirError], ...] = (Invalid,)) -> Iterator[None]:
+    """What is refused in here by one of these was typed wrong: that is wrong usage."""
+    try:
+        yield
+    except refusals as error:
+        show_error(error)
+        raise typer.Exit(EXIT_USAGE) from None
+
+
 def print_json(value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     sys.stdout.write(_CONTROL_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
@@ -251,19 +280,32 @@ def say_there_is_more(cursor: str | None) -> None:
         say(f"There is more: --cursor {cursor}")
 
 
-def count(number: int, one: str, many: str) -> str:
-    """A number of things, in words: "1 entry", "2 entries"."""
-    return f"{number} {one if number == 1 else many}"
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
+) -> None:
+    """A plain table; numbers in the columns `right` stand to the right."""
+    table = table_of(columns, rows, right=right, whole=whole)
+    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """A plain table; numbers in the given columns stand to the right."""
+def table_of(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
+) -> Table:
+    """The table itself. Where the terminal is narrow, neither numbers nor the columns `whole` are broken."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index in right else "left", overflow="fold", no_wrap=index in right)
+        side: JustifyMethod = "right" if index in right else "left"
+        table.add_column(name, justify=side, overflow="fold", no_wrap=index in right or index in whole)
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
-    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
+    return table
+
+
+def day_and_time(at: str, now: str) -> str:
+    """A time in twelve letters, as `ls` shows them: of the last half year with the hour, else with the year. UTC."""
+    month = _MONTHS[int(at[5:7]) - 1]
+    months = (int(now[:4]) - int(at[:4])) * 12 + int(now[5:7]) - int(at[5:7])
+    return f"{at[8:10]} {month} {at[11:16]}" if 0 <= months <= _RECENT_MONTHS else f"{at[8:10]} {month}  {at[:4]}"
 
 
 def show_error(error: ChoirError) -> None:

@@ -1,36 +1,25 @@
-"""Who is asking: one principal from whatever credential a request carries, before its body is parsed.
-
-Credentials: an operator's token, an API token, a request signed by a Nostr key (NIP-98), a browser's session.
-An `Authorization` header wins over a cookie. A bad one is refused also where none was needed; a cookie whose
-session has ended is no credential any more, since nobody chose to send it.
+"""Who may ask for what: every route says so, and it is looked at before a request's body is parsed.
 
 Guarantees: every route declares one kind of access, and a route that declares none cannot be made; a stranger's
 body is never parsed (for a signed request its bytes are hashed, within the size limit); a credential that ended
-while the body arrived no longer counts; what a browser sends from another site is refused before anything is
-looked up.
+while the body arrived no longer counts.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import time
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import Depends, Header, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
-from starlette.requests import ClientDisconnect
 
 from choir.doors.http import describing
 from choir.doors.http.cookies import session_token
+from choir.doors.http.credentials import SAFE_METHODS, body_of, key_of, node_of, principal_of
 from choir.foundation.errors import Invalid, Unauthenticated
 from choir.identity.model import (
-    BadCredential,
-    CrossSite,
-    KeyNeeded,
     OperatorNeeded,
     PersonNeeded,
     Principal,
@@ -38,36 +27,11 @@ from choir.identity.model import (
     Scope,
     ScopeMissing,
 )
-from choir.identity.nostr import SignedRequest
-from choir.identity.tokens import TOKEN_PREFIX
 from choir.node import Node
-from choir.storage.database import Tx
 
-T = TypeVar("T")
 _KEY_CHARS_MAX = 200
-_OPERATOR_PREFIX = "op_"
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Check = Callable[[Principal, int], None]  # raises unless the principal may, at this time
-
-
-class Operators:
-    """Knows the operators' tokens by their hashes only. Further ones are told apart by their names."""
-
-    def __init__(self, token: str, further: Callable[[], Mapping[str, bytes]] = dict) -> None:
-        self._digest = hashlib.sha256(token.encode()).digest() if token else b""
-        self._further = further  # hashes by name, as they are now
-
-    def recognise(self, given: str) -> Principal | None:
-        digest = hashlib.sha256(given.encode()).digest()
-        if self._digest and hmac.compare_digest(digest, self._digest):
-            return Principal(Role.OPERATOR, "operator", credential="operator")
-        if not given.startswith(_OPERATOR_PREFIX):
-            return None
-        for name, known in self._further().items():
-            if hmac.compare_digest(digest, known):
-                return Principal(Role.OPERATOR, f"operator:{name}", credential="operator")
-        return None
 
 
 # The kinds of access
@@ -205,7 +169,7 @@ def _accesses(dependant: Dependant) -> list[Access]:
     return found + [access for below in dependant.dependencies for access in _accesses(below)]
 
 
-# From a request to a principal
+# Before a route is reached
 
 
 async def _admit(request: Request, access: Access) -> None:
@@ -213,7 +177,7 @@ async def _admit(request: Request, access: Access) -> None:
     node = node_of(request)
     request.state.principal = None
     if access is KEY_HOLDER:
-        request.state.key = await _proven_key(request, node)
+        request.state.key = await key_of(request, node)
         return
     principal = await principal_of(request, node, or_nobody=access is ANYONE)
     if access.check is not None:
@@ -230,114 +194,13 @@ async def _admit_again(request: Request, access: Access) -> None:
 
     Else whoever sends slowly could go on for as long as a request may take after a sign-out or a revocation.
     """
-    if request.method in _SAFE_METHODS or access.check is None:
+    if request.method in SAFE_METHODS or access.check is None:
         return  # nothing is waited for, or nobody in particular is needed
     began = time.monotonic()
-    await _body(request)
+    await body_of(request)
     by_signature = request.state.principal.credential == "nostr"  # its body was read before it counted
     if not by_signature and time.monotonic() - began > node_of(request).policy.node.body_s_trusted:
         await _admit(request, access)
-
-
-async def principal_of(request: Request, node: Node, *, or_nobody: bool = False) -> Principal | None:
-    """Whom a request speaks for, None if it has no credential; raises if it has a bad one."""
-    authorization = request.headers.get("authorization")
-    if authorization is not None:
-        return await _by_header(request, node, authorization)
-    token = session_token(request, node)
-    check_site(request, node, by_cookie=token is not None)
-    if token is None:
-        return None
-    try:
-        return await _look_up(node, lambda tx: node.sessions.principal_of(tx, token))
-    except BadCredential:
-        if or_nobody:
-            return None
-        raise
-
-
-async def _by_header(request: Request, node: Node, authorization: str) -> Principal:
-    scheme, _, given = authorization.partition(" ")
-    given = given.strip()
-    if scheme.lower() == "nostr":
-        await _lift_for_the_known(request, node, authorization)
-        signed = await _signed_request(request, node)
-        return await _look_up(node, lambda tx: node.nostr_auth.principal_of(tx, authorization, signed))
-    if scheme.lower() != "bearer":
-        raise Unauthenticated
-    operators: Operators = request.app.state.operators
-    operator = operators.recognise(given)
-    if operator is not None:
-        return operator
-    if not given.startswith(TOKEN_PREFIX):
-        raise Unauthenticated
-    return await _look_up(node, lambda tx: node.tokens.principal_of(tx, given))
-
-
-async def _lift_for_the_known(request: Request, node: Node, authorization: str) -> None:
-    """A signature is over the body, so that must be read first; of a key that is known here it may be large."""
-    told = request.headers.get("content-length", "")
-    if not told.isdecimal() or int(told) <= node.policy.node.stranger_body_bytes_max:
-        return
-    if await _look_up(node, lambda tx: node.nostr_auth.is_known(tx, authorization)):
-        request.state.body_limit.lift()
-
-
-async def _look_up(node: Node, find: Callable[[Tx], T]) -> T:
-    """Ask the database who it is. What that writes, such as a signature used up, stays whatever comes after it."""
-
-    def look() -> T:
-        with node.database.statements() as tx:
-            return find(tx)
-
-    return await to_thread.run_sync(look)
-
-
-async def _proven_key(request: Request, node: Node) -> bytes:
-    """The key that signed this request, whoever's it is or is to be."""
-    authorization = request.headers.get("authorization", "")
-    if authorization.partition(" ")[0].lower() != "nostr":
-        if await principal_of(request, node) is None:
-            raise Unauthenticated
-        raise KeyNeeded
-    signed = await _signed_request(request, node)
-    event = await _look_up(node, lambda tx: node.nostr_auth.proven(tx, authorization, signed))
-    return event.pubkey
-
-
-async def _signed_request(request: Request, node: Node) -> SignedRequest:
-    """The request as its signature must describe it: under the node's own address, whatever it was reached by."""
-    body = await _body(request)
-    query = request.scope.get("query_string", b"").decode("latin-1")
-    raw_path = request.scope.get("raw_path") or request.scope["path"].encode()
-    url = node.settings.public_url + raw_path.decode("latin-1") + (f"?{query}" if query else "")
-    return SignedRequest(request.method, url, hashlib.sha256(body).digest() if body else None)
-
-
-async def _body(request: Request) -> bytes:
-    """The bytes of the body, within the size limit; kept for whoever parses them."""
-    try:
-        return await request.body()
-    except ClientDisconnect:  # nobody's mistake here, and nobody is left to be told
-        raise Invalid(what="The request", why="its body did not arrive") from None
-
-
-def check_site(request: Request, node: Node, *, by_cookie: bool) -> None:
-    """Refuse what a page of another site makes a browser send (RFC 6454 origins, Fetch metadata).
-
-    A program without a cookie sends neither header; with a cookie there must be one.
-    """
-    if request.method in _SAFE_METHODS:
-        return
-    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
-    if origin is not None:
-        own = origin == node.passkeys.party.origin
-    elif site is not None:
-        own = site == "same-origin"
-    else:
-        own = not by_cookie
-    if not own:
-        raise CrossSite
 
 
 # What else routes ask for; coroutines, because the framework would run plain functions in a thread each
@@ -345,12 +208,6 @@ def check_site(request: Request, node: Node, *, by_cookie: bool) -> None:
 
 async def current_node(request: Request) -> Node:
     return node_of(request)
-
-
-def node_of(request: Request) -> Node:
-    node = request.app.state.node
-    assert isinstance(node, Node)
-    return node
 
 
 async def own_session(request: Request, node: Annotated[Node, Depends(current_node)]) -> str:

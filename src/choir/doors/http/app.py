@@ -33,8 +33,8 @@ from choir.doors.http import (
     tokens,
     uploads,
 )
-from choir.doors.http.access import Operators
 from choir.doors.http.cors import Cors
+from choir.doors.http.credentials import Operators
 from choir.doors.http.guards import Guards
 from choir.doors.http.proxies import Proxies
 from choir.doors.http.rooms import BELOW

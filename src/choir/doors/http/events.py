@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from fastapi import Header, Query, Request
 from starlette.responses import StreamingResponse
 
-from choir.doors.http.access import AccessRoute, NodeDep, Operators, ReaderOrOperatorDep
+from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrOperatorDep
 from choir.doors.http.cookies import session_token
+from choir.doors.http.credentials import Operators
 from choir.doors.http.describing import problems
 from choir.doors.http.event_stream import MEDIA_TYPE, EventStream
 from choir.doors.http.rooms import Room

@@ -77,8 +77,8 @@ def job(item: Job, attempts: Sequence[Attempt] = (), held: int | None = None) ->
         id=job_id(item.id),
         type=item.type,
         state=item.state.value,
-        buyer=item.buyer,
-        actor=item.actor,
+        buyer=item.buyer or None,
+        actor=item.actor or None,
         budget=str(item.budget),
         held=None if held is None else str(held),
         price=None if item.price is None else str(item.price),
@@ -104,7 +104,9 @@ def seen(item: Seen, held: int | None) -> wire.JobOut:
 
 
 def step(item: JobEvent) -> wire.JobStepOut:
-    return wire.JobStepOut(n=item.n, at=format_time(item.at_us), what=item.what, actor=item.actor, data=item.data)
+    return wire.JobStepOut(
+        n=item.n, at=format_time(item.at_us), what=item.what, actor=item.actor or None, data=item.data
+    )
 
 
 def signature(item: Signature) -> wire.SignatureOut:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from choir.bazaar.contracts import BadField
 from choir.bazaar.model import AttemptOver, UnknownAttempt
+from choir.bazaar.reasons import in_words
 from choir.bazaar.workers import Fulfilled, NotDone, WorkerPool, WorkOrder
 from choir.bazaar.workers.model import NoPlace
 from choir.doors.provider import delivering
@@ -162,7 +163,11 @@ def reason_of(error: ChoirError) -> str:
     """What the node and the buyer are told: short, true, and nothing of this machine."""
     if isinstance(error, NotDone | BadOrder | BadField):
         text = str(error)
-        return text[:_REASON_CHARS_MAX] if not _PATH.search(text) else f"The work was not done ({error.code})."
+        return text[:_REASON_CHARS_MAX] if not _PATH.search(text) else _failed(error)
     if isinstance(error, NoPlace):
         return "No worker can take it now."
-    return f"The provider's machine failed at it ({error.code})."
+    return _failed(error)
+
+
+def _failed(error: ChoirError) -> str:
+    return f"The provider's machine failed at it: {in_words(error.code)}."

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
+from choir.bazaar.reasons import in_words
 from choir.doors.provider.model import Told, short_type
 from choir.foundation.clock import Clock, SystemClock, format_time
 from choir.foundation.money import Asset
@@ -85,19 +86,20 @@ def _kind(value: str) -> str:
         return value
 
 
-def _why(facts: dict[str, str], name: str = "why") -> str:
-    return f": {facts[name]}" if facts.get(name) else ""
+def _why(facts: dict[str, str]) -> str:
+    return f": {facts['why']}" if facts.get("why") else ""
 
 
 def _outcome(facts: dict[str, str], kind: str, job: str) -> str:
     words = {"passed": "passed", "lost": "passed, but another was first", "failed": "did not pass"}
     came = words.get(facts["state"], facts["state"].replace("_", " "))
     money = ""
+    why = f": {in_words(facts['reason'])}" if facts.get("reason") else ""
     if facts.get("earned", "0") != "0":
         money = f", earned {sat(facts['earned'])}"
     elif facts.get("paid", "0") != "0":
         money = f", the buyer paid {sat(facts['paid'])}"
-    return f"{job} ({kind}) {came}{money}{_why(facts, 'reason')}"
+    return f"{job} ({kind}) {came}{money}{why}"
 
 
 _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {

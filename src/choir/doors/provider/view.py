@@ -17,6 +17,7 @@ from choir.doors.provider.carrying import Carried
 from choir.doors.provider.model import Told, short_type
 from choir.doors.provider.serving import Serving
 from choir.doors.provider.telling import printable, sat, sentence
+from choir.foundation.words import count
 
 _LAST = 8
 _PER_SECOND = 4
@@ -84,7 +85,7 @@ class Board:
         at_work = serving.at_work()
         if not at_work:
             waiting = serving.waiting_for_verdicts()
-            return Text(f"waiting for {waiting} verdicts" if waiting else "waiting for work", style="dim")
+            return Text(f"waiting for {count(waiting, 'verdict')}" if waiting else "waiting for work", style="dim")
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("job", "type", "doing", "since", "left", "up to"):
             table.add_column(name)

@@ -145,21 +145,6 @@ _WHY = {
     JobState.EXPIRED.value: "nobody delivered it in time",
     JobState.CANCELLED.value: "it was called off",
 }
-_REASONS = {
-    "bazaar.withdrawn": "a provider gave it back",
-    "bazaar.timed_out": "a provider was too late",
-    "bazaar.provider_gone": "a provider no longer answered",
-    "bazaar.called_off": "it was called off",
-    "bazaar.another_was_first": "another was first",
-    "bazaar.not_verified_in_time": "the node could not verify it in time",
-    "bazaar.no_sandbox": "the node has no sandbox that is firm enough; `choir doctor` there says why",
-    "run.exit_code": "the command ended with another code than was ordered",
-}
-
-
-def in_words(reason: str) -> str:
-    """Why a try ended, for people; what has no words here is told as it is."""
-    return _REASONS.get(reason, reason)
 
 
 def must_be(job: wire.JobOut, handle: Handle) -> None:

@@ -9,13 +9,14 @@ machine without a working sandbox gets an error that says what is missing.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from choir.bazaar.contracts import HiddenChecks, Request, read_request, read_result
-from choir.bazaar.model import Verdict
+from choir.bazaar import planted
+from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_request, read_result
+from choir.bazaar.model import JobType, Verdict
 from choir.bazaar.trajectories import Expected, check_content, commit_of
 from choir.bazaar.verification import Delivery, Order, Verifier
 from choir.doors import wire
@@ -23,7 +24,7 @@ from choir.doors.sdk import blobs
 from choir.doors.sdk.mesh_model import Check, Outcome, WrongAnswer, checks_of
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
 from choir.foundation.clock import parse_time
-from choir.foundation.errors import Broken, ChoirError, Invalid
+from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed
 from choir.foundation.policy import BazaarPolicy, SandboxPolicy, VerificationPolicy, WorkersPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.sandbox.rules import for_play
@@ -52,12 +53,13 @@ class Line:
     name: str
     theirs: Check | None
     ours: Check | None
+    closed: bool = False  # it is hidden from who looks, so it cannot be made again
 
     @property
     def differs(self) -> bool:
         """Whether the two disagree. One that was only made here counts if it failed."""
         if self.ours is None:
-            return True
+            return not self.closed
         if self.theirs is None:
             return not self.ours.passed
         return (self.theirs.passed, self.theirs.reason) != (self.ours.passed, self.ours.reason)
@@ -75,7 +77,8 @@ class Recheck:
     @property
     def differences(self) -> tuple[str, ...]:
         found = [line.name for line in self.lines if line.differs]
-        return tuple(found or ([] if self.theirs_passed == self.ours_passed else ["the verdict as a whole"]))
+        unseen = any(line.closed for line in self.lines)
+        return tuple(found or ([] if unseen or self.theirs_passed == self.ours_passed else ["the verdict as a whole"]))
 
 
 def must_agree(client: Client, outcome: Outcome) -> None:
@@ -89,21 +92,45 @@ def recheck(
     client: Client, job: wire.JobOut, attempt: wire.AttemptOut, artifact: bytes, verdict: dict[str, object]
 ) -> Recheck:
     """Make every check of an attempt again. The artifact and the verdict were checked by their hashes before."""
+    theirs = checks_of(verdict)
     with tempfile.TemporaryDirectory(prefix="choir-recheck-") as name:
         folder = Path(name)
-        order = gather_order(client, job, folder)
+        has_hidden = "hidden" in job.inputs or any(check.hidden for check in theirs)
+        hidden = _hidden(client, job, attempt) if has_hidden else None
+        order = gather_order(client, job, folder, hidden)
         delivery, provider = _delivery(client, job, attempt, artifact)
         with (
             Sandboxes(folder / "sandbox", for_play(SandboxPolicy())) as sandboxes,
             Verifier(sandboxes, _POLICY, folder) as verifier,
         ):
-            ours = verifier.verify(order, delivery, rerun=True)
+            ours = _with_planted(verifier.verify(order, delivery, rerun=True), job, artifact, hidden)
     trajectory = _trajectory_check(job, attempt, delivery, provider, order.request)
-    return _side_by_side(checks_of(verdict), verdict.get("passed") is True, ours, trajectory)
+    return _side_by_side(theirs, verdict.get("passed") is True, ours, trajectory, seen=hidden is not None)
 
 
-def gather_order(client: Client, job: wire.JobOut, folder: Path) -> Order:
-    """What was ordered, with its inputs, each checked by its hash."""
+def _hidden(client: Client, job: wire.JobOut, attempt: wire.AttemptOut) -> bytes | None:
+    """The hidden checks, or where defects were planted; None for whom they are hidden from.
+
+    What was ordered is bound by the request's commitment; what was planted is the node's own word.
+    """
+    part = partial(client.attempts.hidden_part, attempt.id)
+    name = job.inputs.get("hidden")
+    try:
+        return part(0) if name is None else blobs.whole(part, name, "The hidden checks", _BAZAAR.inputs_bytes_max)
+    except NotAllowed:
+        return None
+
+
+def _with_planted(ours: Verdict, job: wire.JobOut, artifact: bytes, hidden: bytes | None) -> Verdict:
+    """A review that the node ordered itself has defects, of which one must have been found."""
+    if job.type is not JobType.CODE_REVIEW or hidden is None or not ours.passed:
+        return ours
+    check = planted.check(artifact, planted.read(hidden), _POLICY)
+    return replace(ours, passed=check.passed, checks=(*ours.checks, check))
+
+
+def gather_order(client: Client, job: wire.JobOut, folder: Path, hidden: bytes | None) -> Order:
+    """What was ordered, with its inputs, each checked by its hash; without hidden checks that are not to be seen."""
     asked = client.jobs.request(job.id)
     if canonical_hash(asked.request) != job.request:
         raise WrongAnswer(job=job.id, why="the request does not have the hash that the job names")
@@ -114,14 +141,18 @@ def gather_order(client: Client, job: wire.JobOut, folder: Path) -> Order:
             partial(client.jobs.input_part, job.id, name), hash_, f"The input '{name}'", most, folder / name
         )
         for name, hash_ in job.inputs.items()
+        if name != "hidden"
     }
-    diff, hidden = files.get("diff"), files.get("hidden")
+    diff = files.get("diff")
+    is_patch = isinstance(request, PatchGenRequest)
+    if isinstance(request, PatchGenRequest) and hidden is None:
+        request = replace(request, hidden=None)
     return Order(
         type=job.type,
         request=request,
         repository=files.get("repository"),
         diff=None if diff is None else diff.read_bytes(),
-        hidden=None if hidden is None else HiddenChecks.from_bytes(hidden.read_bytes(), _POLICY),
+        hidden=HiddenChecks.from_bytes(hidden, _POLICY) if is_patch and hidden is not None else None,
     )
 
 
@@ -178,7 +209,9 @@ def _trajectory_check(
     return Check("trajectory", passed=True)
 
 
-def _side_by_side(theirs: tuple[Check, ...], passed: bool, ours: Verdict, trajectory: Check) -> Recheck:
+def _side_by_side(
+    theirs: tuple[Check, ...], passed: bool, ours: Verdict, trajectory: Check, *, seen: bool = True
+) -> Recheck:
     own = [Check(item.name, item.passed, item.reason, item.details, evidence=item.evidence) for item in ours.checks]
     own.append(trajectory)
     left = list(own)
@@ -187,6 +220,6 @@ def _side_by_side(theirs: tuple[Check, ...], passed: bool, ours: Verdict, trajec
         mine = next((item for item in left if item.name == check.name), None)
         if mine is not None:
             left.remove(mine)
-        lines.append(Line(check.name, check, mine))
+        lines.append(Line(check.name, check, mine, closed=check.hidden and mine is None and not seen))
     lines += [Line(item.name, None, item) for item in left]
     return Recheck(tuple(lines), passed, ours.passed and trajectory.passed, ours.tier)

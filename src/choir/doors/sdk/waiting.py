@@ -28,9 +28,9 @@ OnChange = Callable[[wire.JobOut], None]
 
 
 class Bell:
-    """Rings when something happened to a job; where no stream can be had it is silent."""
+    """Rings when something happened to a job, or to any of one's own; where no stream can be had it is silent."""
 
-    def __init__(self, client: Client, job: str) -> None:
+    def __init__(self, client: Client, job: str | None) -> None:
         self.rung = threading.Event()
         self._client = client.twin()  # its connection can be cut without cutting the others
         self._job = job

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from choir.doors.http.access import node_of
 from choir.doors.http.cookies import session_token
+from choir.doors.http.credentials import node_of
 from choir.foundation.errors import Unauthenticated
 from choir.identity.model import Person, Principal
 from choir.identity.sessions import Session

@@ -201,8 +201,8 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
     id: str
     type: JobType
     state: str
-    buyer: str
-    actor: str
+    buyer: str | None = Field(description="Who ordered it; providers learn it when their delivery was judged.")
+    actor: str | None = Field(description="In whose name that was; likewise.")
     budget: str
     held: str | None = Field(description="What is still set aside; for the buyer and operators.")
     price: str | None
@@ -241,7 +241,7 @@ class JobStepOut(Wire, json_schema_extra=example(**_STEP)):
     n: int
     at: str
     what: str
-    actor: str
+    actor: str | None = Field(description="Who did it; a buyer is not named to providers before the verdict.")
     data: dict[str, Any]
 
 

@@ -74,6 +74,18 @@ class BazaarPolicy:
         "engineering",
         "Where many wait to be verified: how much later each further delivery of one buyer or provider has its turn.",
     )
+    planted_one_in: int = value(
+        20,
+        "reviews",
+        0,
+        1_000_000,
+        "spec: 99",
+        "One in so many reviews that are given out is followed by one with planted defects, which the platform pays;"
+        " 0: none.",
+    )
+    planted_after_s_max: int = value(
+        3_600, "seconds", 0, 30 * _DAY_S, "engineering", "How much later such a review comes at most; it is random."
+    )
     captures_max: int = value(64, "captures", 2, 1_000, "engineering", "How many payments one job's hold can make.")
     open_jobs_per_buyer_max: int = value(1_000, "jobs", 1, 100_000, "engineering", "Most open jobs of one buyer.")
     dispute_s: int = value(

@@ -81,6 +81,9 @@ class ProvidersPolicy:
     qualifications_at_once: int = value(
         50, "jobs", 1, 10_000, _ENG, "Most qualification jobs that one round gives out."
     )
+    planted_missed_max: int = value(
+        2, "reviews", 1, 1_000, _ENG, "After so many planted reviews in a row without a finding it qualifies anew."
+    )
     failures_in_row_max: int = value(
         5, "jobs", 1, 1_000, _ENG, "After so many failed jobs of a type in a row a provider qualifies anew for it."
     )

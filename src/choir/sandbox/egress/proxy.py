@@ -11,27 +11,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
-import re
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
 from choir.foundation.policy import SandboxPolicy
-from choir.sandbox.egress import rules
+from choir.sandbox.egress import framing, rules
 from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, EgressRefused, EgressRule
 
-_PIECE = 65_536
 _REFUSALS_RECORDED_MAX = 1_000
 _HELLO_S_MAX = 10
-_SECRET_BYTES_MIN = 8  # shorter ones are found by chance
-_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}\Z")
-
-
-class _Cut(Exception):
-    """A limit was reached in the middle of a transfer."""
 
 
 @dataclass(slots=True)
@@ -43,34 +35,6 @@ class _Way:
     rule: EgressRule | None = None
     answered: bool = False  # whether the payload has the head of an answer
     complete: bool = False  # whether it has all of it; what goes wrong then is only the parting
-
-
-class _Guard:
-    """Lets an answer through piece by piece, but holds back what may be the beginning of the credential."""
-
-    def __init__(self, rule: EgressRule | None) -> None:
-        credential = rule.credential if rule else None
-        secret = credential.value.split(" ")[-1].encode() if credential else b""
-        self._secret = secret if len(secret) >= _SECRET_BYTES_MIN else b""
-        self._held = b""
-
-    def pass_on(self, piece: bytes) -> bytes:
-        """What may go on now."""
-        text = self._held + piece
-        if not self._secret:
-            return text
-        if self._secret in text:
-            raise _Cut("the answer held the credential")
-        begun = next(n for n in range(len(self._secret) - 1, -1, -1) if text.endswith(self._secret[:n]))
-        self._held = text[len(text) - begun :]
-        return text[: len(text) - begun]
-
-    def rest(self) -> bytes:
-        """What is left at the end. Most of a credential is as good as all of it."""
-        if len(self._held) >= max(_SECRET_BYTES_MIN, len(self._secret) // 2):
-            raise _Cut("the answer held a part of the credential")
-        held, self._held = self._held, b""
-        return held
 
 
 class Proxy:
@@ -106,7 +70,7 @@ class Proxy:
                 await self._handle(reader, writer, way, watch)
         except EgressRefused as refusal:
             await self._answer(writer, way, 403, "refused", str(refusal))
-        except _Cut as cut:
+        except framing.Cut as cut:
             self._note(way, "cut", str(cut))
         except asyncio.CancelledError:
             if way.record.method:  # something may have been sent, and belongs in the record
@@ -193,21 +157,21 @@ class Proxy:
     ) -> None:
         left = head.length
         while left > 0:
-            piece = await reader.read(min(_PIECE, left))
+            piece = await reader.read(min(framing.PIECE, left))
             if not piece:
                 break
             left -= len(piece)
             await self._pass_up(piece, writer, way, watch)
         if head.length < 0:
-            async for piece in _chunks(reader):
-                await self._pass_up(_chunk(piece), writer, way, watch)
-            await self._pass_up(_LAST_CHUNK, writer, way, watch)
+            async for piece in framing.chunks(reader):
+                await self._pass_up(framing.chunk(piece), writer, way, watch)
+            await self._pass_up(framing.LAST_CHUNK, writer, way, watch)
 
     async def _pass_up(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
         self._touch(watch)
         way.record = replace(way.record, sent_bytes=way.record.sent_bytes + len(piece))
         if way.record.sent_bytes > self._up_max:
-            raise _Cut("the request is too large")
+            raise framing.Cut("the request is too large")
         writer.write(piece)
         await writer.drain()
 
@@ -217,9 +181,9 @@ class Proxy:
         head = await self._read_head(reader)
         while head.startswith((b"HTTP/1.1 100", b"HTTP/1.0 100")):
             head = await self._read_head(reader)
-        answer = _answer_head(head)
+        answer = framing.answer_head(head)
         way.record = replace(way.record, status=answer.status)
-        _Guard(way.rule).pass_on(head)
+        framing.Guard(way.rule).pass_on(head)
         way.answered = True
         writer.write(answer.kept)
         if way.record.method != "HEAD" and answer.status not in (204, 304):
@@ -235,25 +199,25 @@ class Proxy:
         writer: asyncio.StreamWriter,
         way: _Way,
         watch: asyncio.Timeout,
-        answer: _Answer,
+        answer: framing.Answer,
     ) -> None:
         """Chunks are taken apart and made anew, so that none can lie between two halves of a credential."""
-        guard = _Guard(way.rule)
-        framed = _chunk if answer.chunked else bytes
-        async for piece in _chunks(reader) if answer.chunked else _plain(reader, answer.length):
+        guard = framing.Guard(way.rule)
+        framed = framing.chunk if answer.chunked else bytes
+        async for piece in framing.chunks(reader) if answer.chunked else framing.plain(reader, answer.length):
             self._touch(watch)
             if fine := guard.pass_on(piece):
                 await self._pass_down(framed(fine), writer, way, watch)
         if rest := guard.rest():
             await self._pass_down(framed(rest), writer, way, watch)
         if answer.chunked:
-            await self._pass_down(_LAST_CHUNK, writer, way, watch)
+            await self._pass_down(framing.LAST_CHUNK, writer, way, watch)
 
     async def _pass_down(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
         self._touch(watch)
         way.record = replace(way.record, received_bytes=way.record.received_bytes + len(piece))
         if way.record.received_bytes > self._down_max:
-            raise _Cut("the answer is too large")
+            raise framing.Cut("the answer is too large")
         writer.write(piece)
         await writer.drain()
 
@@ -270,9 +234,9 @@ class Proxy:
         up_reader, up_writer = await self._connect(way, to.port, None)
         try:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            hello = await asyncio.wait_for(_read_hello(reader), _HELLO_S_MAX)
+            hello = await asyncio.wait_for(framing.read_hello(reader), _HELLO_S_MAX)
             if rules.server_name(hello) != to.host:
-                raise _Cut("the tunnel does not begin with a TLS greeting for its host")
+                raise framing.Cut("the tunnel does not begin with a TLS greeting for its host")
             await self._pass_up(hello, up_writer, way, watch)
             up = asyncio.create_task(self._pipe_up(reader, up_writer, way, watch))
             down = asyncio.create_task(self._pipe_down(up_reader, writer, way, watch))
@@ -289,14 +253,14 @@ class Proxy:
     async def _pipe_up(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout
     ) -> None:
-        while piece := await reader.read(_PIECE):
+        while piece := await reader.read(framing.PIECE):
             await self._pass_up(piece, writer, way, watch)
         writer.write_eof()
 
     async def _pipe_down(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout
     ) -> None:
-        while piece := await reader.read(_PIECE):
+        while piece := await reader.read(framing.PIECE):
             await self._pass_down(piece, writer, way, watch)
         writer.write_eof()
 
@@ -366,76 +330,3 @@ def _checking() -> ssl.SSLContext:
 
 def _least(asked: int | None, ceiling: int) -> int:
     return ceiling if asked is None else min(asked, ceiling)
-
-
-async def _read_hello(reader: asyncio.StreamReader) -> bytes:
-    """The first TLS record, or the first bytes of whatever else it is."""
-    head = await reader.readexactly(5)
-    if head[0] != rules.TLS_HANDSHAKE:
-        return head
-    size = int.from_bytes(head[3:5])
-    return head + await reader.readexactly(min(size, 16_384))
-
-
-_LAST_CHUNK = b"0\r\n\r\n"
-
-
-def _chunk(piece: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(piece), piece)
-
-
-async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """The content of a chunked body in bounded pieces; what follows the last chunk is not read."""
-    while True:
-        size = (await reader.readline()).partition(b";")[0].strip()
-        if not _CHUNK_SIZE.match(size):
-            raise _Cut("the chunks of the body cannot be read")
-        left = int(size, 16)
-        if left == 0:
-            return
-        while left:
-            piece = await reader.read(min(_PIECE, left))
-            if not piece:
-                raise _Cut("the body ended in the middle of a chunk")
-            left -= len(piece)
-            yield piece
-        if await reader.readexactly(2) != b"\r\n":
-            raise _Cut("the chunks of the body cannot be read")
-
-
-async def _plain(reader: asyncio.StreamReader, length: int) -> AsyncIterator[bytes]:
-    """The content of a body of known length, or until the end (-1)."""
-    left = length
-    while left != 0 and (piece := await reader.read(_PIECE if left < 0 else min(_PIECE, left))):
-        left -= len(piece) if left > 0 else 0
-        yield piece
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """The head of an answer."""
-
-    status: int
-    kept: bytes  # as it is handed on
-    length: int  # of the body; -1: until the end
-    chunked: bool
-
-
-def _answer_head(head: bytes) -> _Answer:
-    """Taken apart. An answer that says its length in two ways is handed on with one."""
-    lines = head.split(b"\r\n")
-    words = lines[0].split(b" ", 2)
-    if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
-        raise EgressFailed(why="the answer cannot be read")
-    headers = [(line.partition(b":")[0].lower().strip(), line.partition(b":")[2].strip(), line) for line in lines[1:]]
-    codings = [value.lower() for name, value, _ in headers if name == b"transfer-encoding"]
-    if codings and codings != [b"chunked"]:
-        raise EgressFailed(why="the answer is packed in a way that was not asked for")
-    lengths = {value for name, value, _ in headers if name == b"content-length" and value.isdigit()}
-    if len(lengths) > 1:
-        raise EgressFailed(why="the answer says its length in two ways")
-    dropped = {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate", b"upgrade", b"trailer"}
-    dropped |= {b"content-length"} if codings else set()
-    kept = [b"HTTP/1.1 " + b" ".join(words[1:]), *(line for name, _, line in headers if name not in dropped)]
-    length = -1 if codings or not lengths else int(lengths.pop())
-    return _Answer(int(words[1]), b"\r\n".join([*kept, b"Connection: close", b"", b""]), length, bool(codings))

@@ -23,13 +23,14 @@ import httpx
 from choir.doors.cli import output
 from choir.doors.cli.login import NotLoggedIn
 from choir.foundation.clock import MICROSECONDS, parse_time
-from choir.foundation.errors import NotAllowed, NotFound
+from choir.foundation.errors import NotAllowed, NotFound, Unauthenticated
 from choir.foundation.money import Asset
 from choir.foundation.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from choir.doors.sdk.auth import NostrKey
     from choir.doors.sdk.choosing import Chosen
     from choir.doors.sdk.client import Client
 
@@ -104,21 +105,44 @@ def _must_answer(address: str) -> None:
 
 @contextmanager
 def _machine(settings: Settings, address: str, chosen: Chosen, *, quiet: bool) -> Iterator[Buyer]:
-    from choir.doors.sdk.auth import NostrKey
     from choir.doors.sdk.client import Client
 
     with Client(address, chosen.token, connect_s=_CONNECT_S) as operator:
         found = operator.node()
         if found.mode != _DEVELOPMENT:
             raise BuyerNeeded(node=address)
-        ahead_s = parse_time(found.now) / MICROSECONDS - time.time()
-        ahead_s = 0.0 if abs(ahead_s) < _NOISE_S else ahead_s  # a development node's clock can be moved
-        key = NostrKey(_secret(address), public_url=_known_as(settings, address), now=lambda: time.time() + ahead_s)
+        key = _key(settings, address, _secret(address), found.now)
         with Client(address, auth=key, connect_s=_CONNECT_S) as client:
             agent = client.agents.stand(_NAME)
             if not quiet:
                 output.say(f"{agent.id}, this machine's own buyer, pays with play money of this development node.")
             yield Buyer(client, lambda amount: _top_up(operator, f"{agent.owner}/available/SAT", amount))
+
+
+def machines_buyer(address: str) -> str | None:
+    """The agent that orders from this machine at a development node where nobody is logged in; None before it did."""
+    from choir.doors.sdk.client import Client
+
+    kept = _kept(address)
+    if kept is None:
+        return None
+    settings = load_settings()
+    with Client(address, "", connect_s=_CONNECT_S) as stranger:
+        now = stranger.node().now
+    with Client(address, auth=_key(settings, address, kept, now), connect_s=_CONNECT_S) as client:
+        try:
+            return client.me.who().agent
+        except Unauthenticated:  # the node has never seen it
+            return None
+
+
+def _key(settings: Settings, address: str, secret: str, now: str) -> NostrKey:
+    """Signs by the node's clock: a development node's can be moved."""
+    from choir.doors.sdk.auth import NostrKey
+
+    ahead_s = parse_time(now) / MICROSECONDS - time.time()
+    ahead_s = 0.0 if abs(ahead_s) < _NOISE_S else ahead_s
+    return NostrKey(secret, public_url=_known_as(settings, address), now=lambda: time.time() + ahead_s)
 
 
 def _top_up(operator: Client, account: str, needed: int) -> None:
@@ -148,13 +172,22 @@ def _secret(address: str) -> str:
     """This machine's key for a node, made once."""
     from choir.doors.sdk import saved_logins
 
+    kept = _kept(address)
+    if kept is None:
+        value = {"node": saved_logins.origin_of(address), "secret": secrets.token_hex(32)}
+        saved_logins.write_private(_path(address), json.dumps(value))
+        kept = _kept(address)  # another command may have been first; whoever was last stays
+        assert kept is not None
+    return kept
+
+
+def _kept(address: str) -> str | None:
+    from choir.doors.sdk import saved_logins
+
     path = _path(address)
     kept = saved_logins.read_private(path)
     if kept is None:
-        value = {"node": saved_logins.origin_of(address), "secret": secrets.token_hex(32)}
-        saved_logins.write_private(path, json.dumps(value))
-        kept = saved_logins.read_private(path)  # another command may have been first; whoever was last stays
-        assert kept is not None
+        return None
     try:
         return str(json.loads(kept)["secret"])
     except (ValueError, KeyError, TypeError):

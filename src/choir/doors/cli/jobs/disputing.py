@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,15 +55,17 @@ def open_(
     job: JobArgument,
     because: Annotated[str, typer.Option("--because", help=f"One of: {_TRIGGERS}.", metavar="TRIGGER")],
     says: SaysOption,
-    attempt: Annotated[str | None, typer.Option("--attempt", help="Not the last one that was judged.")] = None,
+    attempt: Annotated[
+        str | None, typer.Option("--attempt", help="Not the last one that was judged.", metavar="ATTEMPT")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; the deposit is taken.")] = False,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Dispute a job; it takes a deposit, which whoever is wrong loses."""
     output.want_json(as_json)
-    if because not in set(Trigger):
-        raise Invalid(what=f"--because {because[:40]}", why=f"there are {_TRIGGERS}")
+    with output.reading_options():
+        _must_be("--because", because, Trigger)
     with as_buyer(node, quiet=as_json) as buyer:
         deposit = _deposit(buyer.client, job, attempt)
         if not yes:
@@ -102,11 +105,16 @@ def rule(
 ) -> None:
     """For operators: say who was right."""
     output.want_json(as_json)
-    if winner not in set(Winner):
-        raise Invalid(what=f"--for {winner[:40]}", why=f"there are {', '.join(Winner)}")
+    with output.reading_options():
+        _must_be("--for", winner, Winner)
     with output.client_of(node) as client:
         found = client.disputes.rule(dispute, winner, says)
     _show(found, as_json=as_json)
+
+
+def _must_be(option: str, given: str, known: Iterable[str]) -> None:
+    if given not in set(known):
+        raise Invalid(what=f"{option} {given[:40]}", why=f"there are {', '.join(known)}")
 
 
 def _deposit(client: Client, job: str, attempt: str | None) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 from rich.text import Text
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.live_output import plain
@@ -35,16 +36,20 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     job: Annotated[
-        str | None, typer.Argument(help="One job until it is over; default: all of yours.", metavar="JOB")
+        str | None, typer.Argument(help="One job until it is over; default: all that are open.", metavar="JOB")
     ] = None,
-    timeout: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="End after so many seconds.", metavar="SECONDS")] = None,
     node: NodeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Show the steps of a job, or of all your jobs, as they happen."""
+    """Show the steps of a job as they happen, or all your open jobs: a live view on a terminal, else their steps."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
-        if job is None:
+        if job is None and sys.stdout.isatty() and not as_json:
+            from choir.doors.cli.jobs.board import watch_open
+
+            watch_open(buyer.client, timeout)
+        elif job is None:
             _watch_all(buyer.client, as_json=as_json)
         else:
             _watch_one(buyer.client, job, timeout, as_json=as_json)
@@ -187,8 +192,6 @@ _WORDS = {
 
 
 def _words(what: str, data: dict[str, Any], providers: dict[str, str]) -> str:
-    from choir.doors.sdk.mesh_model import in_words
-
     told = {name: plain(str(value)) for name, value in data.items()}
     for name in ("budget", "paid"):
         if name in told and told[name].isdecimal():

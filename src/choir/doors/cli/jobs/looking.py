@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument, nobody_because
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.foundation.clock import SystemClock, format_time
 from choir.foundation.errors import NotFound
 
 if TYPE_CHECKING:
@@ -45,18 +48,7 @@ def ls(
     if not found:
         output.say("None yet. Try: choir job submit run -- python3 -c 'print(6*7)'")
         return
-    rows = [
-        (
-            item.id,
-            item.type.value,
-            item.state,
-            sat(item.budget),
-            "" if item.price is None else sat(item.price),
-            item.created_at,
-        )
-        for item in found
-    ]
-    output.print_table(["job", "type", "state", "budget SAT", "price SAT", "ordered"], rows, right=(3, 4))
+    output.print_table(COLUMNS, rows_of(found), right=(3,), whole=(0,))
 
 
 def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
@@ -77,9 +69,8 @@ def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> 
         verdict = verdicts[attempt.id]
         _print_attempt(attempt, () if verdict is None else checks_of(verdict))
     for item in disputes:
-        output.print_line(
-            f"dispute {item.id}  {item.state}  {item.trigger}" + (f", won by the {item.winner}" if item.winner else "")
-        )
+        won = f", won by the {item.winner}" if item.winner else ""
+        output.print_line(f"dispute {item.id}  {_spoken(item.state)}  {_spoken(item.trigger)}{won}")
 
 
 def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
@@ -123,6 +114,32 @@ def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
 
 # Words
 
+COLUMNS = ("job", "type", "state", "price SAT", "ordered")  # less than 80 letters
+
+
+def rows_of(found: Iterable[wire.JobOut]) -> list[tuple[str, ...]]:
+    """Jobs as rows of a table."""
+    from choir.doors.provider.model import short_type
+
+    now = format_time(SystemClock().now_us())
+    return [
+        (
+            item.id, short_type(item.type), item.state, _price(item), output.day_and_time(item.created_at, now),
+        )
+        for item in found
+    ]  # fmt: skip
+
+
+def _price(item: wire.JobOut) -> str:
+    """What it cost; while that is open, what it may cost."""
+    if item.price is not None:
+        return sat(item.price)
+    return "" if item.closed_at else f"≤ {sat(item.budget)}"
+
+
+def _spoken(name: str) -> str:
+    return name.replace("_", " ")
+
 
 def _verdict(client: Client, attempt: wire.AttemptOut) -> dict[str, Any] | None:
     if attempt.verdict is None:
@@ -151,8 +168,6 @@ def _print_job(found: wire.JobOut) -> None:
 
 
 def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
-    from choir.doors.sdk.mesh_model import in_words
-
     why = f": {in_words(attempt.reason)}" if attempt.reason else ""
     output.print_line(f"try {attempt.n}  {attempt.provider}  {attempt.state}{plain(why)}")
     output.print_line(
@@ -171,7 +186,7 @@ def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
 def shown_check(check: Check) -> str:
     """One check in one line."""
     kind = " (hidden)" if check.hidden else ""
-    said = check.details or ("" if check.passed else check.reason)  # also of what passed: "Not run again" matters
+    said = check.details or in_words(check.reason)  # also of what passed: "Not run again" matters
     why = f": {plain(said)}" if said else ""
     return f"{'passed' if check.passed else 'FAILED'}  {plain(check.name)}{kind}{why}"
 

@@ -1,14 +1,22 @@
-"""What every order can be given besides what it is about: money, time, and who shall do it."""
+"""What every order can be given besides what it is about: money, time, and who shall do it.
+
+`order` gives a command all of these options. Guarantees: all of them are read, and what cannot be meant is refused,
+before anything is sent or spent.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from choir.doors.cli import helping, output
+from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
+from choir.foundation.policy import VerificationPolicy
 
 BudgetOption = Annotated[
     str | None,
@@ -37,12 +45,83 @@ RegionOption = Annotated[
     list[str] | None, typer.Option("--region", help="Only providers there; may be repeated.", metavar="REGION")
 ]
 IsolationOption = Annotated[
-    str | None, typer.Option("--isolation", help="At least bubblewrap, container or gvisor, as claimed.")
+    str | None,
+    typer.Option("--isolation", help="At least bubblewrap, container or gvisor, as claimed.", metavar="TIER"),
 ]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Order, print the job's id, and go.")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Write what was bought into this file.", metavar="FILE")]
 
+_TIME_LIMIT_S = VerificationPolicy().time_limit_s
 STRATEGIES = ("sequential_retry", "first_available")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How an order is to be made and followed."""
+
+    node: str | None
+    budget: int | None
+    time_limit_s: int
+    strategy: dict[str, Any]
+    criteria: dict[str, Any]
+    key: str | None
+    out: Path | None
+    force: bool
+    wait: bool
+    timeout_s: float | None
+    as_json: bool
+
+    def terms(self, budget: int) -> dict[str, Any]:
+        """What any request of the SDK is given besides what it is about."""
+        return {
+            "budget": budget,
+            "time_limit_s": self.time_limit_s,
+            "strategy": self.strategy,
+            "criteria": self.criteria,
+            "key": self.key,
+        }
+
+
+def read(
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = _TIME_LIMIT_S,
+    strategy: StrategyOption = None,
+    race: RaceOption = None,
+    pin: PinOption = None,
+    prefer: PreferOption = None,
+    min_success: MinSuccessOption = None,
+    region: RegionOption = None,
+    isolation: IsolationOption = None,
+    key: KeyOption = None,
+    no_wait: NoWaitOption = False,
+    timeout: TimeoutOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> Wanted:
+    """The options as they were typed, read."""
+    output.want_json(as_json)
+    with output.reading_options():
+        found = Wanted(
+            node=node,
+            budget=budget_of(budget),
+            time_limit_s=time_limit,
+            strategy=strategy_of(strategy, race, pin, prefer),
+            criteria=criteria_of(min_success, region, isolation),
+            key=key,
+            out=out,
+            force=force,
+            wait=not no_wait,
+            timeout_s=timeout,
+            as_json=as_json,
+        )
+    if out is not None:
+        output.may_write(out, force=force)
+    return found
+
+
+order = helping.shared(read, "wanted")
 
 
 def budget_of(text: str | None) -> int | None:

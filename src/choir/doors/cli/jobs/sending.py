@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from choir.doors.cli import output
 from choir.foundation.errors import Invalid
+from choir.foundation.words import count
 
 if TYPE_CHECKING:
     from choir.doors.sdk.bundles import Bundle
@@ -20,7 +21,7 @@ _READERS = "Who can read it: you, the providers that get the job, and the node t
 def tell_bundle(sent: Bundle) -> None:
     """Say what is sent, what is not, and who will read it."""
     source = f"commit {sent.source[:12]}{sent.source[40:]}" if len(sent.source) >= 40 else sent.source
-    number = output.count(len(sent.files), "file", "files")
+    number = count(len(sent.files), "file")
     output.say(f"Sending {number} ({sent.bytes} bytes) of {source}, without its history. {_READERS}")
     for path in sent.files[:_SHOWN_MAX]:
         output.say(f"  {path}")
@@ -33,7 +34,7 @@ def tell_bundle(sent: Bundle) -> None:
 def tell_diff(files: int, size: int, *, whole: bool) -> None:
     """Say what is sent for a review."""
     more = " and the changed files whole" if whole else ""
-    output.say(f"Sending a diff of {output.count(files, 'file', 'files')} ({size} bytes){more}. {_READERS}")
+    output.say(f"Sending a diff of {count(files, 'file', 'files')} ({size} bytes){more}. {_READERS}")
 
 
 def compared(repo: Path, asked: str, file: Path | None, include: list[str]) -> tuple[str, str, bytes]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,21 +15,7 @@ from choir.doors.cli import output
 from choir.doors.cli.jobs import options, results, sending
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import ending_early, telling
-from choir.doors.cli.jobs.options import (
-    BudgetOption,
-    IsolationOption,
-    MinSuccessOption,
-    NoWaitOption,
-    OutOption,
-    PinOption,
-    PreferOption,
-    RaceOption,
-    RegionOption,
-    StrategyOption,
-    TimeLimitOption,
-    TimeoutOption,
-)
-from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
+from choir.doors.cli.jobs.options import Wanted
 from choir.foundation.errors import Unavailable
 from choir.foundation.policy import VerificationPolicy
 
@@ -41,7 +26,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Order work and wait for it.", no_args_is_help=True)
 
 _POLICY = VerificationPolicy()
-_TIME_LIMIT_S = _POLICY.time_limit_s
 _MILLI = 1_000
 
 RepoOption = Annotated[Path, typer.Option("--repo", help="A checkout, a folder inside one, or any folder.")]
@@ -52,25 +36,11 @@ IncludeOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """How an order is to be made and followed."""
-
-    node: str | None
-    budget: int | None
-    strategy: dict[str, Any]
-    criteria: dict[str, Any]
-    out: Path | None
-    force: bool
-    wait: bool
-    timeout_s: float | None
-    as_json: bool
-
-
 @app.command(
     context_settings={"allow_interspersed_args": False},
     epilog="Example: choir job submit run -- python3 -c 'print(6*7)'",
 )
+@options.order
 def run(
     command: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.", metavar="COMMAND")],
     stdin: Annotated[bool, typer.Option("--stdin", help="Send standard input along, as text.")] = False,
@@ -80,41 +50,26 @@ def run(
         bool, typer.Option("--deterministic", help="It gives the same each time, so it may be run again to check.")
     ] = False,
     exit_code: Annotated[int | None, typer.Option("--exit-code", help="It must end with this code.")] = None,
-    budget: BudgetOption = None,
-    time_limit: TimeLimitOption = _TIME_LIMIT_S,
-    strategy: StrategyOption = None,
-    race: RaceOption = None,
-    pin: PinOption = None,
-    prefer: PreferOption = None,
-    min_success: MinSuccessOption = None,
-    region: RegionOption = None,
-    isolation: IsolationOption = None,
-    key: KeyOption = None,
-    no_wait: NoWaitOption = False,
-    timeout: TimeoutOption = None,
-    out: OutOption = None,
-    force: ForceOption = False,
-    node: NodeOption = None,
-    as_json: AsJson = False,
+    *,
+    wanted: Wanted,
 ) -> None:
     """Have a command run in somebody's sandbox; its output comes back."""
-    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
-                     no_wait, timeout, out, force, as_json)  # fmt: skip
     given = sys.stdin.read() if stdin else ""
-    variables = dict(sending.pair(item) for item in env or [])
+    with output.reading_options():
+        variables = dict(sending.pair(item) for item in env or [])
     _buy(
         wanted,
         JobType.SANDBOX_RUN,
         cpu * _MILLI,
         lambda mesh, most: mesh.run(
             command, stdin=given, environment=variables, cpu_s_max=cpu, deterministic=deterministic,
-            exit_code=exit_code, budget=most, time_limit_s=time_limit, strategy=wanted.strategy,
-            criteria=wanted.criteria, key=key,
+            exit_code=exit_code, **wanted.terms(most),
         ),
     )  # fmt: skip
 
 
 @app.command(epilog="Example: choir job submit review --repo . --diff HEAD~1")
+@options.order
 def review(
     repo: RepoOption = Path(),
     diff: Annotated[
@@ -126,37 +81,24 @@ def review(
     ] = None,
     focus: Annotated[
         list[str] | None,
-        typer.Option(help="security, performance, logic, style, testing, documentation or all; may be repeated."),
+        typer.Option(
+            help="security, performance, logic, style, testing, documentation or all; may be repeated.", metavar="FIELD"
+        ),
     ] = None,
-    depth: Annotated[str, typer.Option(help="quick, standard or thorough.")] = "standard",
+    depth: Annotated[str, typer.Option(help="quick, standard or thorough.", metavar="DEPTH")] = "standard",
     instructions: Annotated[str, typer.Option(help="What to look at in particular.")] = "",
     include: IncludeOption = None,
-    budget: BudgetOption = None,
-    time_limit: TimeLimitOption = _TIME_LIMIT_S,
-    strategy: StrategyOption = None,
-    race: RaceOption = None,
-    pin: PinOption = None,
-    prefer: PreferOption = None,
-    min_success: MinSuccessOption = None,
-    region: RegionOption = None,
-    isolation: IsolationOption = None,
-    key: KeyOption = None,
-    no_wait: NoWaitOption = False,
-    timeout: TimeoutOption = None,
-    out: OutOption = None,
-    force: ForceOption = False,
-    node: NodeOption = None,
-    as_json: AsJson = False,
+    *,
+    wanted: Wanted,
 ) -> None:
     """Have a change reviewed; what is not committed is not part of it."""
     from choir.bazaar.verification.diffs import read_diff
 
-    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
-                     no_wait, timeout, out, force, as_json)  # fmt: skip
-    sending.check_words(focus or [], depth)
+    with output.reading_options():
+        sending.check_words(focus or [], depth)
     base, head, data = sending.compared(repo, diff, diff_file, include or [])
     number = len([item for item in read_diff(data).files if item.path])
-    if not as_json:
+    if not wanted.as_json:
         sending.tell_diff(number, len(data), whole=diff_file is None)
     _buy(
         wanted,
@@ -164,13 +106,13 @@ def review(
         max(1, number) * _MILLI,
         lambda mesh, most: mesh.request_review(
             repo, base, head, diff=None if diff_file is None else data, include=include or (), focus=focus or ["all"],
-            depth=depth, instructions=instructions, budget=most, time_limit_s=time_limit,
-            strategy=wanted.strategy, criteria=wanted.criteria, key=key,
+            depth=depth, instructions=instructions, **wanted.terms(most),
         ),
     )  # fmt: skip
 
 
 @app.command(epilog="Example: choir job submit patch --repo . --test 'python3 -m pytest -q' --out fix.diff")
+@options.order
 def patch(
     test: Annotated[
         str, typer.Option("--test", help="A pytest command that fails now and must pass.", metavar="COMMAND")
@@ -205,49 +147,35 @@ def patch(
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Send what is not committed too.")] = False,
     include: IncludeOption = None,
-    budget: BudgetOption = None,
-    time_limit: TimeLimitOption = _TIME_LIMIT_S,
-    strategy: StrategyOption = None,
-    race: RaceOption = None,
-    pin: PinOption = None,
-    prefer: PreferOption = None,
-    min_success: MinSuccessOption = None,
-    region: RegionOption = None,
-    isolation: IsolationOption = None,
-    key: KeyOption = None,
-    no_wait: NoWaitOption = False,
-    timeout: TimeoutOption = None,
-    out: OutOption = None,
-    force: ForceOption = False,
-    node: NodeOption = None,
-    as_json: AsJson = False,
+    *,
+    wanted: Wanted,
 ) -> None:
     """Have a test made to pass; the diff applies with `git apply` at the top of the repository."""
     from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
     from choir.doors.sdk import bundles
 
-    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
-                     no_wait, timeout, out, force, as_json)  # fmt: skip
     text = issue.read_text(encoding="utf-8") if issue is not None else body
     with ExitStack() as stack:
         sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or []))
-        if not as_json:
+        if not wanted.as_json:
             sending.tell_bundle(sent)
-        checks, hidden_files = sending.hidden_of(hidden or [], sent.subdir)
+        with output.reading_options():
+            checks, hidden_files = sending.hidden_of(hidden or [], sent.subdir)
         _buy(
             wanted,
             JobType.PATCH_GEN,
             files * _MILLI,
             lambda mesh, most: mesh.request_patch(
-                sent, title, text, test, most, allowed_paths=allow or EVERYTHING,
+                sent, title, text, test, allowed_paths=allow or EVERYTHING,
                 disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=checks, hidden_files=hidden_files,
                 whole_suite=full_suite, fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files,
-                time_limit_s=time_limit, strategy=wanted.strategy, criteria=wanted.criteria, key=key,
+                **wanted.terms(most),
             ),
         )  # fmt: skip
 
 
 @app.command(epilog="Example: choir job submit text 'Say hello in five languages' --max-tokens 200")
+@options.order
 def text(
     prompt: Annotated[str, typer.Argument(help="What to write; - reads standard input.", metavar="PROMPT")],
     schema: Annotated[
@@ -255,73 +183,24 @@ def text(
     ] = None,
     system: Annotated[str, typer.Option(help="How to write it.")] = "",
     max_tokens: Annotated[int, typer.Option("--max-tokens", help="Most tokens that are paid for.", min=1)] = 1_000,
-    budget: BudgetOption = None,
-    time_limit: TimeLimitOption = _TIME_LIMIT_S,
-    strategy: StrategyOption = None,
-    race: RaceOption = None,
-    pin: PinOption = None,
-    prefer: PreferOption = None,
-    min_success: MinSuccessOption = None,
-    region: RegionOption = None,
-    isolation: IsolationOption = None,
-    key: KeyOption = None,
-    no_wait: NoWaitOption = False,
-    timeout: TimeoutOption = None,
-    out: OutOption = None,
-    force: ForceOption = False,
-    node: NodeOption = None,
-    as_json: AsJson = False,
+    *,
+    wanted: Wanted,
 ) -> None:
     """Have a text written; only its length and shape are verified, not what it says."""
-    wanted = _wanted(node, budget, strategy, race, pin, prefer, min_success, region, isolation,
-                     no_wait, timeout, out, force, as_json)  # fmt: skip
     asked = sys.stdin.read() if prompt == "-" else prompt
-    shape = None if schema is None else sending.json_of(schema)
+    with output.reading_options():
+        shape = None if schema is None else sending.json_of(schema)
     _buy(
         wanted,
         JobType.TEXT_GEN,
         max_tokens,
         lambda mesh, most: mesh.text(
-            asked, max_tokens=max_tokens, schema=shape, system=system, budget=most, time_limit_s=time_limit,
-            strategy=wanted.strategy, criteria=wanted.criteria, key=key,
+            asked, max_tokens=max_tokens, schema=shape, system=system, **wanted.terms(most),
         ),
     )  # fmt: skip
 
 
 # The same for all
-
-
-def _wanted(
-    node: str | None,
-    budget: str | None,
-    strategy: str | None,
-    race: int | None,
-    pin: str | None,
-    prefer: list[str] | None,
-    min_success: float | None,
-    region: list[str] | None,
-    isolation: str | None,
-    no_wait: bool,
-    timeout: float | None,
-    out: Path | None,
-    force: bool,
-    as_json: bool,
-) -> Wanted:
-    """All of it read before anything is sent or spent."""
-    output.want_json(as_json)
-    if out is not None:
-        output.may_write(out, force=force)
-    return Wanted(
-        node=node,
-        budget=options.budget_of(budget),
-        strategy=options.strategy_of(strategy, race, pin, prefer),
-        criteria=options.criteria_of(min_success, region, isolation),
-        out=out,
-        force=force,
-        wait=not no_wait,
-        timeout_s=timeout,
-        as_json=as_json,
-    )
 
 
 def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[MeshClient, int], Handle]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument
@@ -13,8 +14,10 @@ from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
 
 if TYPE_CHECKING:
+    from choir.doors.sdk.client import Client
+    from choir.doors.sdk.judged import Judged
     from choir.doors.sdk.mesh_model import Check, Outcome
-    from choir.doors.sdk.rechecking import Recheck
+    from choir.doors.sdk.rechecking import Line, Recheck
 
 
 def register(app: typer.Typer) -> None:
@@ -25,17 +28,28 @@ def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
     """Fetch all of a job, make every check again in a sandbox here, and compare with what the node found.
 
     Also checked: every hash, the provider's signature, the node's signature on the receipt, and that the receipt
-    fits the job. Exit code 5 says that something differs.
+    fits the job. Exit code 5 says that something differs. Who sold it asks with `choir provider verify`; an operator,
+    while a dispute about it is undecided, with `choir --operator job verify`.
     """
-    from choir.doors.sdk import rechecking
+    from choir.doors.sdk.judged import judged
     from choir.doors.sdk.mesh import MeshClient
 
     output.want_json(as_json)
+    if output.operator_wanted():
+        with output.client_of(node) as client:
+            check_again(client, judged(client, client.jobs.get(job)), as_json=as_json)
+        return
     with as_buyer(node, quiet=True) as buyer:
         mesh = MeshClient(buyer.client)
-        outcome = mesh.verified(buyer.client.jobs.get(job))
-        with output.waiting("Checking in a sandbox", quiet=as_json):
-            found = rechecking.recheck(buyer.client, outcome.job, outcome.attempt, outcome.data, outcome.verdict)
+        check_again(buyer.client, mesh.verified(buyer.client.jobs.get(job)), as_json=as_json)
+
+
+def check_again(client: Client, outcome: Outcome | Judged, *, as_json: bool) -> None:
+    """Make every check of an attempt again, and say what comes of it."""
+    from choir.doors.sdk import rechecking
+
+    with output.waiting("Checking in a sandbox", quiet=as_json):
+        found = rechecking.recheck(client, outcome.job, outcome.attempt, outcome.data, outcome.verdict)
     if as_json:
         output.print_json(_json(outcome, found))
     else:
@@ -44,16 +58,16 @@ def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
         raise typer.Exit(output.EXIT_DIFFERENCE)
 
 
-def _print(outcome: Outcome, found: Recheck) -> None:
+def _print(outcome: Outcome | Judged, found: Recheck) -> None:
     rows = [
-        (plain(line.name), _word(line.theirs), _word(line.ours), "DIFFERS" if line.differs else "")
+        (plain(line.name), _word(line.theirs), "hidden" if line.closed else _word(line.ours), _differs(line))
         for line in found.lines
     ]
     output.print_table(["check", "the node", "here", ""], rows)
     for line in found.lines:
         if line.ours is not None and (line.differs or line.ours.details):
-            output.print_line(f"{plain(line.name)}: {plain(line.ours.details or line.ours.reason)}")
-    output.print_line(f"artifact  {outcome.attempt.artifact}: {len(outcome.data)} bytes, as paid for")
+            output.print_line(f"{plain(line.name)}: {plain(line.ours.details or in_words(line.ours.reason))}")
+    output.print_line(f"artifact  {outcome.attempt.artifact}: {len(outcome.data)} bytes, as delivered")
     output.print_line(f"receipt   {outcome.receipt_hash}: {sat(outcome.price)} SAT, signed by the node, fits the job")
     if found.differences:
         output.print_line(f"The verdicts differ. Dispute it with: choir job dispute {outcome.job.id} --because …")
@@ -62,13 +76,24 @@ def _print(outcome: Outcome, found: Recheck) -> None:
         output.print_line(f"Verified here{where}: the node's verdict holds.")
 
 
+def _differs(line: Line) -> str:
+    return "DIFFERS" if line.differs else ""
+
+
 def _word(check: Check | None) -> str:
+    if check is None:
+        return "not made"
+    return "passed" if check.passed else f"failed: {plain(in_words(check.reason))}"
+
+
+def _code(check: Check | None) -> str:
+    """The same for machines."""
     if check is None:
         return "not made"
     return "passed" if check.passed else f"failed ({check.reason})"
 
 
-def _json(outcome: Outcome, found: Recheck) -> dict[str, Any]:
+def _json(outcome: Outcome | Judged, found: Recheck) -> dict[str, Any]:
     return {
         "job": outcome.job.id,
         "attempt": outcome.attempt.id,
@@ -77,7 +102,7 @@ def _json(outcome: Outcome, found: Recheck) -> dict[str, Any]:
         "sandbox": found.tier,
         "differences": list(found.differences),
         "checks": [
-            {"name": line.name, "node": _word(line.theirs), "here": _word(line.ours), "differs": line.differs}
+            {"name": line.name, "node": _code(line.theirs), "here": _code(line.ours), "differs": line.differs}
             for line in found.lines
         ],
     }

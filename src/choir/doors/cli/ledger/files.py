@@ -13,6 +13,7 @@ from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, ForceOption, HomeOption
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Invalid, Refusal
+from choir.foundation.words import count
 from choir.operations.home import prepare_home, running_node
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def export(
     if as_json:
         output.print_json({"entries": done.size, "checkpoint": done.note, "file": file})
     else:
-        written = f"{output.count(done.size, 'entry', 'entries')} written to {file}."
+        written = f"{count(done.size, 'entry', 'entries')} written to {file}."
         result = f"{written} Verify with: python3 auditor/choir_verify.py export {file}"
         (output.say if file == "-" else output.print_line)(result)
 
@@ -133,8 +134,8 @@ def _show(report: Report, *, as_json: bool, of_file: bool) -> None:
             }
         )
     elif report.good:
-        entries = output.count(report.entries, "entry", "entries")
-        accounts = output.count(report.accounts, "account", "accounts")
+        entries = count(report.entries, "entry", "entries")
+        accounts = count(report.accounts, "account")
         output.print_line(f"Verified: {entries}, {accounts}, every hash and balance.")
         if of_file and not report.key_pinned:
             output.print_line(f"The key was taken from the file itself; pin it with --key '{report.key}'.")

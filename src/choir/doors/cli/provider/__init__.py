@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli.provider import books, looking, serve
+from choir.doors.cli.provider import books, looking, serve, verifying
 
 app = typer.Typer(help="Sell work: serve a provider, its prices, its earnings.", no_args_is_help=True)
-for part in (serve, looking):
+for part in (serve, looking, verifying):
     part.register(app)
 app.add_typer(books.app, name="pricebook")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choir.doors.cli import output
+from choir.doors.cli import helping, output
+from choir.doors.cli.output import AsJson, NodeOption
 from choir.foundation.money import Asset
 
 if TYPE_CHECKING:
@@ -38,25 +40,50 @@ def home_of(name: str | None, folder: str | None) -> ProviderHome:
     return ProviderHome(folder_of(name, folder))
 
 
-@contextmanager
-def as_seller(
-    node: str | None, name: str | None, folder: str | None, key_file: Path | None, public_url: str | None
-) -> Iterator[Client]:
-    """A client that asks as one's own provider's owner."""
-    from choir.bazaar.providers.model import UnknownProvider
-    from choir.doors.provider import seller
-    from choir.doors.provider.model import NotServedYet
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whose provider is meant, at which node, and how the answer is wanted."""
 
-    home = home_of(name, folder)
-    with output.waiting("Asking the node"):
-        found = seller.find(home, node, key_file, public_url, make=False)
-        if found is None:
-            raise NotServedYet(url=output.address_of(node), home=home.folder)
-        with found.client() as client:
-            try:
-                yield client
-            except UnknownProvider:
-                raise NotServedYet(url=found.url, home=home.folder) from None
+    node: str | None
+    name: str | None
+    folder: str | None
+    key_file: Path | None
+    public_url: str | None
+    as_json: bool
+
+    @contextmanager
+    def client(self) -> Iterator[Client]:
+        """A client that asks as the provider's owner."""
+        from choir.bazaar.providers.model import UnknownProvider
+        from choir.doors.provider import seller
+        from choir.doors.provider.model import NotServedYet
+
+        home = home_of(self.name, self.folder)
+        with output.waiting("Asking the node"):
+            found = seller.find(home, self.node, self.key_file, self.public_url, make=False)
+            if found is None:
+                raise NotServedYet(url=output.address_of(self.node), home=home.folder)
+            with found.client() as client:
+                try:
+                    yield client
+                except UnknownProvider:
+                    raise NotServedYet(url=found.url, home=home.folder) from None
+
+
+def read(
+    name: NameOption = None,
+    key: KeyFileOption = None,
+    provider_home: FolderOption = None,
+    public_url: PublicUrlOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> Asking:
+    """The options of every command about one's own provider."""
+    output.want_json(as_json)
+    return Asking(node, name, provider_home, key, public_url, as_json)
+
+
+own_provider = helping.shared(read, "asking")
 
 
 def sat(msat: int | str) -> str:

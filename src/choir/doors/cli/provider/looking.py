@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
-from choir.doors.cli.provider.asking import (
-    FolderOption,
-    KeyFileOption,
-    NameOption,
-    PublicUrlOption,
-    as_seller,
-    percent,
-    sat,
-)
+from choir.doors.cli.provider.asking import Asking, own_provider, percent, sat
 from choir.foundation.errors import ChoirError, Invalid
+from choir.foundation.words import count
 
 if TYPE_CHECKING:
     from choir.doors import wire
@@ -47,7 +41,7 @@ def ls(node: NodeOption = None, as_json: AsJson = False) -> None:
         (item.id, plain(_claimed(item, "name")), _state(item), _sold(item), str(item.tier), percent(item.success_bps))
         for item in found
     ]
-    output.print_table(["provider", "name (claimed)", "state", "sells", "tier", "success"], rows)
+    output.print_table(["provider", "name (claimed)", "state", "sells", "tier", "success"], rows, whole=(0, 2, 4))
 
 
 def show(
@@ -67,22 +61,15 @@ def show(
     _print_outcomes(last)
 
 
-def status(
-    name: NameOption = None,
-    key: KeyFileOption = None,
-    provider_home: FolderOption = None,
-    public_url: PublicUrlOption = None,
-    node: NodeOption = None,
-    as_json: AsJson = False,
-) -> None:
+@own_provider
+def status(asking: Asking) -> None:
     """Show your own provider as the node sees it: standing, offers, work in hand, balance."""
-    output.want_json(as_json)
-    with as_seller(node, name, provider_home, key, public_url) as client:
+    with asking.client() as client:
         found = client.providers.me()
         live = list(client.attempts.mine(live=True))
         last = _first(client.providers.outcomes(found.id, limit=5), 5)
         balance = _balance(client, found.owner)
-    if as_json:
+    if asking.as_json:
         value = {
             "provider": found.model_dump(mode="json"),
             "attempts": [item.model_dump(mode="json") for item in live],
@@ -99,49 +86,43 @@ def status(
     _print_outcomes(last)
 
 
+@own_provider
 def earnings(
-    period: Annotated[str, typer.Option(help="day, week (from Monday), month or all; in UTC.")] = "week",
-    name: NameOption = None,
-    key: KeyFileOption = None,
-    provider_home: FolderOption = None,
-    public_url: PublicUrlOption = None,
-    node: NodeOption = None,
-    as_json: AsJson = False,
+    period: Annotated[
+        str, typer.Option(help="day, week (from Monday), month or all; in UTC.", metavar="PERIOD")
+    ] = "week",
+    *,
+    asking: Asking,
 ) -> None:
     """Show what the work brought, from the ledger's own entries."""
-    output.want_json(as_json)
-    if period not in _PERIODS:
-        raise Invalid(what=f"The period '{period[:20]}'", why=f"there are {', '.join(_PERIODS)}")
-    with as_seller(node, name, provider_home, key, public_url) as client:
+    with output.reading_options():
+        if period not in _PERIODS:
+            raise Invalid(what=f"The period '{period[:20]}'", why=f"there are {', '.join(_PERIODS)}")
+    with asking.client() as client:
         found = client.providers.earnings(period)  # type: ignore[arg-type]  # looked at above
-    if as_json:
+    if asking.as_json:
         output.print_json(found.model_dump(mode="json"))
         return
     since = f" since {found.since}" if found.since else ""
-    earned = f"{sat(found.earned)} SAT earned with {output.count(found.jobs, 'job', 'jobs')}{since}"
+    earned = f"{sat(found.earned)} SAT earned with {count(found.jobs, 'job', 'jobs')}{since}"
     output.print_line(f"{earned}, {sat(found.fees)} SAT went to the platform.")
     if found.lines:
+        from choir.doors.provider.model import short_type
+
         rows = [
-            (item.type.value, str(item.jobs), str(item.passed), sat(item.earned), sat(item.fees))
+            (short_type(item.type), str(item.jobs), str(item.passed), sat(item.earned), sat(item.fees))
             for item in found.lines
         ]
         output.print_table(["type", "jobs", "passed", "earned SAT", "fees SAT"], rows, right=(1, 2, 3, 4))
 
 
-def retire(
-    name: NameOption = None,
-    key: KeyFileOption = None,
-    provider_home: FolderOption = None,
-    public_url: PublicUrlOption = None,
-    node: NodeOption = None,
-    as_json: AsJson = False,
-) -> None:
+@own_provider
+def retire(asking: Asking) -> None:
     """Take your provider off the market; serving it again brings it back with its record."""
-    output.want_json(as_json)
-    with as_seller(node, name, provider_home, key, public_url) as client:
+    with asking.client() as client:
         found = client.providers.me()
         client.providers.retire()
-    if as_json:
+    if asking.as_json:
         output.print_json({"provider": found.id, "retired": True})
     else:
         output.print_line(f"{found.id} is retired.")
@@ -184,7 +165,9 @@ def _state(item: wire.ProviderOut) -> str:
 
 
 def _sold(item: wire.ProviderOut) -> str:
-    return ", ".join(offer.type.value for offer in item.offers if offer.offered)
+    from choir.doors.provider.model import short_type
+
+    return ", ".join(short_type(offer.type) for offer in item.offers if offer.offered)
 
 
 def _print(item: wire.ProviderOut) -> None:
@@ -197,7 +180,8 @@ def _print(item: wire.ProviderOut) -> None:
     _line(f"  slots       {item.in_use} of {item.slots} in use ({item.capacity} declared)")
     success = f"success {percent(item.success_bps)}, reputation {percent(item.reputation_bps)}"
     _line(f"  standing    tier {item.tier}, {success}")
-    _line(f"  record      {item.passed} of {item.jobs} jobs passed, {item.buyers} independent buyers")
+    buyers = count(item.buyers, "independent buyer")
+    _line(f"  record      {item.passed} of {count(item.jobs, 'job')} passed, {buyers}")
     _line(f"  volume      {sat(item.raw_volume)} SAT raw, {sat(item.organic_volume)} SAT organic")
     for offer in item.offers:
         if offer.offered:
@@ -212,7 +196,7 @@ def _price(book: wire.BookOut) -> str:
 
 def _print_outcomes(found: list[wire.OutcomeOut]) -> None:
     for item in found:
-        came = "passed" if item.passed else f"failed ({item.reason})"
+        came = "passed" if item.passed else f"failed: {in_words(item.reason)}"
         _line(f"  {item.at}  {item.job or 'a job'}  {item.type.value}  {came}  {sat(item.price)} SAT")
 
 

@@ -20,20 +20,26 @@ def serve(
     worker: Annotated[
         list[str] | None,
         typer.Option(
-            help="builtin (default), run, review, fix, an agent such as claude-code, a .py or .toml; may be repeated."
+            help="builtin (default), run, review, fix, an agent such as claude-code, a .py or .toml; may be repeated.",
+            metavar="WORKER",
         ),
     ] = None,
     types: Annotated[
-        str | None, typer.Option(help="What to sell: run, review, patch, text. Default: all that the workers can.")
+        str | None,
+        typer.Option(
+            help="What to sell: run, review, patch, text. Default: all that the workers can.", metavar="TYPES"
+        ),
     ] = None,
     capacity: Annotated[int | None, typer.Option(help="Jobs at once.", min=1, max=1_000)] = None,
     isolation: Annotated[
         str, typer.Option(help="Where the work runs: bubblewrap, container or gvisor.", metavar="TIER")
     ] = "bubblewrap",
-    model: Annotated[str, typer.Option(help="The model that agents use; shown to buyers.")] = "",
-    api: Annotated[str, typer.Option(help="Whose API agents speak: anthropic or openai.")] = "anthropic",
+    model: Annotated[str, typer.Option(help="The model that agents use; shown to buyers.", metavar="MODEL")] = "",
+    api: Annotated[str, typer.Option(help="Whose API agents speak: anthropic or openai.", metavar="API")] = "anthropic",
     name: NameOption = None,
-    region: Annotated[str | None, typer.Option(help="Where it is, such as eu-west; shown to buyers.")] = None,
+    region: Annotated[
+        str | None, typer.Option(help="Where it is, such as eu-west; shown to buyers.", metavar="REGION")
+    ] = None,
     drain_s: Annotated[
         float | None, typer.Option("--drain-s", help="How long running jobs may go on when it stops.", min=0)
     ] = None,
@@ -48,7 +54,8 @@ def serve(
     Without a token or login that may sell, it sells as an agent of its own, on a key that it makes and keeps in its
     folder.
     """
-    from choir.doors.provider.model import Wanted, job_type
+    from choir.bazaar.workers.profiles import BadProfile
+    from choir.doors.provider.model import NoSuchWork, Wanted, job_type
     from choir.doors.provider.process import serve as serve_until_stopped
     from choir.doors.sdk.choosing import address_of, is_play_node
     from choir.foundation.policy import Policy, load
@@ -61,16 +68,18 @@ def serve(
     policy = load(Policy(), settings.policy_overrides)
     if LIMITS_REQUIRED not in settings.policy_overrides and is_play_node(address_of(settings, node)):
         policy = replace(policy, sandbox=for_play(policy.sandbox))
-    wanted = Wanted(
-        workers=tuple(worker or ["builtin"]),
-        isolation=Tier.parse(isolation),
-        capacity=capacity or policy.workers.capacity,
-        types=tuple(dict.fromkeys(job_type(item) for item in (types or "").split(",") if item.strip())),
-        name=name,
-        region=region,
-        model=model,
-        api=api,
-        drain_s=drain_s,
-    )
-    home = home_of(name, provider_home)
-    serve_until_stopped(home, wanted, policy, node=node, key_file=key, public_url=public_url, as_json=as_json)
+    with output.reading_options():
+        wanted = Wanted(
+            workers=tuple(worker or ["builtin"]),
+            isolation=Tier.parse(isolation),
+            capacity=capacity or policy.workers.capacity,
+            types=tuple(dict.fromkeys(job_type(item) for item in (types or "").split(",") if item.strip())),
+            name=name,
+            region=region,
+            model=model,
+            api=api,
+            drain_s=drain_s,
+        )
+        home = home_of(name, provider_home)
+    with output.reading_options((BadProfile, NoSuchWork)):  # workers are made, and so understood, in there
+        serve_until_stopped(home, wanted, policy, node=node, key_file=key, public_url=public_url, as_json=as_json)

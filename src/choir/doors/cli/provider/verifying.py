@@ -1,0 +1,34 @@
+"""`choir provider verify`: every check of one's own delivery again, on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from choir.doors.cli.jobs.following import JobArgument
+from choir.doors.cli.jobs.verifying import check_again
+from choir.doors.cli.provider.asking import Asking, own_provider
+
+
+def register(app: typer.Typer) -> None:
+    app.command("verify", epilog="Example: choir provider verify job_01h…")(verify)
+
+
+@own_provider
+def verify(
+    job: JobArgument,
+    attempt: Annotated[
+        str | None, typer.Option(help="This attempt of yours; default: the last.", metavar="ATTEMPT")
+    ] = None,
+    *,
+    asking: Asking,
+) -> None:
+    """Make every check of what you delivered again in a sandbox here, and compare with what the node found.
+
+    Hidden checks can be made again once your delivery has failed them. Exit code 5 says that something differs.
+    """
+    from choir.doors.sdk.judged import judged
+
+    with asking.client() as client:
+        check_again(client, judged(client, client.jobs.get(job), attempt), as_json=asking.as_json)

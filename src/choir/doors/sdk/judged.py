@@ -1,0 +1,72 @@
+"""A delivery that was judged, as whoever may read it gets it: its buyer, its provider, an operator in a dispute.
+
+Guarantees: artifact, verdict and receipt have the hashes that the attempt names, the verdict is about this order and
+this artifact, and the node has signed the receipt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from choir.bazaar.model import UnknownAttempt
+from choir.doors import wire
+from choir.doors.sdk import blobs, node_keys, receipts
+from choir.doors.sdk.mesh_model import winner_of
+from choir.foundation.errors import Invalid
+from choir.foundation.policy import BazaarPolicy
+
+if TYPE_CHECKING:
+    from choir.doors.sdk.client import Client
+
+_POLICY = BazaarPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An attempt with its verdict, passed or not."""
+
+    job: wire.JobOut
+    attempt: wire.AttemptOut
+    data: bytes  # the artifact
+    verdict: dict[str, Any]
+
+    @property
+    def price(self) -> int:
+        """What left the buyer's hold because of it, in milli-satoshi."""
+        return int(self.attempt.paid)
+
+    @property
+    def receipt_hash(self) -> str:
+        assert self.attempt.receipt is not None
+        return self.attempt.receipt
+
+
+def judged(client: Client, job: wire.JobOut, attempt: str | None = None) -> Judged:
+    """An attempt at a job: the one that is named, the one that was paid for, or else the last that was judged."""
+    found = _chosen(job, attempt)
+    if found.verdict is None or found.artifact is None:
+        raise Invalid(what=f"The attempt {found.id}", why=f"it is {found.state} and was not judged")
+    told = client.attempts.verdict(found.id)
+    receipts.check_verdict(told, job, found)
+    key = node_keys.signing_key(client, None)
+    receipts.check_receipt(client.attempts.receipt(found.id), job, found, key)
+    part = partial(client.attempts.artifact_part, found.id)
+    data = blobs.whole(part, found.artifact, "The artifact", _POLICY.artifact_bytes_max)
+    return Judged(job, found, data, told.verdict)
+
+
+def _chosen(job: wire.JobOut, wanted: str | None) -> wire.AttemptOut:
+    if wanted is not None:
+        named = next((item for item in job.attempts if item.id == wanted), None)
+        if named is None:
+            raise UnknownAttempt(attempt=wanted)
+        return named
+    winner = winner_of(job)
+    if winner is not None:
+        return winner
+    verdicts = [item for item in job.attempts if item.verdict is not None]
+    if not verdicts:
+        raise Invalid(what=f"The job {job.id}", why="nothing that was handed in for it has been judged, or not for you")
+    return max(verdicts, key=lambda item: item.n)

@@ -1,0 +1,258 @@
+"""What can be ordered, as a buyer says it: a patch, a review, a run, a text.
+
+Guarantees: an order that can never be accepted is refused here, before anything is sent or held; the same key and
+content are one job, however often they are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from choir.bazaar.contracts import (
+    CodeReviewRequest,
+    Evidence,
+    PatchGenRequest,
+    Request,
+    ReviewDepth,
+    ReviewFocus,
+    SandboxRunRequest,
+    Terms,
+    TextGenRequest,
+)
+from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
+from choir.bazaar.model import JobType
+from choir.bazaar.verification.diffs import read_diff
+from choir.doors.sdk import blobs, budgets, bundles
+from choir.doors.sdk.bundles import Bundle
+from choir.doors.sdk.calls import new_key
+from choir.doors.sdk.hiding import hiding
+from choir.doors.sdk.mesh_model import Handle, must_be
+from choir.foundation.canonical import bytes_hash, canonical_hash
+from choir.foundation.errors import Invalid
+from choir.foundation.policy import VerificationPolicy
+
+if TYPE_CHECKING:
+    from choir.doors.sdk.client import Client
+
+_POLICY = VerificationPolicy()
+_TIME_LIMIT_S = _POLICY.time_limit_s
+_CPU_S = 60
+_TOKENS = 1_000
+_MILLI = 1_000
+
+Choice = Mapping[str, Any]  # a strategy or criteria, as the HTTP API has them
+
+
+class Orders:
+    """A buyer who orders. Threads may share it."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._values: dict[str, int] | None = None
+
+    def request_patch(
+        self,
+        repo: Path | str | Bundle,
+        title: str,
+        body: str = "",
+        test_command: str = "python3 -m pytest -q",
+        budget: int | None = None,
+        *,
+        ref: str | None = None,
+        dirty: bool = False,
+        allowed_paths: Sequence[str] = EVERYTHING,
+        disallowed_paths: Sequence[str] = DISALLOWED,
+        hidden_checks: Sequence[str] = (),
+        hidden_files: Mapping[str, bytes] | None = None,
+        hidden_salt: str | None = None,
+        whole_suite: bool = False,
+        fail_before: bool = True,
+        exit_code_is_proof: bool = False,
+        files_max: int = _POLICY.units_files,
+        time_limit_s: int = _TIME_LIMIT_S,
+        strategy: Choice | None = None,
+        criteria: Choice | None = None,
+        key: str | None = None,
+    ) -> Handle:
+        """Order a change to a local repository that makes the test command pass.
+
+        `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
+        `hidden_salt`.
+        """
+        key = key or new_key()
+        hidden = hiding(hidden_checks, hidden_files or {}, hidden_salt)
+        terms = self._terms(JobType.PATCH_GEN, files_max * _MILLI, budget, time_limit_s, key, strategy)
+        with nullcontext(repo) if isinstance(repo, Bundle) else bundles.bundle(repo, ref=ref, dirty=dirty) as sent:
+            request = PatchGenRequest(
+                title=title,
+                body=body,
+                base_commit=sent.commit,
+                test_command=test_command,
+                terms=terms,
+                subdir=sent.subdir,
+                allowed_paths=tuple(allowed_paths),
+                disallowed_paths=tuple(disallowed_paths),
+                evidence=Evidence.EXIT_CODE if exit_code_is_proof else Evidence.REPORT,
+                fail_before=fail_before,
+                whole_suite=whole_suite,
+                files_max=files_max,
+                hidden=None if hidden is None else hidden.commitment,
+            )
+            checked = PatchGenRequest.from_json(request.to_json(), _POLICY)  # refused here, before anything is sent
+            inputs: dict[str, bytes | Path] = {"repository": sent.file}
+            if hidden is not None:
+                inputs["hidden"] = hidden.to_bytes()
+            return self.order(JobType.PATCH_GEN, checked, inputs, strategy, criteria)
+
+    def request_review(
+        self,
+        repo: Path | str | None = None,
+        base: str = "HEAD~1",
+        head: str = "HEAD",
+        *,
+        diff: bytes | None = None,
+        include: Sequence[str] = (),
+        focus: Sequence[str] = ("all",),
+        depth: str = "standard",
+        instructions: str = "",
+        budget: int | None = None,
+        time_limit_s: int = _TIME_LIMIT_S,
+        strategy: Choice | None = None,
+        criteria: Choice | None = None,
+        key: str | None = None,
+    ) -> Handle:
+        """Order a review of a diff, or of what changed between two commits of a local repository.
+
+        With a repository the changed files are sent whole beside the diff, and nothing else of it.
+        """
+        if diff is None:
+            with bundles.changes(repo or ".", base, head, include=include) as (made, files):
+                return self._review(
+                    made.data, files, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key
+                )
+        return self._review(diff, None, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key)
+
+    def _review(
+        self,
+        diff: bytes,
+        files: Bundle | None,
+        focus: Sequence[str],
+        depth: str,
+        instructions: str,
+        budget: int | None,
+        time_limit_s: int,
+        strategy: Choice | None,
+        criteria: Choice | None,
+        key: str | None,
+    ) -> Handle:
+        number = len([item for item in read_diff(diff).files if item.path])
+        if not number:
+            raise Invalid(what="The diff", why="it names no file")
+        request = CodeReviewRequest(
+            diff=bytes_hash(diff),
+            terms=self._terms(JobType.CODE_REVIEW, number * _MILLI, budget, time_limit_s, key or new_key(), strategy),
+            head_commit="" if files is None else files.commit,
+            focus=tuple(ReviewFocus(item) for item in focus),
+            depth=ReviewDepth(depth),
+            instructions=instructions,
+        )
+        checked = CodeReviewRequest.from_json(request.to_json(), _POLICY)
+        inputs: dict[str, bytes | Path] = {"diff": diff}
+        if files is not None:
+            inputs["repository"] = files.file
+        return self.order(JobType.CODE_REVIEW, checked, inputs, strategy, criteria)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
+        cpu_s_max: int = _CPU_S,
+        memory_bytes_max: int | None = None,
+        deterministic: bool = False,
+        exit_code: int | None = None,
+        budget: int | None = None,
+        time_limit_s: int = _TIME_LIMIT_S,
+        strategy: Choice | None = None,
+        criteria: Choice | None = None,
+        key: str | None = None,
+    ) -> Handle:
+        """Order that a command is run. A deterministic one may be run again to check."""
+        request = SandboxRunRequest(
+            argv=tuple(argv),
+            terms=self._terms(
+                JobType.SANDBOX_RUN, cpu_s_max * _MILLI, budget, time_limit_s, key or new_key(), strategy
+            ),
+            cpu_s_max=cpu_s_max,
+            memory_bytes_max=memory_bytes_max,
+            stdin=stdin,
+            environment=tuple(sorted((environment or {}).items())),
+            deterministic=deterministic,
+            exit_code=exit_code,
+        )
+        checked = SandboxRunRequest.from_json(request.to_json(), _POLICY)
+        return self.order(JobType.SANDBOX_RUN, checked, {}, strategy, criteria)
+
+    def text(
+        self,
+        prompt: str,
+        *,
+        max_tokens: int = _TOKENS,
+        schema: Mapping[str, Any] | None = None,
+        system: str = "",
+        budget: int | None = None,
+        time_limit_s: int = _TIME_LIMIT_S,
+        strategy: Choice | None = None,
+        criteria: Choice | None = None,
+        key: str | None = None,
+    ) -> Handle:
+        """Order a text. Only its length and shape can be verified, not what it says."""
+        request = TextGenRequest(
+            prompt=prompt,
+            terms=self._terms(JobType.TEXT_GEN, max_tokens, budget, time_limit_s, key or new_key(), strategy),
+            max_tokens=max_tokens,
+            system=system,
+            schema=schema,
+        )
+        return self.order(
+            JobType.TEXT_GEN, TextGenRequest.from_json(request.to_json(), _POLICY), {}, strategy, criteria
+        )
+
+    def order(
+        self,
+        type_: JobType,
+        request: Request,
+        inputs: Mapping[str, bytes | Path],
+        strategy: Choice | None = None,
+        criteria: Choice | None = None,
+    ) -> Handle:
+        """Order what a request says; its budget is held from now on. The same request again is the same job."""
+        body = request.to_json()
+        sent = {name: blobs.to_send(self.client, data) for name, data in inputs.items()}
+        job = self.client.jobs.open(type_, body, inputs=sent, strategy=strategy, criteria=criteria)
+        handle = Handle(job.id, type_, request.terms.max_cost_msat, canonical_hash(body))
+        must_be(job, handle)
+        return handle
+
+    def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None) -> int:
+        """What such a job may cost by the node's price table."""
+        if self._values is None:
+            self._values = {item.name: item.value for item in self.client.policy().values}
+        racing = int((strategy or {}).get("count", 2)) if (strategy or {}).get("kind") == "race" else 1
+        return budgets.default_budget(type_, units_milli, self._values, racing=racing)
+
+    def _terms(
+        self,
+        type_: JobType,
+        units_milli: int,
+        budget: int | None,
+        time_limit_s: int,
+        key: str,
+        strategy: Choice | None,
+    ) -> Terms:
+        most = self.default_budget(type_, units_milli, strategy) if budget is None else budget
+        return Terms(most, time_limit_s, key)

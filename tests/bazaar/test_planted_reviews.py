@@ -1,0 +1,339 @@
+"""Planted reviews: orders of the node's own that look like any other, and what comes of finding nothing."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from choir.bazaar import job_store, planting, rules
+from choir.bazaar.bundles import bundle_of
+from choir.bazaar.contracts import CodeReviewRequest, Terms
+from choir.bazaar.disputes.model import Trigger, Winner
+from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY
+from choir.bazaar.jobs import FOLLOW, Order
+from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, JobState, JobType
+from choir.bazaar.providers.model import Qualification
+from choir.bazaar.sampling import Sampling
+from choir.bazaar.settling import PLATFORM
+from choir.bazaar.verification.diffs import read_diff
+from choir.bazaar.workers.reviewing import ReviewWorker
+from choir.foundation.canonical import bytes_hash
+from choir.foundation.clock import SeededEntropy
+from choir.foundation.policy import BazaarPolicy, ProvidersPolicy
+from choir.ledger.model import Draft, Leg
+from choir.storage.database import Database
+from tests.bazaar.hall import WORLD, Hall
+from tests.bazaar.test_qualifying import Says, School, review
+from tests.sandbox.conftest import started
+
+FEES = 50_000_000
+PLENTY = 100_000_000
+BUDGET = 15_000_000
+
+
+class Fair:
+    """A hall in which every review is followed by a planted one, and a provider that may do reviews."""
+
+    def __init__(self, school: School, fees: int = FEES) -> None:
+        self.school, self.hall = school, school.hall
+        self.buyer = self.hall.person(PLENTY // 1000)
+        self.orders = 0
+        if fees:
+            with self.hall.tx() as tx:
+                self.hall.agency.ledger.post(
+                    tx, Draft("deposit", "a test", "test", "fees", (Leg(WORLD, PLATFORM, fees),))
+                )
+        trial, attempt = school.trial(JobType.CODE_REVIEW)
+        assert school.judged(attempt, school.work(trial, ReviewWorker(school.shop))).state is AttemptState.PASSED
+
+    def ordered(self, *, repository: bool = False) -> tuple[Job, Attempt]:
+        """A review that somebody orders."""
+        made = planting.make(SeededEntropy(5))
+        assert made is not None
+        self.orders += 1
+        request = CodeReviewRequest(bytes_hash(made.diff), Terms(BUDGET, 600, f"k{self.orders}"))
+        contents = {DIFF: made.diff} | ({REPOSITORY: bundle_of({made.path: made.content}).data} if repository else {})
+        with self.hall.tx() as tx:
+            inputs = {
+                name: self.hall.objects.put_blob(tx, [data], self.buyer.source).hash for name, data in contents.items()
+            }
+            order = Order(JobType.CODE_REVIEW, request.to_json(), BUDGET, 600, inputs)
+            job = self.hall.jobs.open(tx, self.buyer, order, f"k{self.orders}")
+        return job, self.offered(job)
+
+    def offered(self, job: Job) -> Attempt:
+        with self.hall.tx() as tx:
+            self.hall.jobs.examined(tx, job.id)
+        [attempt] = self.hall.live(job)
+        return attempt
+
+    def followed(self, attempt: Attempt) -> Job | None:
+        """What the node does when the time has come."""
+        sampling = self.hall.sampling
+        with self.hall.tx() as tx:
+            after = sampling.followed(tx, attempt.id)
+        made = sampling.made()
+        assert made is not None
+        if after is None:
+            return None
+        with self.hall.tx() as tx:
+            return sampling.order(tx, after, made)
+
+    def planted(self) -> tuple[Job, Attempt]:
+        _, attempt = self.ordered()
+        job = self.followed(attempt)
+        assert job is not None
+        return job, self.offered(job)
+
+    def lazy(self, job: Job) -> Says:
+        """A worker that says something about a line that is all right."""
+        with self.hall.tx() as tx:
+            hidden = json.loads(b"".join(self.hall.objects.open(tx, job.inputs[HIDDEN])))
+        bad = {item["line"] for item in hidden["planted"]}
+        path, line = hidden["planted"][0]["file"], min(set(range(1, hidden["lines"] + 1)) - bad)
+        return Says(JobType.CODE_REVIEW, review(path, [line], hidden["lines"]))
+
+    def miss(self) -> Attempt:
+        self.hall.wait(1)
+        job, attempt = self.planted()
+        return self.school.judged(attempt, self.school.work(job, self.lazy(job)))
+
+    @property
+    def qualification(self) -> Qualification:
+        return self.school.offer(JobType.CODE_REVIEW).qualification
+
+
+@pytest.fixture
+def school(database: Database, tmp_path: Path) -> Iterator[School]:
+    with started(tmp_path / "sandbox") as sandboxes:
+        (tmp_path / "shop").mkdir()
+        policy = BazaarPolicy(examine_s_max=0, planted_one_in=1, planted_after_s_max=60)
+        made = School(Hall(database, policy, providers=ProvidersPolicy(newcomer_share_bps=0)), sandboxes, tmp_path)
+        yield made
+        made.verifier.close()
+        made.shop.close()
+
+
+@pytest.fixture
+def fair(school: School) -> Fair:
+    return Fair(school)
+
+
+@given(st.integers(0, 2**32))
+def test_made_diffs_are_whole_and_wrong_just_where_it_is_said(seed: int) -> None:
+    made = planting.make(SeededEntropy(seed))
+    assert made is not None
+    [file] = read_diff(made.diff).files
+    assert (file.path, file.added) == (made.path, set(range(1, made.planted.all_lines + 1)))
+    assert "".join(f"{file.new_lines[n]}\n" for n in sorted(file.new_lines)).encode() == made.content
+    ast.parse(made.content)
+    assert len(made.planted.lines) == 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_planted_can_be_found_by_a_linter(seed: int, tmp_path: Path) -> None:
+    made = planting.make(SeededEntropy(seed))
+    assert made is not None
+    (tmp_path / made.path).write_bytes(made.content)
+    words = [
+        "check",
+        "--isolated",
+        "--no-cache",
+        "--exit-zero",
+        "--output-format",
+        "json",
+        "--select",
+        "F,E7,B006,RUF013",
+    ]
+    ruff = Path(sys.executable).with_name("ruff")
+    done = subprocess.run([ruff, *words, made.path], cwd=tmp_path, capture_output=True, check=True)
+    found = {(made.path, item["location"]["row"]) for item in json.loads(done.stdout)}
+    assert found & set(made.planted.lines)
+    assert 2 * len(found) <= made.planted.all_lines
+
+
+def test_how_many_are_taken() -> None:
+    entropy = SeededEntropy(1)
+    drawn = [entropy.bytes(8) for _ in range(20_000)]
+    assert 900 < sum(rules.is_sampled(chance, 20) for chance in drawn) < 1_100
+    assert not any(rules.is_sampled(chance, 0) for chance in drawn)
+
+
+def test_a_review_is_followed_by_one_that_looks_like_it(fair: Fair) -> None:
+    hall = fair.hall
+    job, attempt = fair.ordered(repository=True)
+    with hall.tx() as tx:
+        [(due_us,)] = tx.rows("select due_us from tasks where name = %s and key = %s", FOLLOW, str(attempt.id))
+    assert attempt.assigned_us <= due_us <= attempt.assigned_us + 60_000_000
+    own = fair.followed(attempt)
+    assert own is not None
+    assert (own.buyer, own.budget, own.time_limit_s) == (SOURCE, BUDGET, 600)
+    tried = fair.offered(own)
+    assert tried.provider == attempt.provider
+    provider = fair.school.who
+    with hall.tx() as tx:
+        theirs, ours = (hall.reading.job(tx, provider, each.id).job for each in (job, own))
+        steps = [hall.reading.steps(tx, provider, each.id) for each in (job, own)]
+        asked = [hall.objects.get_atom(tx, each.request) for each in (job, own)]
+        waiting = tx.rows("select key from tasks where name = %s", FOLLOW)
+    assert (theirs.buyer, theirs.actor, ours.buyer, ours.actor) == ("", "", "", "")
+    assert set(theirs.inputs) == set(ours.inputs) == {DIFF, REPOSITORY}
+    assert [[(step.what, step.actor) for step in each] for each in steps] == [
+        [("opened", ""), ("offered", SOURCE)],
+        [("opened", ""), ("offered", SOURCE)],
+    ]
+    assert set(asked[0]) == set(asked[1])
+    assert len(asked[1]["head_commit"]) == 40
+    assert waiting == [(str(attempt.id),)]  # what follows is not followed again
+    assert fair.followed(attempt) is None  # one order is followed once
+    hall.check()
+
+
+def test_a_tool_that_reads_passes_and_is_paid_by_the_platform_and_rises_by_nothing(fair: Fair) -> None:
+    hall, school = fair.hall, fair.school
+    job, attempt = fair.planted()
+    before = hall.fees()
+    with hall.tx() as tx:
+        seen = hall.providers.view(tx, school.provider)
+    judged = school.judged(attempt, school.work(job, ReviewWorker(school.shop)))
+    assert (judged.state, judged.reason) == (AttemptState.PASSED, "")
+    assert judged.paid == attempt.base + attempt.per_unit
+    assert hall.has(school.provider) == judged.paid * 9 // 10
+    assert hall.fees() == before + BUDGET - judged.paid + judged.paid // 10
+    with hall.tx() as tx:
+        after = hall.providers.view(tx, school.provider)
+    assert (after.jobs, after.passed) == (seen.jobs + 1, seen.passed + 1)
+    assert (after.buyers, after.organic_volume, after.market.reputation_bps, after.independent_jobs) == (
+        seen.buyers,
+        seen.organic_volume,
+        seen.market.reputation_bps,
+        seen.independent_jobs,
+    )
+    with hall.tx() as tx:
+        assert hall.reading.job(tx, school.who, job.id).job.buyer == SOURCE  # now it may know
+    hall.check()
+
+
+def test_who_does_not_read_is_not_paid_and_qualifies_anew(fair: Fair) -> None:
+    hall, school = fair.hall, fair.school
+    first = fair.miss()
+    assert (first.state, first.reason) == (AttemptState.FAILED, "review.planted_missed")
+    assert first.paid == (first.base + first.per_unit) // 5  # as for any check that was hidden
+    assert fair.qualification is Qualification.PASSED
+    hall.wait(1)
+    job, attempt = fair.planted()
+    assert school.judged(attempt, school.work(job, ReviewWorker(school.shop))).state is AttemptState.PASSED
+    fair.miss()
+    assert fair.qualification is Qualification.PASSED  # not twice in a row
+    fair.miss()
+    offer = school.offer(JobType.CODE_REVIEW)
+    assert offer.qualification is Qualification.NEEDED
+    assert offer.retry_us > hall.clock.now_us()
+    assert hall.record(school.provider).count(False) == 3
+    hall.check()
+
+
+def test_without_fees_there_is_none_and_with_few_it_has_what_there_is(school: School) -> None:
+    fair = Fair(school, fees=0)
+    _, attempt = fair.ordered()
+    assert fair.followed(attempt) is None
+    price = attempt.base + attempt.per_unit
+    with fair.hall.tx() as tx:
+        leg = Leg(WORLD, PLATFORM, price - 1)
+        fair.hall.agency.ledger.post(tx, Draft("deposit", "a test", "test", "some", (leg,)))
+    assert fair.followed(attempt) is None
+    with fair.hall.tx() as tx:
+        leg = Leg(WORLD, PLATFORM, 150_001)
+        fair.hall.agency.ledger.post(tx, Draft("deposit", "a test", "test", "more", (leg,)))
+    own = fair.followed(attempt)
+    assert own is not None
+    assert price <= own.budget <= price + 150_000
+    assert own.budget % 100_000 == 0
+    fair.hall.check()
+
+
+def test_asked_for_at_once_by_many_it_is_ordered_once(fair: Fair) -> None:
+    _, attempt = fair.ordered()
+    before = fair.hall.fees()
+    sampling: Sampling = fair.hall.sampling
+    database = fair.hall.agency.database
+    with fair.hall.tx() as tx:
+        after = sampling.followed(tx, attempt.id)
+    assert after is not None
+
+    def order(_: int) -> UUID:
+        made = sampling.made()
+        assert made is not None
+        found = database.run(lambda tx: sampling.order(tx, after, made))
+        assert found is not None
+        return found.id
+
+    with ThreadPoolExecutor(8) as pool:
+        ids = set(pool.map(order, range(16)))
+    assert len(ids) == 1
+    assert fair.hall.fees() == before - BUDGET
+    fair.hall.check()
+
+
+@pytest.mark.parametrize("trigger", [Trigger.TESTS_FAIL, Trigger.IRRELEVANT])
+def test_a_dispute_about_it_is_decided_by_the_checks(fair: Fair, trigger: Trigger) -> None:
+    hall, school = fair.hall, fair.school
+    missed = fair.miss()
+    hall.endow(school.provider, 10_000)
+    with hall.tx() as tx:
+        dispute = hall.disputes.open(tx, school.who, missed.job, missed.id, trigger, "I read it all.")
+    school.inspecting.reverify(dispute.id)
+    with hall.tx() as tx:
+        decided = hall.disputes.get(tx, school.who, dispute.id)
+    assert (decided.winner, decided.refund) == (Winner.BUYER, 0)
+    hall.check()
+
+
+def test_a_dispute_that_the_provider_wins_is_paid_by_the_platform(fair: Fair) -> None:
+    hall, school = fair.hall, fair.school
+    missed = fair.miss()
+    hall.endow(school.provider, 10_000)
+    with hall.tx() as tx:
+        dispute = hall.disputes.open(tx, school.who, missed.job, missed.id, Trigger.IRRELEVANT, "I read it all.")
+        hall.disputes.not_reverified(tx, dispute.id, "a test")
+    before, fees = hall.has(school.provider), hall.fees()
+    hall.wait(86_400 + 1)
+    with hall.tx() as tx:
+        decided = hall.disputes.default(tx, dispute.id)
+        job = job_store.job(tx, missed.job)
+    assert job is not None
+    assert (decided.winner, decided.owed, job.state) == (Winner.PROVIDER, 0, JobState.RESOLVED)
+    rest = missed.base + missed.per_unit - missed.paid
+    assert decided.refund == rest
+    gained = hall.has(school.provider) - before - decided.deposit
+    assert gained == rest * 9 // 10
+    assert hall.fees() == fees - gained
+    hall.check()
+
+
+def test_nobody_else_is_asked_to_do_it(fair: Fair) -> None:
+    _, attempt = fair.ordered()
+    own = fair.followed(attempt)
+    assert own is not None
+    fair.hall.vanish(attempt.provider)
+    other = fair.hall.provider()
+    with fair.hall.tx() as tx:
+        fair.hall.providers.declare(tx, fair.hall.stalls[other].who, list(JobType), 5)
+    with fair.hall.tx() as tx:
+        fair.hall.jobs.examined(tx, own.id)
+    assert fair.hall.live(own) == []
+    fair.hall.wait(2 * 86_400)
+    fair.hall.look()
+    assert fair.hall.job(own).state is JobState.EXPIRED
+    assert fair.hall.fees() == FEES
+    fair.hall.check()
