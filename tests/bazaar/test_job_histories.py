@@ -15,7 +15,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -41,7 +40,11 @@ class Killed(Exception):
 
 
 class Histories(RuleBasedStateMachine):
-    """Steps of buyers, providers, the verifier and the scheduler, in any order."""
+    """Steps of buyers, providers, the verifier and the scheduler, in any order.
+
+    Steps have no preconditions: which of two that happen together comes first is not the test's to decide, and what
+    can be drawn next must not depend on it.
+    """
 
     hall: ClassVar[Hall]
 
@@ -121,23 +124,26 @@ class Histories(RuleBasedStateMachine):
         for passes in verdicts:
             self.judge(0, True, passes, 1000, how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, how=ways)
     def offer(self, place: int, how: str) -> None:
+        if not self.jobs:
+            return
         job = self.jobs[-1 - place % len(self.jobs)]
         self.step(lambda tx: self.hall.jobs.assign(tx, job), how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, how=ways)
     def start(self, place: int, how: str) -> None:
+        if not self.jobs:
+            return
         attempt = self.attempt(place, AT_WORK)
         if attempt is not None:
             who = self.hall.stalls[attempt.provider].who
             self.step(lambda tx: self.hall.attempts.start(tx, who, attempt.id), how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, text=st.sampled_from([b"a", b"b"]), how=ways)
     def hand_in(self, place: int, text: bytes, how: str) -> None:
+        if not self.jobs:
+            return
         attempt = self.attempt(place, AT_WORK)
         if attempt is None:
             return
@@ -148,9 +154,10 @@ class Histories(RuleBasedStateMachine):
         handed = self.hall.handed(attempt.provider, text)
         self.step(lambda tx: self.hall.attempts.hand_in(tx, who, attempt.id, handed), how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, visible=st.booleans(), hidden=st.booleans(), units=st.integers(0, 10**6), how=ways)
     def judge(self, place: int, visible: bool, hidden: bool, units: int, how: str) -> None:
+        if not self.jobs:
+            return
         attempt = self.attempt(place, HANDED_IN)
         if attempt is None:
             return
@@ -165,29 +172,33 @@ class Histories(RuleBasedStateMachine):
             self.passed.add(attempt.id)
         self.step(lambda tx: self.hall.attempts.conclude(tx, attempt.id, found), how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, how=ways)
     def cancel(self, place: int, how: str) -> None:
+        if not self.jobs:
+            return
         job = self.jobs[-1 - place % len(self.jobs)]
         self.step(lambda tx: self.hall.jobs.cancel(tx, self.buyer, job), how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, again=st.booleans(), how=ways)
     def give_back(self, place: int, again: bool, how: str) -> None:
+        if not self.jobs:
+            return
         attempt = self.attempt(place, AT_WORK)
         if attempt is not None:
             who = self.hall.stalls[attempt.provider].who
             self.step(lambda tx: self.hall.attempts.give_back(tx, who, attempt.id, "no", again=again), how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, reason=st.sampled_from(["", "order.no_tests"]), how=ways)
     def examined(self, place: int, reason: str, how: str) -> None:
+        if not self.jobs:
+            return
         job = self.jobs[-1 - place % len(self.jobs)]
         self.step(lambda tx: self.hall.jobs.examined(tx, job, reason), how)
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, how=ways)
     def cannot_be_verified(self, place: int, how: str) -> None:
+        if not self.jobs:
+            return
         attempt = self.attempt(place, HANDED_IN)
         if attempt is not None:
             self.once(lambda tx: self.hall.attempts.begin_verifying(tx, attempt.id))
@@ -195,9 +206,10 @@ class Histories(RuleBasedStateMachine):
 
     # Disputes, and what is owed after them
 
-    @precondition(lambda self: self.jobs)
     @rule(place=places, by_buyer=st.booleans(), trigger=st.sampled_from(Trigger), how=ways)
     def dispute(self, place: int, by_buyer: bool, trigger: Trigger, how: str) -> None:
+        if not self.jobs:
+            return
         attempt = self.attempt(place, JUDGED)
         if attempt is None:
             return
@@ -223,24 +235,26 @@ class Histories(RuleBasedStateMachine):
             self.a_provider_spends_all(place)
         self.look_again(0, False, False, how)
 
-    @precondition(lambda self: self.disputes)
     @rule(place=places, how=ways)
     def answer(self, place: int, how: str) -> None:
+        if not self.disputes:
+            return
         id_ = self.disputes[-1 - place % len(self.disputes)]
         for who in (self.buyer, *(self.hall.stalls[provider].who for provider in self.providers)):
             self.step(lambda tx, who=who: self.hall.disputes.respond(tx, who, id_, "no"), how)  # type: ignore[misc]
 
-    @precondition(lambda self: self.disputes)
     @rule(place=places, visible=st.booleans(), hidden=st.booleans(), how=ways)
     def look_again(self, place: int, visible: bool, hidden: bool, how: str) -> None:
-        if self.disputes:
-            id_ = self.disputes[-1 - place % len(self.disputes)]
-            found = verdict(visible=visible, hidden=hidden)
-            self.step(lambda tx: self.hall.disputes.reverified(tx, id_, found), how)
+        if not self.disputes:
+            return
+        id_ = self.disputes[-1 - place % len(self.disputes)]
+        found = verdict(visible=visible, hidden=hidden)
+        self.step(lambda tx: self.hall.disputes.reverified(tx, id_, found), how)
 
-    @precondition(lambda self: self.disputes)
     @rule(place=places, winner=st.sampled_from(Winner), how=ways)
     def an_operator_rules(self, place: int, winner: Winner, how: str) -> None:
+        if not self.disputes:
+            return
         id_ = self.disputes[-1 - place % len(self.disputes)]
         self.step(lambda tx: self.hall.disputes.rule(tx, OPERATOR, id_, winner, "so"), how)
 
