@@ -55,12 +55,12 @@ _LIVE = [state.value for state in LIVE_ATTEMPT]
 
 
 def insert_job(tx: Tx, job: Job) -> bool:
-    """Keep a new job; False if its buyer has one by that key."""
+    """Keep a new job; False if its buyer has one by that key, also one that was sent at this very moment."""
     return bool(
         tx.run(
             f"insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
             " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-            " on conflict (buyer, key) do nothing",
+            " on conflict do nothing",  # of any kind: the same order sent at the same time also has the same hold
             job.id, job.buyer, job.actor, job.delegation, job.key, job.type, job.state, job.request, Jsonb(job.inputs),
             job.hidden, job.budget, job.hold, Jsonb(job.strategy), Jsonb(job.criteria), job.time_limit_s,
             job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,

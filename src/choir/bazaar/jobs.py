@@ -87,7 +87,8 @@ class Jobs:
         self._lives.market.check(job)
         if not store.insert_job(tx, job):  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
-            assert known is not None
+            if known is None:  # the credential has ordered with this key, and somebody else pays for it now
+                raise KeyOfAnotherJob(key=key)
             return _same(known, order, request), False
         live = store.live_jobs(tx, buyer)
         if live > policy.open_jobs_per_buyer_max:
@@ -107,8 +108,10 @@ class Jobs:
         request = self._objects.put_atom(tx, order.request, None).hash
         job = self._new_job(SOURCE, SOURCE, order, request, key)
         self._lives.market.check(job)
-        if not store.insert_job(tx, job):
-            return self.open_own(tx, order, key)
+        if not store.insert_job(tx, job):  # another process was quicker, and has committed
+            known = store.job_by_key(tx, SOURCE, key)
+            assert known is not None
+            return known
         self._enter(tx, job, store.live_jobs(tx, SOURCE))
         self._lives.settling.hold_own(tx, job, rules.hold_expires_us(job.expires_us, policy), policy.captures_max)
         return job
