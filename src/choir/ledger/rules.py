@@ -6,6 +6,7 @@ follows under the lock is in `deciding`.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -69,6 +70,31 @@ def complete(draft: Draft, legs: tuple[Leg, ...]) -> Prepared:
     content = hashing.content_text(draft, legs)
     done = draft if legs is draft.legs else replace(draft, legs=legs)
     return Prepared(done, content, hashing.content_digest(content))
+
+
+def same_request(content: str, memo_salt: bytes | None, item: Prepared) -> bool:
+    """Whether an accepted entry is what this draft asks for.
+
+    Bytes decide, with two exceptions that the ledger itself adds after the request: what remained
+    in a hold, and the random salt of a memo.
+    """
+    if content == item.content:
+        return True
+    if item.content and item.draft.memo is None:
+        return False
+    stored = json.loads(content)
+    asked = json.loads(hashing.content_text(item.draft, item.draft.legs))
+    if isinstance(item.draft.hold, HoldUse):
+        stored["legs"] = [leg for leg in stored["legs"] if not leg.get("rest")]
+    memo = stored.pop("memo", None)
+    asked.pop("memo", None)
+    if (memo is None) != (item.draft.memo is None):
+        return False
+    if memo is not None and memo_salt is not None:  # an erased memo can no longer be compared
+        assert item.draft.memo is not None
+        if hashing.memo_commitment(memo_salt, item.draft.memo) != memo:
+            return False
+    return bool(stored == asked)
 
 
 def _check_texts(draft: Draft, policy: LedgerPolicy) -> None:

@@ -1,17 +1,18 @@
-"""A question that the database works on while we do something else.
+"""What the database works on while we do something else: questions, and rows that it stores.
 
 A statement is sent at once and its answer is fetched later, over psycopg's libpq layer: its cursors wait for the
-answer in the same call. For a connection that commits by itself, that nobody else uses meanwhile, and that has no
-transaction open.
+answer in the same call. For a connection that nobody else uses meanwhile.
 
-Guarantees: nothing blocks with the interpreter's lock held; between asking and `answer` the connection can be used
-for nothing else; if something goes wrong, the connection is broken and its owner must close it.
+Guarantees: nothing blocks with the interpreter's lock held; between asking and `answer`, and inside a `Copying`, the
+connection can be used for nothing else. If a question goes wrong, the connection is broken and its owner must close
+it. A `Copying` that is left by an error leaves a connection that can be rolled back, or a closed one.
 """
 
 from __future__ import annotations
 
 import select
 from collections.abc import Sequence
+from typing import Self
 from weakref import WeakSet
 
 import psycopg
@@ -22,7 +23,10 @@ from choir.storage.database import Connection
 
 
 class Statement:
-    """A statement with `$1`, `$2`, …; parameters and answers are in PostgreSQL's binary form."""
+    """A statement with `$1`, `$2`, …; parameters and answers are in PostgreSQL's binary form.
+
+    It is asked on a connection that commits by itself and has no transaction open.
+    """
 
     def __init__(self, name: str, sql: str) -> None:
         self._name = name.encode()
@@ -57,6 +61,59 @@ class Question:
         while _result(self._connection) is not None:
             pass
         return [result.get_value(0, column) for column in range(result.nfields)]
+
+
+class Copying:
+    """COPYs into tables, one after the other, each of which is stored while the next is made."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self._connection = db.pgconn
+
+    def __enter__(self) -> Self:
+        return self
+
+    def send(self, statement: bytes, rows: bytes) -> None:
+        """Wait until the one before is stored, then send another."""
+        self._wait()
+        connection = self._connection
+        connection.send_query(statement)
+        _flush(connection)
+        self._expect(ExecStatus.COPY_IN)
+        while not connection.put_copy_data(rows):
+            _flush(connection)
+        while not connection.put_copy_end():
+            _flush(connection)
+        _flush(connection)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is None:
+                self._wait()
+        finally:
+            self._leave()
+
+    def _wait(self) -> None:
+        """Until what was sent is stored; raises what the database says against it."""
+        if self._connection.transaction_status == TransactionStatus.ACTIVE:
+            self._expect(ExecStatus.COMMAND_OK)
+            assert _result(self._connection) is None
+
+    def _expect(self, status: ExecStatus) -> None:
+        result = _result(self._connection)
+        if result is not None and result.status != status:
+            raise psycopg.errors.error_from_result(result)
+
+    def _leave(self) -> None:
+        """End what is still under way, so that the next command on this connection is understood."""
+        connection = self._connection
+        try:
+            while (result := _result(connection)) is not None:
+                if result.status == ExecStatus.COPY_IN:
+                    connection.put_copy_end(b"interrupted")
+                    _flush(connection)
+        except psycopg.Error:
+            self._db.close()
 
 
 def _flush(connection: PGconn) -> None:
