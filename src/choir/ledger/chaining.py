@@ -24,11 +24,11 @@ def chained(items: Sequence[Prepared], after_seq: int, prev: bytes, at_us: int, 
     """The rows of entries that follow one another; `random` has `ID_RANDOM_BYTES` for each, or more."""
     seqs = range(after_seq + 1, after_seq + 1 + len(items))
     ids = _ids(seqs, at_us, random)
-    hashes = hashing.chain(prev, seqs, at_us, ids, [item.digest for item in items])
+    contents = [item.content for item in items]
+    hashes = hashing.chain(prev, seqs, at_us, ids, contents)
     drafts = [item.draft for item in items]
     sources = [draft.source for draft in drafts]
     keys = [draft.key for draft in drafts]
-    contents = [item.content for item in items]
     return list(zip(seqs, ids, repeat(at_us), sources, keys, contents, hashes, strict=False))
 
 

@@ -126,12 +126,13 @@ def entry_preimage(prev: bytes, seq: int, at_us: int, id_bytes: bytes, content: 
     return b"".join((_ENTRY_DOMAIN, prev, _NUMBERS.pack(seq, at_us), id_bytes, content))
 
 
-def chain(prev: bytes, seqs: range, at_us: int, ids: Sequence[bytes], contents: Sequence[bytes]) -> list[bytes]:
+def chain(prev: bytes, seqs: range, at_us: int, ids: Sequence[bytes], contents: Sequence[str]) -> list[bytes]:
     """The hashes of entries that follow one another, after one with the hash `prev`."""
     sha256 = hashlib.sha256
     hashes: list[bytes] = []
     for seq, id_, content in zip(seqs, ids, contents, strict=True):
-        prev = sha256(_entry(_ENTRY_DOMAIN, prev, seq, at_us, id_, content)).digest()
+        digest = sha256(content.encode()).digest()
+        prev = sha256(_entry(_ENTRY_DOMAIN, prev, seq, at_us, id_, digest)).digest()
         hashes.append(prev)
     return hashes
 

@@ -1,7 +1,7 @@
 """Which drafts are valid in themselves: pure functions that need no database.
 
-`prepare` checks everything about a draft that can be known before the lock is taken, and hashes it. What
-follows under the lock is in `deciding`.
+`prepare` checks everything about a draft that can be known before the lock is taken, and gives it the form that is
+hashed. What follows under the lock is in `deciding` and `chaining`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Prepared(NamedTuple):
 
     draft: Draft
     content: str
-    digest: bytes
+    transfer: Leg | None = None  # its one leg, where it is nothing but a transfer: no hold, memo or correction
 
 
 def prepare(draft: Draft, policy: LedgerPolicy) -> Prepared:
@@ -60,16 +60,17 @@ def prepare(draft: Draft, policy: LedgerPolicy) -> Prepared:
     if draft.hold is not None or draft.kind.startswith(HOLD_PREFIX):
         _check_hold(draft)
         if isinstance(draft.hold, HoldUse) and (draft.kind != HOLD_CAPTURE or draft.hold.final):
-            return Prepared(draft, "", b"")  # what remains is known only under the lock
+            return Prepared(draft, "")  # what remains is known only under the lock
     content = hashing.content_text(draft, draft.legs)
-    return Prepared(draft, content, hashing.content_digest(content))
+    alone = len(draft.legs) == 1 and draft.hold is None and draft.memo is None and draft.corrects is None
+    return Prepared(draft, content, draft.legs[0] if alone else None)
 
 
 def complete(draft: Draft, legs: tuple[Leg, ...]) -> Prepared:
     """The draft with these legs, in canonical form."""
     content = hashing.content_text(draft, legs)
     done = draft if legs is draft.legs else replace(draft, legs=legs)
-    return Prepared(done, content, hashing.content_digest(content))
+    return Prepared(done, content)
 
 
 def same_request(content: str, memo_salt: bytes | None, item: Prepared) -> bool:

@@ -73,14 +73,14 @@ class Ledger:
         return store.EarlyView(db, accounts)
 
     def prepare_batch(self, groups: Sequence[Group]) -> list[PreparedGroup]:
-        """Check and hash drafts; this is the work that must not happen under the lock."""
+        """Check drafts and give them their canonical form; this is the work that must not happen under the lock."""
         entries = sum([len(group) for group in groups])
         if entries > self.policy.batch_entries_max:
             raise BatchTooLarge(entries=entries, limit=self.policy.batch_entries_max)
         return [[self.prepare(draft) for draft in group] for group in groups]
 
     def prepare(self, draft: Draft | Refusal) -> Prepared | Refusal:
-        """Check and hash one draft."""
+        """The same for one draft."""
         if isinstance(draft, Refusal):
             return draft
         try:

@@ -8,12 +8,16 @@ its transaction may read without the lock: appending moves the head only if nobo
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
+import psycopg
 from psycopg.pq import TransactionStatus
 
 from choir.ledger.deciding import Round
+from choir.ledger.hashing import content_digest
 from choir.ledger.model import Head, Posted
 from choir.ledger.rounds import Decision, HoldState, KnownEntry, View
 from choir.ledger.rules import Prepared
@@ -49,9 +53,27 @@ class Needs:
 
 def lock_head(db: Connection) -> Head:
     """Take the head lock: from here to the commit this transaction alone can append."""
-    row = db.execute("select seq, hash, at_us, acts, acts_hash from ledger_head for update", binary=True).fetchone()
+    row = db.execute(_LOCK, binary=True).fetchone()
     assert row is not None
     return Head(*row)
+
+
+@contextmanager
+def locked(db: Connection) -> Iterator[Head]:
+    """A transaction that takes the head lock first, by one round trip; for a connection that commits by itself."""
+    cursor = db.execute(f"begin; {_LOCK}", prepare=False)
+    cursor.nextset()
+    try:
+        row = cursor.fetchone()
+        assert row is not None
+        yield Head(*row)
+    except BaseException:
+        try:
+            db.rollback()
+        except psycopg.Error:
+            db.close()
+        raise
+    db.commit()
 
 
 def account_ids(db: Connection, names: list[str]) -> dict[str, int]:
@@ -126,7 +148,7 @@ def post_one(
         _POST_ONE,
         [
             payer, payee, draft.legs[0].amount, may_overdraw,
-            draft.source, draft.key, item.content, item.digest, now_us, chance,
+            draft.source, draft.key, item.content, content_digest(item.content), now_us, chance,
         ],
         binary=True,
     ).fetchone()  # fmt: skip
@@ -267,6 +289,8 @@ def _known_entry(item: list[str]) -> KnownEntry:
     posted = Posted(int(seq), UUID(id_).bytes, int(at_us), bytes.fromhex(hash_))
     return KnownEntry(posted, content, bytes.fromhex(salt) if salt else None)
 
+
+_LOCK = "select seq, hash, at_us, acts, acts_hash from ledger_head for update"
 
 _READ = """
     select h.seq, h.hash, h.at_us, h.acts, h.acts_hash,
