@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
@@ -43,7 +44,8 @@ from choir.ledger.model import (
 from choir.ledger.rounds import Decision, EntryRow, HoldState, PostingRow, View
 from choir.ledger.rules import Outcome, Prepared, complete, same_request
 
-_STRETCH_GROUPS = 1000
+_SETTLED_AT_ONCE = 500  # groups; most have two postings
+_CHAINED_AT_ONCE = 1000  # entries; a COPY stores its rows by the thousand
 _NOBODY = -1  # no account has this id
 
 
@@ -59,8 +61,8 @@ _Settled = Refusal | Posted | _Again | int  # a number is a place among what was
 def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
     """Accept or refuse each draft in order; a group stands or falls together."""
     round_ = Round(groups, view, now_us, random)
-    for _ in round_.stretches():
-        round_.chain()
+    for _ in chain(round_.settle(), round_.chain()):
+        pass
     return round_.finish()
 
 
@@ -70,10 +72,10 @@ def refusals(group: Sequence[Prepared | Refusal]) -> list[Outcome]:
 
 
 class Round:
-    """One pass over a batch, in stretches, so that the beginning can be written while the rest is decided.
+    """One pass over a batch: it is settled, which is who pays whom, then chained, then finished.
 
-    A stretch is settled first, which is who pays whom, then chained. Rows that were given out stay as they are.
-    Every change is noted, so that a refused group leaves no trace.
+    Rows come bit by bit, so that the first can be written while the next are made; those that were given out stay
+    as they are. Every change is noted, so that a refused group leaves no trace.
     """
 
     def __init__(self, groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> None:
@@ -88,25 +90,24 @@ class Round:
         self._places: dict[tuple[str, str], int] = {}  # of keys among what was accepted, where keys repeat themselves
         self._hold_log: list[tuple[UUID, HoldState | None]] = []  # what a hold was before each change
 
-    def stretches(self) -> Iterator[list[PostingRow]]:
-        """Settle the batch, stretch by stretch: the postings of each."""
+    def settle(self) -> Iterator[list[PostingRow]]:
+        """Judge the batch from its beginning to its end: the postings, bit by bit."""
         postings = self._decision.postings
-        for start in range(0, len(self._groups), _STRETCH_GROUPS):
+        for start in range(0, len(self._groups), _SETTLED_AT_ONCE):
             before = len(postings)
-            self._settle(self._groups[start : start + _STRETCH_GROUPS])
+            self._settle(self._groups[start : start + _SETTLED_AT_ONCE])
             yield postings[before:]
 
-    def chain(self) -> list[EntryRow]:
-        """The entries of what was settled since the last call."""
-        decision = self._decision
-        done = len(decision.entries)
-        rest = self._random[done * chaining.ID_RANDOM_BYTES :]
-        after_seq = self.view.head.seq + done
-        entries = chaining.chained(self._accepted[done:], after_seq, decision.head_hash, self._at_us, rest)
-        if entries:
-            decision.entries += entries
-            decision.head_hash = entries[-1][-1]
-        return entries
+    def chain(self) -> Iterator[list[EntryRow]]:
+        """When everything is settled: the entries, bit by bit."""
+        decision, entries = self._decision, self._decision.entries
+        for start in range(0, len(self._accepted), _CHAINED_AT_ONCE):
+            items = self._accepted[start : start + _CHAINED_AT_ONCE]
+            random = self._random[start * chaining.ID_RANDOM_BYTES :]
+            rows = chaining.chained(items, self.view.head.seq + start, decision.head_hash, self._at_us, random)
+            decision.head_hash = rows[-1][-1]
+            entries += rows
+            yield rows
 
     def finish(self) -> Decision:
         """All of it, when everything is settled and chained."""

@@ -21,14 +21,14 @@ from choir.ledger.hashing import content_digest
 from choir.ledger.model import Head, Posted
 from choir.ledger.rounds import Decision, HoldState, KnownEntry, View
 from choir.ledger.rules import Prepared
-from choir.storage import copying
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.asking import Copying, Statement
+from choir.storage.copying import fixed_row
 from choir.storage.database import Connection
 
 FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
 
-_posting_row = copying.fixed_row("qqhqq").pack
+_posting_row = fixed_row("qqhqq").pack
 _entry_head = struct.Struct(">hiqi16siqi").pack  # number of fields, then the fixed ones, then the source's length
 _length = struct.Struct(">i").pack
 _HEAD_NUMBERS = struct.Struct(">qqq")  # seq, at_us, acts
@@ -164,16 +164,19 @@ def append_few(db: Connection, decision: Decision, head: Head) -> bool:
 
 
 def append_many(db: Connection, round_: Round, head: Head) -> Decision:
-    """Under the head's lock: decide and write in turns, then move the head.
+    """Under the head's lock: decide and write at the same time, then move the head.
 
-    COPY stores its rows when it has a thousand of them or the last, not as they come. So the server is given the
-    postings as soon as they are settled, and stores them while the entries are chained.
+    COPY stores its rows by the thousand, and what remains when it ends. So the server is given the postings first,
+    which are settled soon, and stores them while the entries are hashed and chained.
     """
     assert db.info.transaction_status == TransactionStatus.INTRANS, "several statements must commit together"
-    with Copying(db) as copying_:
-        for postings in round_.stretches():
-            copying_.send(_COPY_POSTINGS, copying.binary_copy([posting_bytes(*row) for row in postings]))
-            copying_.send(_COPY_ENTRIES, copying.binary_copy([entry_bytes(*row) for row in round_.chain()]))
+    with Copying(db) as copying:
+        for postings in round_.settle():
+            copying.send(_COPY_POSTINGS, b"".join([posting_bytes(*row) for row in postings]))
+        copying.end()
+        for entries in round_.chain():
+            copying.send(_COPY_ENTRIES, b"".join([entry_bytes(*row) for row in entries]))
+        copying.end()
         decision = round_.finish()
     if decision.entries:
         moved = db.execute(

@@ -19,7 +19,10 @@ import psycopg
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from choir.storage import copying
 from choir.storage.database import Connection
+
+_NO_MEMORY = "what was sent before is flushed, so only memory can be missing"
 
 
 class Statement:
@@ -64,31 +67,49 @@ class Question:
 
 
 class Copying:
-    """COPYs into tables, one after the other, each of which is stored while the next is made."""
+    """Rows for one table after the other by binary COPY, which the database stores while we make the next."""
 
     def __init__(self, db: Connection) -> None:
         self._db = db
         self._connection = db.pgconn
+        self._statement = b""  # the one that still takes rows
 
     def __enter__(self) -> Self:
         return self
 
     def send(self, statement: bytes, rows: bytes) -> None:
-        """Wait until the one before is stored, then send another."""
+        """Send rows; if they are for another table than those before, wait first until those are stored."""
+        if statement != self._statement:
+            self._begin(statement)
+            rows = copying.HEADER + rows
+        self._put(rows)
+
+    def end(self) -> None:
+        """There are no more rows for this table: let the database store what it has of them."""
+        if self._statement:
+            self._statement = b""
+            self._put(copying.TRAILER)
+            queued = self._connection.put_copy_end()
+            assert queued, _NO_MEMORY
+            _flush(self._connection)
+
+    def _begin(self, statement: bytes) -> None:
+        self.end()
         self._wait()
-        connection = self._connection
-        connection.send_query(statement)
-        _flush(connection)
+        self._connection.send_query(statement)
+        _flush(self._connection)
         self._expect(ExecStatus.COPY_IN)
-        while not connection.put_copy_data(rows):
-            _flush(connection)
-        while not connection.put_copy_end():
-            _flush(connection)
-        _flush(connection)
+        self._statement = statement
+
+    def _put(self, data: bytes) -> None:
+        queued = self._connection.put_copy_data(data)
+        assert queued, _NO_MEMORY
+        _flush(self._connection)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:
             if error is None:
+                self.end()
                 self._wait()
         finally:
             self._leave()
@@ -97,11 +118,13 @@ class Copying:
         """Until what was sent is stored; raises what the database says against it."""
         if self._connection.transaction_status == TransactionStatus.ACTIVE:
             self._expect(ExecStatus.COMMAND_OK)
-            assert _result(self._connection) is None
+            rest = _result(self._connection)
+            assert rest is None
 
     def _expect(self, status: ExecStatus) -> None:
         result = _result(self._connection)
-        if result is not None and result.status != status:
+        assert result is not None
+        if result.status != status:
             raise psycopg.errors.error_from_result(result)
 
     def _leave(self) -> None:
