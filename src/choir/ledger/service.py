@@ -88,7 +88,7 @@ class Ledger:
                 rules.check_hold_length(draft.hold, self.clock.now_us(), self.policy)
             if draft.memo is not None and not draft.memo_salt:
                 draft = replace(draft, memo_salt=self.entropy.bytes(rules.MEMO_SALT_BYTES))
-            return rules.prepare(draft, self.policy)
+            return rules.prepare(draft, self.policy, self._account_ids)
         except Refusal as refusal:
             return refusal.with_traceback(None)
 

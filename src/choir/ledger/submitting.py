@@ -215,7 +215,7 @@ class Submitter:
         give_up_at = time.monotonic() + self._database.wait_s
         while True:
             try:
-                return self._post_once(groups, None if early is None else early.fetch())
+                return self._post_once(groups, early)
             except psycopg.Error as error:
                 self.close()
                 problem: ChoirError = translated(error)
@@ -233,9 +233,10 @@ class Submitter:
             self._connection = self._database.dedicated()
         return self._connection
 
-    def _post_once(self, groups: Sequence[PreparedGroup], view: View | None) -> list[Outcome]:
+    def _post_once(self, groups: Sequence[PreparedGroup], early: store.EarlyView | None) -> list[Outcome]:
         db = self._connected()
         plain = _is_plain(groups)
+        view = None if early is None else early.fetch()
         self._keyed_rounds -= self._keyed_rounds > 0
         if plain and self._keyed_rounds == 0:
             try:
