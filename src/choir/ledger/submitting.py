@@ -89,7 +89,7 @@ class Submitter:
         return True
 
     def _submit_large(self, groups: Sequence[Group]) -> list[Outcome]:
-        """Having the lead: the database looks up balances while we check and hash the drafts."""
+        """Having the lead: the database looks up balances while we check the drafts."""
         try:
             early = self._ask_early(groups)
             try:
