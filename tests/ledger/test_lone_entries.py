@@ -10,9 +10,9 @@ from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX
-from choir.ledger import deciding, reading, store
+from choir.ledger import chaining, deciding, reading, store
 from choir.ledger.model import Head, Leg, Posted
-from choir.ledger.rounds import AccountState, View
+from choir.ledger.rounds import View
 from choir.ledger.rules import prepare
 from tests.ledger.books import ALICE, BOB, CAROL, ISSUANCE, Books, draft, moved
 
@@ -42,8 +42,7 @@ def spy(books: Books, monkeypatch: pytest.MonkeyPatch) -> Spy:
 
 def decided(books: Books, head: Head, balances: dict[str, int], key: str, leg: Leg, at_us: int, chance: int) -> Posted:
     """What a round makes of the same entry."""
-    accounts = {name: AccountState(n, name, "open", balance) for n, (name, balance) in enumerate(balances.items())}
-    view = View(head, accounts, {}, {}, frozenset(), [])
+    view = View(head, {name: n for n, name in enumerate(balances)}, dict(enumerate(balances.values())))
     random = chance.to_bytes(4)
     [outcome] = deciding.decide([[prepare(draft(key, leg), books.policy)]], view, at_us, random).outcomes
     assert isinstance(outcome, Posted)
@@ -69,7 +68,7 @@ def test_it_comes_out_as_a_round_would_have_it(books: Books, spy: Spy) -> None:
             head = reading.head(tx)
             balances = {name: reading.balance(tx, name).balance for name in (leg.from_, leg.to)}
         [posted] = books.submitter.submit(draft(f"{calls} {key}", leg))
-        chance = int.from_bytes(posted.id_bytes[12:]) & deciding.ID_CHANCE_MASK
+        chance = int.from_bytes(posted.id_bytes[12:]) & chaining.ID_CHANCE_MASK
         assert posted == decided(books, head, balances, f"{calls} {key}", leg, books.clock.at_us, chance)
 
     check()

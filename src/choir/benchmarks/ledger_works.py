@@ -13,7 +13,7 @@ from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
-from choir.ledger import deciding, store
+from choir.ledger import chaining, deciding, store
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Head, Leg
 from choir.ledger.rounds import EntryRow, PostingRow
@@ -291,6 +291,6 @@ def rows_of(bench: Bench, drafts: list[Draft], head_seq: int) -> tuple[list[Entr
     view = store.read_view(bench.owner, ledger.needs(bench.owner, prepared, committed=True, keys=False))
     view.head = Head(head_seq, bytes(32), 0, 0, bytes(32))
     decision = deciding.decide(
-        groups, view, ledger.clock.now_us(), ledger.entropy.bytes(deciding.ID_RANDOM_BYTES * len(prepared))
+        groups, view, ledger.clock.now_us(), ledger.entropy.bytes(chaining.ID_RANDOM_BYTES * len(prepared))
     )
     return decision.entries, decision.postings

@@ -6,18 +6,16 @@ does no I/O and its work is bounded by the size of the batch.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
 from uuid import UUID
 
 from choir.foundation.clock import format_time
 from choir.foundation.errors import Refusal
-from choir.foundation.ids import uuid7
 from choir.foundation.money import AMOUNT_MAX
-from choir.ledger import hashing
+from choir.ledger import chaining
 from choir.ledger.model import (
     HOLD_CAPTURE,
     HOLD_EXPIRE,
@@ -43,44 +41,29 @@ from choir.ledger.model import (
     entry_id,
     hold_id,
 )
-from choir.ledger.rounds import AccountState, Decision, HoldState, KnownEntry, View
-from choir.ledger.rules import Outcome, Prepared, complete
+from choir.ledger.rounds import Decision, EntryRow, HoldState, PostingRow, View
+from choir.ledger.rules import Outcome, Prepared, complete, same_request
 
-_ID_TAIL = struct.Struct(">Q")
-_STAGE_GROUPS = 200
-ID_RANDOM_BYTES = 4  # beside the time, an id has 32 bits of its entry's number and 30 of chance
-ID_CHANCE_MASK = 0x3FFF_FFFF
+_SETTLED_AT_ONCE = 500  # groups; most have two postings
+_CHAINED_AT_ONCE = 1000  # entries; a COPY stores its rows by the thousand
+_NOBODY = -1  # no account has this id
+
+
+class _Again(NamedTuple):
+    """The outcome of a draft whose entry stands earlier in the same batch."""
+
+    place: int
+
+
+_Settled = Refusal | Posted | _Again | int  # a number is a place among what was accepted
 
 
 def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
     """Accept or refuse each draft in order; a group stands or falls together."""
-    decision = Decision()
-    for decision in stages(groups, view, now_us, random):  # noqa: B007 - the last one is all of it
+    round_ = Round(groups, view, now_us, random)
+    for _ in chain(round_.settle(), round_.chain()):
         pass
-    return decision
-
-
-def stages(
-    groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes
-) -> Iterator[Decision]:
-    """The same decision again and again as it grows, so that its beginning can be written meanwhile.
-
-    Rows that were once in it stay as they are; what is said of holds and of the head is true in the last one.
-    """
-    round_ = _Round(view, now_us, random, repeats=_repeats(groups))
-    for start in range(0, len(groups), _STAGE_GROUPS):
-        for group in groups[start : start + _STAGE_GROUPS]:
-            round_.add(group)
-        if start + _STAGE_GROUPS < len(groups):
-            yield round_.decision
-    round_.finish()
-    yield round_.decision
-
-
-def _repeats(groups: Sequence[Sequence[Prepared | Refusal]]) -> bool:
-    """Whether a key stands in the batch twice; only then its entries must be known to each other."""
-    keys = [(item.draft.source, item.draft.key) for group in groups for item in group if isinstance(item, Prepared)]
-    return len(set(keys)) < len(keys)
+    return round_.finish()
 
 
 def refusals(group: Sequence[Prepared | Refusal]) -> list[Outcome]:
@@ -88,152 +71,191 @@ def refusals(group: Sequence[Prepared | Refusal]) -> list[Outcome]:
     return [item if index == 0 and isinstance(item, Refusal) else LinkedRefused() for index, item in enumerate(group)]
 
 
-class _Round:
-    """One pass over a batch. Every change is noted, so that a refused group leaves no trace."""
+class Round:
+    """One pass over a batch: it is settled, which is who pays whom, then chained, then finished.
 
-    def __init__(self, view: View, now_us: int, random: bytes, *, repeats: bool) -> None:
+    Rows come bit by bit, so that the first can be written while the next are made; those that were given out stay
+    as they are. Every change is noted, so that a refused group leaves no trace.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> None:
         self.view = view
-        self.repeats = repeats  # whether a key stands in this batch twice
-        self.random = random
-        self.at_us = max(now_us, view.head.at_us)
-        self.id_prefix = uuid7(self.at_us, 0, bytes(6)).bytes[:8]  # time and version; order and chance follow
-        self.seq = view.head.seq
-        self.prev = view.head.hash
-        self.decision = Decision(at_us=self.at_us)
-        self.touched: list[AccountState] = []  # beside each posting, the account it moved
-        self.hold_log: list[tuple[UUID, HoldState | None]] = []  # what a hold was before each change
+        self._groups = groups
+        self._random = random
+        self._at_us = max(now_us, view.head.at_us)
+        self._decision = Decision(at_us=self._at_us, head_hash=view.head.hash)
+        self._accepted: list[Prepared] = []
+        self._settled: list[_Settled] = []  # for each draft
+        self._repeats = _repeats(groups)
+        self._places: dict[tuple[str, str], int] = {}  # of keys among what was accepted, where keys repeat themselves
+        self._hold_log: list[tuple[UUID, HoldState | None]] = []  # what a hold was before each change
 
-    def add(self, group: Sequence[Prepared | Refusal]) -> None:
-        if len(group) == 1:
-            self.decision.outcomes.append(self._one(group[0]))
+    def settle(self) -> Iterator[list[PostingRow]]:
+        """Judge the batch from its beginning to its end: the postings, bit by bit."""
+        postings = self._decision.postings
+        for start in range(0, len(self._groups), _SETTLED_AT_ONCE):
+            before = len(postings)
+            self._settle(self._groups[start : start + _SETTLED_AT_ONCE])
+            yield postings[before:]
+
+    def chain(self) -> Iterator[list[EntryRow]]:
+        """When everything is settled: the entries, bit by bit."""
+        decision, entries = self._decision, self._decision.entries
+        for start in range(0, len(self._accepted), _CHAINED_AT_ONCE):
+            items = self._accepted[start : start + _CHAINED_AT_ONCE]
+            random = self._random[start * chaining.ID_RANDOM_BYTES :]
+            rows = chaining.chained(items, self.view.head.seq + start, decision.head_hash, self._at_us, random)
+            decision.head_hash = rows[-1][-1]
+            entries += rows
+            yield rows
+
+    def finish(self) -> Decision:
+        """All of it, when everything is settled and chained."""
+        decision = self._decision
+        posted = [Posted(seq, id_, at_us, hash_) for seq, id_, at_us, _, _, _, hash_ in decision.entries]
+        if len(posted) == len(self._settled):
+            decision.outcomes += posted
         else:
-            self.decision.outcomes.extend(self._linked(group))
+            decision.outcomes = [_outcome(settled, posted) for settled in self._settled]
+            decision.refused = any(isinstance(outcome, Refusal) for outcome in decision.outcomes)
+        new = {hold.id for hold in decision.new_holds}
+        decision.new_holds = [self.view.holds[id_] for id_ in new]
+        decision.changed_holds = [hold for hold in self.view.holds.values() if hold.changed and hold.id not in new]
+        return decision
 
-    def finish(self) -> None:
-        self.decision.head_hash = self.prev
-        new = {hold.id for hold in self.decision.new_holds}
-        self.decision.new_holds = [self.view.holds[id_] for id_ in new]
-        self.decision.changed_holds = [hold for hold in self.view.holds.values() if hold.changed and hold.id not in new]
+    def _settle(self, groups: Sequence[Sequence[Prepared | Refusal]]) -> None:
+        """Judge these groups in order.
 
-    def _one(self, item: Prepared | Refusal) -> Outcome:
+        A transfer between open accounts that have the money and the room for it is accepted right here, because the
+        batch waits for this loop; everything else takes the long way, which knows how to refuse.
+        """
+        view, accepted, settled = self.view, self._accepted, self._settled
+        ids, balances, postings = view.ids, view.balances, self._decision.postings
+        simple = not (view.known or view.states or self._repeats)
+        for group in groups:
+            if len(group) != 1:
+                settled += self._linked(group)
+                continue
+            item = group[0]
+            if simple and isinstance(item, Prepared) and item.transfer is not None:
+                from_, to, amount, _ = item.transfer
+                payer, payee = ids.get(from_, _NOBODY), ids.get(to, _NOBODY)
+                paid = balances.get(payer, -1) - amount
+                received = balances.get(payee, AMOUNT_MAX) + amount
+                if paid >= 0 and received <= AMOUNT_MAX:
+                    balances[payer], balances[payee] = paid, received
+                    place = len(accepted)
+                    seq = view.head.seq + place + 1
+                    postings += ((payer, seq, 0, -amount, paid), (payee, seq, 1, amount, received))
+                    accepted.append(item)
+                    settled.append(place)
+                    continue
+            settled.append(self._one(item))
+
+    @property
+    def _next_seq(self) -> int:
+        return self.view.head.seq + len(self._accepted) + 1
+
+    def _one(self, item: Prepared | Refusal) -> _Settled:
         if isinstance(item, Refusal):
             return item
-        # One leg without a hold is judged before anything is touched, so there is nothing to undo.
-        mark = self._mark() if item.draft.hold is not None or len(item.draft.legs) != 1 else None
+        mark = self._mark()
         try:
             return self._accept(item)
         except Refusal as refusal:
-            if mark is not None:
-                self._undo(mark)
+            self._undo(mark)
             return refusal.with_traceback(None)  # else it would keep the whole round alive
 
-    def _linked(self, group: Sequence[Prepared | Refusal]) -> list[Outcome]:
+    def _linked(self, group: Sequence[Prepared | Refusal]) -> list[_Settled]:
         mark = self._mark()
-        outcomes: list[Outcome] = []
+        settled: list[_Settled] = []
         for item in group:
             try:
                 if isinstance(item, Refusal):
                     raise item
-                outcomes.append(self._accept(item))
+                settled.append(self._accept(item))
             except Refusal as refusal:
-                return self._refuse_all(group, len(outcomes), refusal, mark)
-        again = sum(1 for outcome in outcomes if isinstance(outcome, Posted) and outcome.again)
-        if again not in (0, len(group)):
+                return self._refuse_all(group, len(settled), refusal, mark)
+        again = [index for index, each in enumerate(settled) if not isinstance(each, int)]
+        if len(again) not in (0, len(group)):
             # Some were accepted before, outside this group: they can no longer fall with the others.
-            first = next(i for i, outcome in enumerate(outcomes) if isinstance(outcome, Posted) and outcome.again)
-            item = group[first]
+            item = group[again[0]]
             assert isinstance(item, Prepared)
             conflict = ConflictingKey(key=item.draft.key, source=item.draft.source)
-            return self._refuse_all(group, first, conflict, mark)
-        return outcomes
+            return self._refuse_all(group, again[0], conflict, mark)
+        return settled
 
-    def _refuse_all(self, group: Sequence[Prepared | Refusal], at: int, refusal: Refusal, mark: _Mark) -> list[Outcome]:
+    def _refuse_all(
+        self, group: Sequence[Prepared | Refusal], at: int, refusal: Refusal, mark: _Mark
+    ) -> list[_Settled]:
         self._undo(mark)
         return [refusal if index == at else LinkedRefused() for index in range(len(group))]
 
-    def _accept(self, item: Prepared) -> Posted:
+    def _accept(self, item: Prepared) -> _Settled:
         draft = item.draft
-        known = self.view.known.get((draft.source, draft.key))
-        if known is not None:
-            if not _same_request(known, item):
-                raise ConflictingKey(key=draft.key, source=draft.source)
-            return known.posted._replace(again=True)
+        if (self.view.known or self._repeats) and (again := self._again(item)) is not None:
+            return again
         if draft.corrects is not None and draft.corrects not in self.view.known_ids:
             raise UnknownEntry(entry=entry_id(draft.corrects))
         if draft.hold is not None:
             item = self._use_hold(item)
         self._move(item.draft)
-        return self._append(item)
+        if draft.memo is not None:
+            self._decision.memos.append((self._next_seq, draft.memo_salt, draft.memo))
+        place = len(self._accepted)
+        if self._repeats:
+            self._places[draft.source, draft.key] = place
+        self._accepted.append(item)
+        return place
+
+    def _again(self, item: Prepared) -> Posted | _Again | None:
+        """The outcome of a draft whose key was used before, for the same request."""
+        key = (item.draft.source, item.draft.key)
+        known = self.view.known.get(key)
+        place = self._places.get(key)
+        if known is not None:
+            same = same_request(known.content, known.memo_salt, item)
+        elif place is not None:
+            first = self._accepted[place]
+            same = same_request(first.content, None if first.draft.memo is None else first.draft.memo_salt, item)
+        else:
+            return None
+        if not same:
+            raise ConflictingKey(key=item.draft.key, source=item.draft.source)
+        return known.posted._replace(again=True) if known is not None else _Again(place or 0)
 
     def _move(self, draft: Draft) -> None:
         """Apply the legs; when all are applied nobody may be overdrawn, and every balance on the way must fit."""
-        if len(draft.legs) == 1:
-            self._move_once(draft.legs[0])
-            return
-        accounts = self.view.accounts
-        postings = self.decision.postings
-        seq = self.seq + 1
+        ids, balances = self.view.ids, self.view.balances
+        seq = self._next_seq
         side = 0
-        beyond: AccountState | None = None  # a running balance that does not fit its column
+        beyond: str | None = None  # whose running balance does not fit its column
         for leg in draft.legs:
-            payer, payee = accounts.get(leg.from_), accounts.get(leg.to)
+            payer, payee = ids.get(leg.from_), ids.get(leg.to)
             if payer is None or payee is None:
                 raise UnknownAccount(account=leg.from_ if payer is None else leg.to)
-            if payer.state != "open" or payee.state != "open":
-                _check_open(payer, payee, leg)
+            if self.view.states:
+                self._check_open(leg)
             amount = leg.amount
-            payer.balance -= amount
-            payee.balance += amount
-            postings.append((payer.id, seq, side, -amount, payer.balance))
-            postings.append((payee.id, seq, side + 1, amount, payee.balance))
-            self.touched += (payer, payee)
+            balances[payer] = paid = balances[payer] - amount
+            balances[payee] = received = balances[payee] + amount
+            self._decision.postings += ((payer, seq, side, -amount, paid), (payee, seq, side + 1, amount, received))
             side += 2
-            if payee.balance > AMOUNT_MAX or payer.balance < -AMOUNT_MAX:
-                beyond = payee if payee.balance > AMOUNT_MAX else payer
+            if received > AMOUNT_MAX or paid < -AMOUNT_MAX:
+                beyond = leg.to if received > AMOUNT_MAX else leg.from_
         for leg in draft.legs:
-            payer = accounts[leg.from_]
-            if payer.balance < 0:
-                _check_overdraft(payer, draft)
+            if (balance := balances[ids[leg.from_]]) < 0:
+                _check_overdraft(leg.from_, balance, draft)
         if beyond is not None:
-            raise BalanceOutOfRange(account=beyond.name)
+            raise BalanceOutOfRange(account=beyond)
 
-    def _move_once(self, leg: Leg) -> None:
-        """The same for one leg, which most entries have: it can be judged before it is applied."""
-        from_, to, amount, _ = leg
-        accounts = self.view.accounts
-        payer, payee = accounts.get(from_), accounts.get(to)
-        if payer is None or payee is None:
-            raise UnknownAccount(account=from_ if payer is None else to)
-        if payer.state != "open" or payee.state != "open":
-            _check_open(payer, payee, leg)
-        paid, received = payer.balance - amount, payee.balance + amount
-        if paid < 0 and not account_name(from_).may_overdraw:
-            raise InsufficientFunds.of(account_name(from_), amount, payer.balance)
-        if received > AMOUNT_MAX or paid < -AMOUNT_MAX:
-            raise BalanceOutOfRange(account=to if received > AMOUNT_MAX else from_)
-        payer.balance, payee.balance = paid, received
-        seq = self.seq + 1
-        self.decision.postings += ((payer.id, seq, 0, -amount, paid), (payee.id, seq, 1, amount, received))
-        self.touched += (payer, payee)
-
-    def _append(self, item: Prepared) -> Posted:
-        draft = item.draft
-        self.seq = seq = self.seq + 1
-        offset = (seq - self.view.head.seq - 1) * ID_RANDOM_BYTES
-        chance = int.from_bytes(self.random[offset : offset + 4]) & ID_CHANCE_MASK
-        id_bytes = self.id_prefix + _ID_TAIL.pack(1 << 63 | (seq & 0xFFFF_FFFF) << 30 | chance)
-        at_us = self.at_us
-        preimage = hashing.entry_preimage(self.prev, seq, at_us, id_bytes, item.digest)
-        self.prev = hash_ = hashlib.sha256(preimage).digest()
-        self.decision.entries.append((seq, id_bytes, at_us, draft.source, draft.key, item.content, hash_))
-        salt = None
-        if draft.memo is not None:
-            salt = draft.memo_salt
-            self.decision.memos.append((seq, salt, draft.memo))
-        posted = Posted(seq, id_bytes, at_us, hash_)
-        if self.repeats:
-            self.view.known[draft.source, draft.key] = KnownEntry(posted, item.content, salt)
-        return posted
+    def _check_open(self, leg: Leg) -> None:
+        for name in (leg.from_, leg.to):
+            state = self.view.states.get(self.view.ids[name])
+            if state == "closed":
+                raise AccountClosed(account=name)
+            if state == "frozen" and not leg.rest:  # what remains in a hold always finds its way back
+                raise AccountFrozen(account=name)
 
     def _use_hold(self, item: Prepared) -> Prepared:
         """Open the hold's account, or complete the legs with what remains."""
@@ -249,7 +271,7 @@ class _Round:
         changed = replace(
             hold,
             captures=hold.captures + (draft.kind == HOLD_CAPTURE),
-            closed_seq=self.seq + 1 if _taken(legs) == self._remaining(hold) else None,
+            closed_seq=self._next_seq if _taken(legs) == self._remaining(hold) else None,
             changed=True,
         )
         self._set_hold(changed, hold)
@@ -257,20 +279,20 @@ class _Round:
 
     def _set_hold(self, hold: HoldState, before: HoldState | None) -> None:
         self.view.holds[hold.id] = hold
-        self.hold_log.append((hold.id, before))
+        self._hold_log.append((hold.id, before))
 
     def _remaining(self, hold: HoldState) -> int:
-        return self.view.accounts[hold.account].balance
+        return self.view.balances[self.view.ids[hold.account]]
 
     def _hold_legs(self, draft: Draft, use: HoldUse, hold: HoldState) -> tuple[Leg, ...]:
         remaining = self._remaining(hold)
         if remaining == 0:
             raise HoldClosed(hold=hold_id(hold.id))
-        if draft.kind == HOLD_EXPIRE and self.at_us < hold.expires_us:
+        if draft.kind == HOLD_EXPIRE and self._at_us < hold.expires_us:
             raise HoldNotExpired(hold=hold_id(hold.id), expires_at=format_time(hold.expires_us))
         if draft.kind != HOLD_CAPTURE:
             return (Leg(hold.account, hold.payer, remaining, rest=True),)
-        if self.at_us >= hold.expires_us:
+        if self._at_us >= hold.expires_us:
             raise HoldExpired(hold=hold_id(hold.id), expired_at=format_time(hold.expires_us))
         _check_capture(draft, hold, remaining)
         rest = remaining - _taken(draft.legs)
@@ -285,75 +307,64 @@ class _Round:
         leg = draft.legs[0]
         if terms.id in self.view.holds:
             raise BadEntry(why=f"the hold {hold_id(terms.id)} exists already")
-        if terms.expires_us <= self.at_us:
+        if terms.expires_us <= self._at_us:
             raise BadEntry(why="a hold must expire in the future")
-        account = AccountState(self.view.new_account_ids.pop(), leg.to, "open", 0)
-        self.view.accounts[leg.to] = account
-        hold = HoldState(terms.id, leg.to, leg.from_, terms.expires_us, terms.captures, 0, placed_seq=self.seq + 1)
+        account = self.view.new_account_ids.pop()
+        self.view.ids[leg.to] = account
+        self.view.balances[account] = 0
+        hold = HoldState(terms.id, leg.to, leg.from_, terms.expires_us, terms.captures, 0, placed_seq=self._next_seq)
         self._set_hold(hold, None)
-        self.decision.new_accounts.append(account)
-        self.decision.new_holds.append(hold)
+        self._decision.new_accounts.append((leg.to, account))
+        self._decision.new_holds.append(hold)
 
     def _mark(self) -> _Mark:
-        decision = self.decision
+        decision = self._decision
         return (
-            self.seq,
-            self.prev,
-            len(self.touched),
-            len(self.hold_log),
+            len(self._accepted),
+            len(decision.postings),
+            len(self._hold_log),
             len(decision.memos),
             len(decision.new_holds),
         )
 
     def _undo(self, mark: _Mark) -> None:
         """Put everything back to where it was at the mark."""
-        seq, prev, postings, holds, memos, new_holds = mark
-        decision = self.decision
-        for account, row in zip(self.touched[postings:], decision.postings[postings:], strict=True):
-            account.balance -= row[3]
-        for hold, before in reversed(self.hold_log[holds:]):
+        accepted, postings, holds, memos, new_holds = mark
+        decision = self._decision
+        for account, _, _, delta, _ in decision.postings[postings:]:
+            self.view.balances[account] -= delta
+        for hold, before in reversed(self._hold_log[holds:]):
             if before is None:
                 del self.view.holds[hold]
             else:
                 self.view.holds[hold] = before
-        for account in decision.new_accounts[new_holds:]:
-            del self.view.accounts[account.name]
-            self.view.new_account_ids.append(account.id)
-        entries = seq - self.view.head.seq
-        for row_ in decision.entries[entries:]:
-            self.view.known.pop((row_[3], row_[4]), None)
-        del decision.postings[postings:], self.touched[postings:], self.hold_log[holds:]
-        del decision.entries[entries:], decision.memos[memos:]
+        for name, account in decision.new_accounts[new_holds:]:
+            del self.view.ids[name], self.view.balances[account]
+            self.view.new_account_ids.append(account)
+        for item in self._accepted[accepted:]:
+            self._places.pop((item.draft.source, item.draft.key), None)
+        del self._accepted[accepted:], self._hold_log[holds:]
+        del decision.postings[postings:], decision.memos[memos:]
         del decision.new_holds[new_holds:], decision.new_accounts[new_holds:]
-        self.seq, self.prev = seq, prev
 
 
-_Mark = tuple[int, bytes, int, int, int, int]  # seq, prev, postings, hold changes, memos, new holds
+_Mark = tuple[int, int, int, int, int]  # how many were accepted, postings, hold changes, memos, new holds
 
 
-def _same_request(known: KnownEntry, item: Prepared) -> bool:
-    """Whether an accepted entry is what this draft asks for.
-
-    Bytes decide, with two exceptions that the ledger itself adds after the request: what remained
-    in a hold, and the random salt of a memo.
-    """
-    if known.content == item.content:
-        return True
-    if item.content and item.draft.memo is None:
+def _repeats(groups: Sequence[Sequence[Prepared | Refusal]]) -> bool:
+    """Whether a key stands in the batch twice; only then its entries must be known to each other."""
+    drafts = [item.draft for group in groups for item in group if isinstance(item, Prepared)]
+    if len({draft.key for draft in drafts}) == len(drafts):  # as almost always; pairs take longer
         return False
-    stored = json.loads(known.content)
-    asked = json.loads(hashing.content_text(item.draft, item.draft.legs))
-    if isinstance(item.draft.hold, HoldUse):
-        stored["legs"] = [leg for leg in stored["legs"] if not leg.get("rest")]
-    memo = stored.pop("memo", None)
-    asked.pop("memo", None)
-    if (memo is None) != (item.draft.memo is None):
-        return False
-    if memo is not None and known.memo_salt is not None:  # an erased memo can no longer be compared
-        assert item.draft.memo is not None
-        if hashing.memo_commitment(known.memo_salt, item.draft.memo) != memo:
-            return False
-    return bool(stored == asked)
+    return len({(draft.source, draft.key) for draft in drafts}) < len(drafts)
+
+
+def _outcome(settled: _Settled, posted: Sequence[Posted]) -> Outcome:
+    if isinstance(settled, int):
+        return posted[settled]
+    if isinstance(settled, _Again):
+        return posted[settled.place]._replace(again=True)
+    return settled
 
 
 def _check_capture(draft: Draft, hold: HoldState, remaining: int) -> None:
@@ -371,19 +382,9 @@ def _taken(legs: tuple[Leg, ...]) -> int:
     return sum(leg.amount for leg in legs)
 
 
-def _check_open(payer: AccountState, payee: AccountState, leg: Leg) -> None:
-    for account in (payer, payee):
-        if account.state == "closed":
-            raise AccountClosed(account=account.name)
-        if account.state == "frozen" and not leg.rest:  # what remains in a hold always finds its way back
-            raise AccountFrozen(account=account.name)
-
-
-def _check_overdraft(payer: AccountState, draft: Draft) -> None:
-    name = payer.name
+def _check_overdraft(name: str, balance: int, draft: Draft) -> None:
     if account_name(name).may_overdraw:
         return
     asked = sum(leg.amount for leg in draft.legs if leg.from_ == name)
     received = sum(leg.amount for leg in draft.legs if leg.to == name)
-    available = payer.balance + asked - received
-    raise InsufficientFunds.of(account_name(name), asked, available)
+    raise InsufficientFunds.of(account_name(name), asked, balance + asked - received)

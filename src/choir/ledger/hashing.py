@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring as _quote
 from typing import Any
@@ -27,6 +28,7 @@ ZERO_HASH = bytes(32)
 _ENTRY_DOMAIN = b"choir-entry-v1"
 _ACT_DOMAIN = b"choir-account-v1"
 _NUMBERS = struct.Struct(">QQ")
+_entry = struct.Struct(">14s32sQQ16s32s").pack  # of parts that are known to have these lengths
 
 
 def content_text(draft: Draft, legs: tuple[Leg, ...], memo: str | None = None) -> str:
@@ -122,6 +124,17 @@ def memo_commitment(salt: bytes, memo: str) -> ObjectHash:
 
 def entry_preimage(prev: bytes, seq: int, at_us: int, id_bytes: bytes, content: bytes) -> bytes:
     return b"".join((_ENTRY_DOMAIN, prev, _NUMBERS.pack(seq, at_us), id_bytes, content))
+
+
+def chain(prev: bytes, seqs: range, at_us: int, ids: Sequence[bytes], contents: Sequence[str]) -> list[bytes]:
+    """The hashes of entries that follow one another, after one with the hash `prev`."""
+    sha256 = hashlib.sha256
+    hashes: list[bytes] = []
+    for seq, id_, content in zip(seqs, ids, contents, strict=True):
+        digest = sha256(content.encode()).digest()
+        prev = sha256(_entry(_ENTRY_DOMAIN, prev, seq, at_us, id_, digest)).digest()
+        hashes.append(prev)
+    return hashes
 
 
 def entry_hash(prev: bytes, seq: int, at_us: int, id_: UUID, content: bytes) -> bytes:

@@ -11,16 +11,6 @@ from choir.ledger.rules import Outcome
 
 
 @dataclass(slots=True)
-class AccountState:
-    """An account as the round sees it; `balance` moves while the round decides."""
-
-    id: int
-    name: str
-    state: str
-    balance: int
-
-
-@dataclass(slots=True)
 class HoldState:
     """A hold as the round sees it."""
 
@@ -45,14 +35,16 @@ class KnownEntry(NamedTuple):
 
 @dataclass(slots=True)
 class View:
-    """What the database knew, read under the head lock."""
+    """What the database knew, read under the head lock. Accounts are plain numbers: there are thousands in a batch."""
 
     head: Head
-    accounts: dict[str, AccountState]
-    holds: dict[UUID, HoldState]
-    known: dict[tuple[str, str], KnownEntry]
-    known_ids: frozenset[UUID]  # of the entries that drafts say they correct
-    new_account_ids: list[int]  # reserved for the holds that this round places
+    ids: dict[str, int]  # of the accounts that there are
+    balances: dict[int, int]  # by the account's id; they move while the round decides
+    states: dict[int, str] = field(default_factory=dict)  # of the accounts that are not open
+    holds: dict[UUID, HoldState] = field(default_factory=dict)
+    known: dict[tuple[str, str], KnownEntry] = field(default_factory=dict)
+    known_ids: frozenset[UUID] = frozenset()  # of the entries that drafts say they correct
+    new_account_ids: list[int] = field(default_factory=list)  # reserved for the holds that this round places
 
 
 EntryRow = tuple[int, bytes, int, str, str, str, bytes]  # seq, id, at_us, source, key, content, hash
@@ -64,10 +56,11 @@ class Decision:
     """What to answer and what to write."""
 
     outcomes: list[Outcome] = field(default_factory=list)
+    refused: bool = False  # whether one of the outcomes is a refusal
     entries: list[EntryRow] = field(default_factory=list)
     postings: list[PostingRow] = field(default_factory=list)
     memos: list[tuple[int, bytes, str]] = field(default_factory=list)
-    new_accounts: list[AccountState] = field(default_factory=list)
+    new_accounts: list[tuple[str, int]] = field(default_factory=list)  # name and id
     new_holds: list[HoldState] = field(default_factory=list)
     changed_holds: list[HoldState] = field(default_factory=list)
     head_hash: bytes = b""

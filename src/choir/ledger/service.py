@@ -15,7 +15,7 @@ from uuid import UUID
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
-from choir.ledger import deciding, rules, store
+from choir.ledger import chaining, deciding, rules, store
 from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted, account_name
 from choir.ledger.rounds import View
 from choir.ledger.rules import Outcome, Prepared
@@ -73,14 +73,14 @@ class Ledger:
         return store.EarlyView(db, accounts)
 
     def prepare_batch(self, groups: Sequence[Group]) -> list[PreparedGroup]:
-        """Check and hash drafts; this is the work that must not happen under the lock."""
+        """Check drafts and give them their canonical form; this is the work that must not happen under the lock."""
         entries = sum([len(group) for group in groups])
         if entries > self.policy.batch_entries_max:
             raise BatchTooLarge(entries=entries, limit=self.policy.batch_entries_max)
         return [[self.prepare(draft) for draft in group] for group in groups]
 
     def prepare(self, draft: Draft | Refusal) -> Prepared | Refusal:
-        """Check and hash one draft."""
+        """The same for one draft."""
         if isinstance(draft, Refusal):
             return draft
         try:
@@ -88,7 +88,7 @@ class Ledger:
                 rules.check_hold_length(draft.hold, self.clock.now_us(), self.policy)
             if draft.memo is not None and not draft.memo_salt:
                 draft = replace(draft, memo_salt=self.entropy.bytes(rules.MEMO_SALT_BYTES))
-            return rules.prepare(draft, self.policy)
+            return rules.prepare(draft, self.policy, self._account_ids)
         except Refusal as refusal:
             return refusal.with_traceback(None)
 
@@ -113,15 +113,15 @@ class Ledger:
             return [outcome for group in groups for outcome in deciding.refusals(group)]
         if view is None:
             view = store.read_view(db, self.needs(db, prepared, committed=committed, keys=keys))
-        random = self.entropy.bytes(deciding.ID_RANDOM_BYTES * len(prepared))
-        stages = deciding.stages(groups, view, self.clock.now_us(), random)
+        random = self.entropy.bytes(chaining.ID_RANDOM_BYTES * len(prepared))
+        now_us = self.clock.now_us()
         if len(prepared) < store.FEW_ENTRIES:
-            *_, decision = stages
-            if not keys:  # before the append, which may be a commit of its own
+            decision = deciding.decide(groups, view, now_us, random)
+            if decision.refused and not keys:  # before the append, which may be a commit of its own
                 _check_refused(db, groups, decision.outcomes)
             return decision.outcomes if store.append_few(db, decision, view.head) else None
-        decision = store.append_many(db, stages, view.head)
-        if not keys:
+        decision = store.append_many(db, deciding.Round(groups, view, now_us, random), view.head)
+        if decision.refused and not keys:
             _check_refused(db, groups, decision.outcomes)
         return decision.outcomes
 
@@ -134,7 +134,7 @@ class Ledger:
         payer, payee = self._account_ids.get(leg.from_), self._account_ids.get(leg.to)
         if payer is None or payee is None:
             return None
-        chance = int.from_bytes(self.entropy.bytes(deciding.ID_RANDOM_BYTES)) & deciding.ID_CHANCE_MASK
+        chance = int.from_bytes(self.entropy.bytes(chaining.ID_RANDOM_BYTES)) & chaining.ID_CHANCE_MASK
         may_overdraw = account_name(leg.from_).may_overdraw
         return store.post_one(db, payer, payee, item, self.clock.now_us(), chance, may_overdraw=may_overdraw)
 

@@ -89,7 +89,7 @@ class Submitter:
         return True
 
     def _submit_large(self, groups: Sequence[Group]) -> list[Outcome]:
-        """Having the lead: the database looks up balances while we check and hash the drafts."""
+        """Having the lead: the database looks up balances while we check the drafts."""
         try:
             early = self._ask_early(groups)
             try:
@@ -215,7 +215,7 @@ class Submitter:
         give_up_at = time.monotonic() + self._database.wait_s
         while True:
             try:
-                return self._post_once(groups, None if early is None else early.fetch())
+                return self._post_once(groups, early)
             except psycopg.Error as error:
                 self.close()
                 problem: ChoirError = translated(error)
@@ -233,9 +233,10 @@ class Submitter:
             self._connection = self._database.dedicated()
         return self._connection
 
-    def _post_once(self, groups: Sequence[PreparedGroup], view: View | None) -> list[Outcome]:
+    def _post_once(self, groups: Sequence[PreparedGroup], early: store.EarlyView | None) -> list[Outcome]:
         db = self._connected()
         plain = _is_plain(groups)
+        view = None if early is None else early.fetch()
         self._keyed_rounds -= self._keyed_rounds > 0
         if plain and self._keyed_rounds == 0:
             try:
@@ -263,8 +264,7 @@ class Submitter:
             self._locked_rounds = _LOCKED_ROUNDS  # others write too: take turns instead of racing
         else:
             self._locked_rounds = max(0, self._locked_rounds - 1)
-        with db.transaction():
-            head = store.lock_head(db)
+        with store.locked(db) as head:
             view = view if view is not None and view.head == head else None
             outcomes = self._ledger.round(db, groups, committed=True, keys=keys, view=view)
         assert outcomes is not None
@@ -287,16 +287,16 @@ def _alone(groups: Sequence[PreparedGroup]) -> Prepared | None:
     if len(groups) != 1 or len(groups[0]) != 1:
         return None
     item = groups[0][0]
-    if isinstance(item, ChoirError) or len(item.draft.legs) != 1 or item.draft.memo is not None:
-        return None
-    return item
+    return None if isinstance(item, ChoirError) or item.transfer is None else item
 
 
 def _is_plain(groups: Sequence[PreparedGroup]) -> bool:
     """Whether it is transfers only: no hold, and nothing that refers to another entry."""
     for group in groups:
         for item in group:
-            if not isinstance(item, ChoirError) and (item.draft.hold is not None or item.draft.corrects is not None):
+            if isinstance(item, ChoirError) or item.transfer is not None:
+                continue
+            if item.draft.hold is not None or item.draft.corrects is not None:
                 return False
     return True
 

@@ -1,28 +1,35 @@
-"""A question that the database works on while we do something else.
+"""What the database works on while we do something else: questions, and rows that it stores.
 
 A statement is sent at once and its answer is fetched later, over psycopg's libpq layer: its cursors wait for the
-answer in the same call. For a connection that commits by itself, that nobody else uses meanwhile, and that has no
-transaction open.
+answer in the same call. For a connection that nobody else uses meanwhile.
 
-Guarantees: nothing blocks with the interpreter's lock held; between asking and `answer` the connection can be used
-for nothing else; if something goes wrong, the connection is broken and its owner must close it.
+Guarantees: nothing blocks with the interpreter's lock held; between asking and `answer`, and inside a `Copying`, the
+connection can be used for nothing else. If a question goes wrong, the connection is broken and its owner must close
+it. A `Copying` that is left by an error leaves a connection that can be rolled back, or a closed one.
 """
 
 from __future__ import annotations
 
 import select
 from collections.abc import Sequence
+from typing import Self
 from weakref import WeakSet
 
 import psycopg
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from choir.storage import copying
 from choir.storage.database import Connection
+
+_NO_MEMORY = "what was sent before is flushed, so only memory can be missing"
 
 
 class Statement:
-    """A statement with `$1`, `$2`, …; parameters and answers are in PostgreSQL's binary form."""
+    """A statement with `$1`, `$2`, …; parameters and answers are in PostgreSQL's binary form.
+
+    It is asked on a connection that commits by itself and has no transaction open.
+    """
 
     def __init__(self, name: str, sql: str) -> None:
         self._name = name.encode()
@@ -57,6 +64,79 @@ class Question:
         while _result(self._connection) is not None:
             pass
         return [result.get_value(0, column) for column in range(result.nfields)]
+
+
+class Copying:
+    """Rows for one table after the other by binary COPY, which the database stores while we make the next."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self._connection = db.pgconn
+        self._statement = b""  # the one that still takes rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def send(self, statement: bytes, rows: bytes) -> None:
+        """Send rows; if they are for another table than those before, wait first until those are stored."""
+        if statement != self._statement:
+            self._begin(statement)
+            rows = copying.HEADER + rows
+        self._put(rows)
+
+    def end(self) -> None:
+        """There are no more rows for this table: let the database store what it has of them."""
+        if self._statement:
+            self._statement = b""
+            self._put(copying.TRAILER)
+            queued = self._connection.put_copy_end()
+            assert queued, _NO_MEMORY
+            _flush(self._connection)
+
+    def _begin(self, statement: bytes) -> None:
+        self.end()
+        self._wait()
+        self._connection.send_query(statement)
+        _flush(self._connection)
+        self._expect(ExecStatus.COPY_IN)
+        self._statement = statement
+
+    def _put(self, data: bytes) -> None:
+        queued = self._connection.put_copy_data(data)
+        assert queued, _NO_MEMORY
+        _flush(self._connection)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is None:
+                self.end()
+                self._wait()
+        finally:
+            self._leave()
+
+    def _wait(self) -> None:
+        """Until what was sent is stored; raises what the database says against it."""
+        if self._connection.transaction_status == TransactionStatus.ACTIVE:
+            self._expect(ExecStatus.COMMAND_OK)
+            rest = _result(self._connection)
+            assert rest is None
+
+    def _expect(self, status: ExecStatus) -> None:
+        result = _result(self._connection)
+        assert result is not None
+        if result.status != status:
+            raise psycopg.errors.error_from_result(result)
+
+    def _leave(self) -> None:
+        """End what is still under way, so that the next command on this connection is understood."""
+        connection = self._connection
+        try:
+            while (result := _result(connection)) is not None:
+                if result.status == ExecStatus.COPY_IN:
+                    connection.put_copy_end(b"interrupted")
+                    _flush(connection)
+        except psycopg.Error:
+            self._db.close()
 
 
 def _flush(connection: PGconn) -> None:

@@ -1,0 +1,107 @@
+"""Rows that the database stores while we make the next: whatever happens, the connection is left in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from psycopg.errors import CheckViolation, UniqueViolation
+from psycopg.pq import TransactionStatus
+
+from choir.storage.asking import Copying
+from choir.storage.copying import fixed_row
+from choir.storage.database import Connection, Database
+
+FIRST = b"copy first from stdin (format binary)"
+SECOND = b"copy second from stdin (format binary)"
+MANY = 20_000  # more than the socket takes at once
+
+_row = fixed_row("q").pack
+
+
+def rows(*numbers: int) -> bytes:
+    return b"".join([_row(1, 8, number) for number in numbers])
+
+
+@pytest.fixture
+def db(database: Database) -> Iterator[Connection]:
+    with database.dedicated() as connection:
+        connection.execute("create temp table first (n bigint primary key)")
+        connection.execute("create temp table second (n bigint primary key check (n > 0))")
+        yield connection
+
+
+def stored(db: Connection, table: str) -> list[int]:
+    return [row[0] for row in db.execute(f"select n from {table} order by n").fetchall()]
+
+
+def test_rows_come_in_bits_and_table_by_table(db: Connection) -> None:
+    with db.transaction(), Copying(db) as copying:
+        copying.send(FIRST, rows(1, 2))
+        copying.send(FIRST, rows(3))
+        copying.send(SECOND, rows(4))  # without an end in between
+        copying.end()
+        copying.send(SECOND, rows(5))  # and again, after one
+    assert stored(db, "first") == [1, 2, 3]
+    assert stored(db, "second") == [4, 5]
+
+
+def test_no_rows_at_all_are_no_rows(db: Connection) -> None:
+    with db.transaction(), Copying(db) as copying:
+        copying.end()
+        copying.send(FIRST, b"")
+    assert stored(db, "first") == []
+
+
+def test_more_than_the_socket_takes_arrives_whole(db: Connection) -> None:
+    with db.transaction(), Copying(db) as copying:
+        for start in range(0, 3 * MANY, MANY):
+            copying.send(FIRST, rows(*range(start, start + MANY)))
+    assert stored(db, "first") == list(range(3 * MANY))
+
+
+def send(db: Connection, *bits: tuple[bytes, bytes], then: Callable[[], object] = lambda: None) -> None:
+    """Send these in a transaction; afterwards, with the last still under way, do something."""
+    with db.transaction(), Copying(db) as copying:
+        for statement, data in bits:
+            copying.send(statement, data)
+        then()
+
+
+@pytest.mark.parametrize(("second", "error"), [(rows(7, 7), UniqueViolation), (rows(0), CheckViolation)])
+def test_what_the_database_refuses_is_raised_and_undone(db: Connection, second: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        send(db, (FIRST, rows(1)), (SECOND, second))
+    assert db.info.transaction_status == TransactionStatus.IDLE
+    assert stored(db, "first") == stored(db, "second") == []
+
+
+def test_what_is_refused_shows_at_the_next_table(db: Connection) -> None:
+    reached: list[bool] = []
+    with pytest.raises(UniqueViolation):
+        send(db, (FIRST, rows(1, 1)), (SECOND, rows(2)), then=lambda: reached.append(True))
+    assert not reached
+    assert stored(db, "second") == []
+
+
+def test_an_error_of_ours_leaves_nothing_under_way(db: Connection) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        send(db, (FIRST, rows(*range(MANY))), then=interrupt)
+    assert not db.closed
+    assert stored(db, "first") == []
+
+
+def test_a_lost_connection_says_so(db: Connection, database: Database) -> None:
+    victim = db.info.backend_pid
+
+    def cut() -> None:
+        with database.unit_of_work() as tx:
+            assert tx.value("select pg_terminate_backend(%s, 5000)", victim)
+
+    with pytest.raises(psycopg.OperationalError):
+        send(db, (FIRST, rows(1)), then=cut)
+    assert db.closed
