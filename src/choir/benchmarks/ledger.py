@@ -135,9 +135,10 @@ def _growth(bench: Bench, server: Server) -> dict[str, Any]:
         small.grow(_SMALL)
         bench.say(f"Batches of 1000 with {small.entries} and with {bench.entries} entries.")
         began = {"small": small.entries, "large": bench.entries}
-        # Few batches, so that the small ledger is still about as small afterwards.
-        works = {"small": Batches(small, small.spread, 1000, 2), "large": Batches(bench, bench.spread, 1000, 2)}
-        rates = interleaved(works, bench.size.rounds)
+        # Few batches, so that the small ledger is still about as small afterwards; many turns of one, because a machine
+        # that is now faster, now slower shall not decide.
+        works = {"small": Batches(small, small.spread, 1000, 1), "large": Batches(bench, bench.spread, 1000, 1)}
+        rates = interleaved(works, 3 * bench.size.rounds)
         ended = {"small": small.entries, "large": bench.entries}
     finally:
         small.close()
