@@ -142,3 +142,96 @@ def test_a_closed_connection_is_no_reason_to_fail(books: Books, meanwhile: Meanw
     assert codes(books.submitter.submit_batch(spends("a"))) == ["posted"] * MANY
     assert isinstance(books.submitter._connection, psycopg.Connection)
     books.check()
+
+
+class Hopes:
+    """Counts the rounds that write their entries before they are settled, and those that came true."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tried = self.true = 0
+        append = store.append_in_hope
+
+        def counted(*args: object) -> object:
+            self.tried += 1
+            decision = append(*args)  # type: ignore[arg-type]
+            self.true += decision is not None
+            return decision
+
+        monkeypatch.setattr(store, "append_in_hope", counted)
+
+
+@pytest.fixture
+def hopes(books: Books, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch) -> Hopes:
+    books.submitter.submit_batch([[moved(f"carol {n}", ALICE, CAROL, 1)] for n in range(MANY)])
+    return Hopes(monkeypatch)
+
+
+def test_entries_are_written_in_the_hope_that_all_are_accepted(books: Books, hopes: Hopes) -> None:
+    before = books.balance(BOB)
+    for word in ("a", "b"):
+        assert codes(books.submitter.submit_batch(spends(word))) == ["posted"] * MANY
+    assert (hopes.tried, hopes.true) == (2, 2)
+    assert books.balance(BOB) == before + 2 * MANY
+    books.check()
+
+
+def test_where_one_is_refused_nothing_is_left_of_the_hope(books: Books, hopes: Hopes) -> None:
+    poor = [[moved(f"poor {n}", CAROL, BOB, MANY + 1)] for n in range(3)]
+    mixed = [*spends("a", MANY // 2), *poor, *spends("b", MANY // 2)]
+    outcomes = books.submitter.submit_batch(mixed)
+    refused = ["ledger.insufficient_funds"] * 3
+    assert codes(outcomes) == ["posted"] * (MANY // 2) + refused + ["posted"] * (MANY // 2)
+    assert (hopes.tried, hopes.true) == (1, 0)
+    seqs = [outcome.seq for outcome in outcomes if isinstance(outcome, Posted)]
+    assert seqs == list(range(seqs[0], seqs[0] + MANY))  # as if it had never been tried
+    books.check()
+
+
+def test_doubt_grows_with_every_disappointment_and_ends(books: Books, hopes: Hopes) -> None:
+    def round_(word: str, *, refuse: bool) -> None:
+        groups = spends(word) if not refuse else [*spends(word), [moved(f"{word} poor", CAROL, BOB, MANY + 1)]]
+        codes(books.submitter.submit_batch(groups))
+
+    books.fund(ALICE, 100 * MANY, key="more")
+    for n in range(12):
+        round_(f"r{n}", refuse=True)
+    assert (hopes.tried, hopes.true) == (3, 0)  # rounds 0, 2 and 6; 14 would be the next
+    for n in range(16):
+        round_(f"s{n}", refuse=False)
+    assert hopes.true > 0
+    books.check()
+
+
+def test_a_key_that_was_used_is_found_after_the_hope(books: Books, hopes: Hopes) -> None:
+    first = books.submitter.submit_batch(spends("a"))
+    again = books.submitter.submit_batch([*spends("a"), *spends("b", 1)])
+    assert hopes.tried == 2
+    assert [outcome.again for outcome in again if isinstance(outcome, Posted)] == [True] * MANY + [False]
+    assert [each.seq for each in again[:MANY] if isinstance(each, Posted)] == [
+        each.seq for each in first if isinstance(each, Posted)
+    ]
+    books.check()
+
+
+def test_a_question_that_breaks_meanwhile_is_asked_again(books: Books, meanwhile: Meanwhile, hopes: Hopes) -> None:
+    asking = books.submitter._asking
+    assert asking is not None
+
+    def cut() -> None:
+        with books.tx() as tx:
+            assert tx.value("select pg_terminate_backend(%s, 5000)", asking.info.backend_pid)
+
+    before = books.balance(BOB)
+    meanwhile.act = cut
+    assert codes(books.submitter.submit_batch(spends("a"))) == ["posted"] * MANY
+    assert codes(books.submitter.submit_batch(spends("b"))) == ["posted"] * MANY
+    assert books.balance(BOB) == before + 2 * MANY
+    books.check()
+
+
+def test_linked_drafts_are_accepted_in_hope_too(books: Books, hopes: Hopes) -> None:
+    groups = [[moved(f"l {n}", ALICE, BOB, 1), moved(f"m {n}", BOB, CAROL, 1)] for n in range(MANY)]
+    assert codes(books.submitter.submit_batch(groups)) == ["posted"] * 2 * MANY
+    assert (hopes.tried, hopes.true) == (1, 1)
+    assert books.balance(CAROL) == 2 * MANY
+    books.check()
