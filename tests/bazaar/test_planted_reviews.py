@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,13 +21,16 @@ from choir.bazaar.bundles import bundle_of
 from choir.bazaar.contracts import CodeReviewRequest, Terms
 from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY
-from choir.bazaar.jobs import FOLLOW, Order
+from choir.bazaar.jobs import Order
+from choir.bazaar.lives import FOLLOW
 from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, JobState, JobType
+from choir.bazaar.pricing import Terms as Terms_
 from choir.bazaar.providers.model import Qualification
 from choir.bazaar.sampling import Sampling
 from choir.bazaar.settling import PLATFORM
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.workers.reviewing import ReviewWorker
+from choir.doors.http import job_views as views
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import SeededEntropy
 from choir.foundation.policy import BazaarPolicy, ProvidersPolicy
@@ -55,6 +59,13 @@ class Fair:
                 )
         trial, attempt = school.trial(JobType.CODE_REVIEW)
         assert school.judged(attempt, school.work(trial, ReviewWorker(school.shop))).state is AttemptState.PASSED
+
+    def paid(self, *, repository: bool = False) -> tuple[Job, Attempt]:
+        """A review that somebody ordered and paid for."""
+        job, attempt = self.ordered(repository=repository)
+        done = self.school.judged(attempt, self.school.work(job, ReviewWorker(self.school.shop)))
+        assert done.state is AttemptState.PASSED
+        return job, done
 
     def ordered(self, *, repository: bool = False) -> tuple[Job, Attempt]:
         """A review that somebody orders."""
@@ -90,7 +101,7 @@ class Fair:
             return sampling.order(tx, after, made)
 
     def planted(self) -> tuple[Job, Attempt]:
-        _, attempt = self.ordered()
+        _, attempt = self.paid()
         job = self.followed(attempt)
         assert job is not None
         return job, self.offered(job)
@@ -171,15 +182,18 @@ def test_how_many_are_taken() -> None:
 
 def test_a_review_is_followed_by_one_that_looks_like_it(fair: Fair) -> None:
     hall = fair.hall
-    job, attempt = fair.ordered(repository=True)
+    _, attempt = fair.paid(repository=True)
+    job, asked_too = fair.ordered(repository=True)
     with hall.tx() as tx:
-        [(due_us,)] = tx.rows("select due_us from tasks where name = %s and key = %s", FOLLOW, str(attempt.id))
-    assert attempt.assigned_us <= due_us <= attempt.assigned_us + 60_000_000
+        [(key, due_us)] = tx.rows("select key, due_us from tasks where name = %s", FOLLOW)
+    assert key == str(attempt.id)  # what was only asked for, and may be called off for nothing, is not followed
+    now_us = hall.clock.now_us()
+    assert now_us <= due_us <= now_us + 60_000_000
     own = fair.followed(attempt)
     assert own is not None
-    assert (own.buyer, own.budget, own.time_limit_s) == (SOURCE, BUDGET, 600)
+    assert (own.buyer, own.budget, own.time_limit_s) == (SOURCE, 2_100_000, 600)  # it has cost 2050 SAT
     tried = fair.offered(own)
-    assert tried.provider == attempt.provider
+    assert tried.provider == attempt.provider == asked_too.provider
     provider = fair.school.who
     with hall.tx() as tx:
         theirs, ours = (hall.reading.job(tx, provider, each.id).job for each in (job, own))
@@ -192,6 +206,8 @@ def test_a_review_is_followed_by_one_that_looks_like_it(fair: Fair) -> None:
         [("opened", ""), ("offered", SOURCE)],
         [("opened", ""), ("offered", SOURCE)],
     ]
+    shown = [views.started(tried, each, asked[0]).order for each in (job, own)]
+    assert [set(order.inputs) for order in shown if order is not None] == [{DIFF, REPOSITORY}] * 2
     assert set(asked[0]) == set(asked[1])
     assert len(asked[1]["head_commit"]) == 40
     assert waiting == [(str(attempt.id),)]  # what follows is not followed again
@@ -208,8 +224,8 @@ def test_a_tool_that_reads_passes_and_is_paid_by_the_platform_and_rises_by_nothi
     judged = school.judged(attempt, school.work(job, ReviewWorker(school.shop)))
     assert (judged.state, judged.reason) == (AttemptState.PASSED, "")
     assert judged.paid == attempt.base + attempt.per_unit
-    assert hall.has(school.provider) == judged.paid * 9 // 10
-    assert hall.fees() == before + BUDGET - judged.paid + judged.paid // 10
+    assert hall.has(school.provider) == 2 * judged.paid * 9 // 10  # for this one, and for the order before
+    assert hall.fees() == before + job.budget - judged.paid + judged.paid // 10
     with hall.tx() as tx:
         after = hall.providers.view(tx, school.provider)
     assert (after.jobs, after.passed) == (seen.jobs + 1, seen.passed + 1)
@@ -243,27 +259,60 @@ def test_who_does_not_read_is_not_paid_and_qualifies_anew(fair: Fair) -> None:
     hall.check()
 
 
-def test_without_fees_there_is_none_and_with_few_it_has_what_there_is(school: School) -> None:
+def test_without_fees_there_is_none(school: School) -> None:
     fair = Fair(school, fees=0)
-    _, attempt = fair.ordered()
+    _, attempt = fair.paid()
+    fees = fair.hall.fees()
+    assert (attempt.paid, fees) == (2_050_000, 205_000)
     assert fair.followed(attempt) is None
-    price = attempt.base + attempt.per_unit
-    with fair.hall.tx() as tx:
-        leg = Leg(WORLD, PLATFORM, price - 1)
-        fair.hall.agency.ledger.post(tx, Draft("deposit", "a test", "test", "some", (leg,)))
-    assert fair.followed(attempt) is None
-    with fair.hall.tx() as tx:
-        leg = Leg(WORLD, PLATFORM, 150_001)
-        fair.hall.agency.ledger.post(tx, Draft("deposit", "a test", "test", "more", (leg,)))
-    own = fair.followed(attempt)
-    assert own is not None
-    assert price <= own.budget <= price + 150_000
-    assert own.budget % 100_000 == 0
+    for key, amount, enough in (("some", 2_100_000 - fees - 1, False), ("more", 1, True)):
+        with fair.hall.tx() as tx:
+            leg = Leg(WORLD, PLATFORM, amount)
+            fair.hall.agency.ledger.post(tx, Draft("deposit", "a test", "test", key, (leg,)))
+        assert (fair.followed(attempt) is not None) == enough
+    assert fair.hall.fees() == 0
     fair.hall.check()
 
 
+def test_it_pays_no_more_than_the_order_before_has_cost(fair: Fair) -> None:
+    """Whoever orders from themselves for next to nothing does not get the list price for what follows."""
+    hall, school = fair.hall, fair.school
+    with hall.tx() as tx:
+        hall.providers.publish(tx, school.who, JobType.CODE_REVIEW, Terms_(11_000_000 // 1000, 0, 15_000_000))
+    hall.wait(1)
+    _, attempt = fair.paid()
+    assert attempt.paid == 11_000
+    with hall.tx() as tx:
+        hall.providers.publish(tx, school.who, JobType.CODE_REVIEW, Terms_(2_000_000, 50_000, 15_000_000))
+    hall.wait(1)
+    own = fair.followed(attempt)
+    assert own is not None
+    assert own.budget == 11_000
+    with hall.tx() as tx:
+        hall.jobs.examined(tx, own.id)
+    assert hall.live(own) == []  # it is too dear now
+    hall.check()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"def f(:\n" * 600, b"x = " + b"-" * 5000 + b"1\n", b"\f\n" * 2500, "é = 1\n".encode() * 1000, b"\0" * 5000],
+)
+def test_a_library_with_odd_files_is_no_reason_to_fail(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "odd.py").write_bytes(content)
+    (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere")
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path))
+    planting._modules.cache_clear()
+    try:
+        assert planting.make(SeededEntropy(1)) is None
+    finally:
+        planting._modules.cache_clear()
+
+
 def test_asked_for_at_once_by_many_it_is_ordered_once(fair: Fair) -> None:
-    _, attempt = fair.ordered()
+    _, attempt = fair.paid()
     before = fair.hall.fees()
     sampling: Sampling = fair.hall.sampling
     database = fair.hall.agency.database
@@ -281,7 +330,7 @@ def test_asked_for_at_once_by_many_it_is_ordered_once(fair: Fair) -> None:
     with ThreadPoolExecutor(8) as pool:
         ids = set(pool.map(order, range(16)))
     assert len(ids) == 1
-    assert fair.hall.fees() == before - BUDGET
+    assert fair.hall.fees() == before - 2_100_000
     fair.hall.check()
 
 
@@ -322,7 +371,8 @@ def test_a_dispute_that_the_provider_wins_is_paid_by_the_platform(fair: Fair) ->
 
 
 def test_nobody_else_is_asked_to_do_it(fair: Fair) -> None:
-    _, attempt = fair.ordered()
+    _, attempt = fair.paid()
+    before = fair.hall.fees()
     own = fair.followed(attempt)
     assert own is not None
     fair.hall.vanish(attempt.provider)
@@ -335,5 +385,5 @@ def test_nobody_else_is_asked_to_do_it(fair: Fair) -> None:
     fair.hall.wait(2 * 86_400)
     fair.hall.look()
     assert fair.hall.job(own).state is JobState.EXPIRED
-    assert fair.hall.fees() == FEES
+    assert fair.hall.fees() == before
     fair.hall.check()

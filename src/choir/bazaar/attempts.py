@@ -14,7 +14,7 @@ from uuid import UUID
 from choir.bazaar import earning, rules
 from choir.bazaar import job_store as store
 from choir.bazaar.jobs import owners_of
-from choir.bazaar.lives import VERIFY, Due, Lives
+from choir.bazaar.lives import FOLLOW, VERIFY, Due, Lives
 from choir.bazaar.model import (
     AT_WORK,
     SOURCE,
@@ -23,6 +23,7 @@ from choir.bazaar.model import (
     AttemptState,
     Check,
     Job,
+    JobType,
     UnknownAttempt,
     Verdict,
     Visibility,
@@ -190,6 +191,7 @@ class Attempts:
         self._note_earnings(tx, job, attempt, settled, now_us)
         if settled.state is AttemptState.PASSED:
             job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
+            self._sample(tx, job, attempt)
         step = lives.step(
             job,
             _said(job, settled.state),
@@ -202,6 +204,15 @@ class Attempts:
         due = Due(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
         lives.go_on(tx, job, due=due, attempts=attempts, changed=attempt, steps=[step])
         return attempt
+
+    def _sample(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Some reviews that were paid for are followed by one of the node's own, at a time that nobody can foresee."""
+        policy, entropy = self._lives.policy, self._lives.entropy
+        if job.type is not JobType.CODE_REVIEW or job.buyer == SOURCE:
+            return
+        if rules.is_sampled(entropy.bytes(8), policy.planted_one_in):
+            later_us = int.from_bytes(entropy.bytes(8)) % (policy.planted_after_s_max * MICROSECONDS + 1)
+            schedule(tx, FOLLOW, str(attempt.id), self._lives.clock.now_us() + later_us)
 
     @staticmethod
     def _note_earnings(tx: Tx, job: Job, attempt: Attempt, settled: Settled, at_us: int) -> None:

@@ -53,7 +53,6 @@ class Order:
 
 LOOK = "bazaar.look"  # a task: go on with a job
 EXAMINE = "bazaar.examine"  # a task: see whether an order can be verified against at all
-FOLLOW = "bazaar.follow"  # a task: have a review followed by one with planted defects
 EXAMINED = frozenset({JobType.PATCH_GEN, JobType.CODE_REVIEW})  # what is not offered before
 _FOR_ALL = frozenset({"opened", "cancel_asked", "closed", "expired", "cancelled"})  # what every provider of it may see
 
@@ -219,17 +218,7 @@ class Jobs:
             attempts.append(attempt)
             why = choice.explanation
             steps.append(lives.step(job, "offered", SOURCE, attempt=attempt, why=why))
-            self._sample(tx, job, attempt)
         return lives.go_on(tx, job, attempts=attempts, steps=steps)
-
-    def _sample(self, tx: Tx, job: Job, attempt: Attempt) -> None:
-        """Some reviews are followed by one of the node's own, with planted defects, at a time nobody can foresee."""
-        policy, entropy = self._lives.policy, self._lives.entropy
-        if job.type is not JobType.CODE_REVIEW or job.is_own:
-            return
-        if rules.is_sampled(entropy.bytes(8), policy.planted_one_in):
-            later_us = int.from_bytes(entropy.bytes(8)) % (policy.planted_after_s_max * MICROSECONDS + 1)
-            schedule(tx, FOLLOW, str(attempt.id), attempt.assigned_us + later_us)
 
     def to_offer(self, tx: Tx, limit: int) -> list[UUID]:
         """Open jobs whose turn it is."""

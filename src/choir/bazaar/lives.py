@@ -29,6 +29,7 @@ from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 
 VERIFY = "bazaar.verify"
+FOLLOW = "bazaar.follow"  # a task: have a review followed by one with planted defects
 _GOOD = frozenset({AttemptState.PASSED, AttemptState.LOST})
 
 

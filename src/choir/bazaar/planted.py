@@ -25,10 +25,11 @@ class Planted:
 
     lines: tuple[tuple[str, int], ...]
     all_lines: int  # how many the diff adds
+    salt: str  # so that nobody finds the lines by trying which have their hash
 
     def to_bytes(self) -> bytes:
         planted = [{"file": file, "line": line} for file, line in self.lines]
-        return canonical_bytes({"planted": planted, "lines": self.all_lines})
+        return canonical_bytes({"planted": planted, "lines": self.all_lines, "salt": self.salt})
 
 
 def read(data: bytes) -> Planted:
@@ -36,7 +37,7 @@ def read(data: bytes) -> Planted:
     try:
         found = parse_json(data)
         lines = tuple((str(item["file"]), int(item["line"])) for item in found["planted"])
-        return Planted(lines, int(found["lines"]))
+        return Planted(lines, int(found["lines"]), str(found["salt"]))
     except (KeyError, TypeError, ValueError):
         raise Invalid(what="The order", why="its planted defects cannot be read") from None
 

@@ -57,17 +57,20 @@ class _Defect:
 def make(entropy: Entropy) -> Made | None:
     """A diff with defects; None where this machine has no sources to make one of."""
     for _ in range(_TRIES):
-        piece = _piece(entropy)
+        try:
+            piece = _piece(entropy)
+        except (SyntaxError, ValueError, OSError, MemoryError, RecursionError):  # not every file of a library is code
+            continue
         if piece is None:
             continue
         name, lines = piece
         defects = _chosen(entropy, list(_defects(lines)))
         if len(defects) == _DEFECTS:
-            return _made(f"{name.lower()}.py", lines, defects)
+            return _made(f"{name.lower()}.py", lines, defects, entropy.bytes(16).hex())
     return None
 
 
-def _made(path: str, lines: list[str], defects: Sequence[_Defect]) -> Made:
+def _made(path: str, lines: list[str], defects: Sequence[_Defect], salt: str) -> Made:
     for defect in defects:
         lines[defect.line - 1] = defect.text
     content = "".join(f"{line}\n" for line in lines).encode()
@@ -76,7 +79,7 @@ def _made(path: str, lines: list[str], defects: Sequence[_Defect]) -> Made:
         f"diff --git a/{path} b/{path}\nnew file mode 100644\nindex {'0' * 40}..{blob_name(content)}\n"
         f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"
     )
-    planted = Planted(tuple(sorted((path, defect.line) for defect in defects)), len(lines))
+    planted = Planted(tuple(sorted((path, defect.line) for defect in defects)), len(lines), salt)
     return Made(path, content, (head + body).encode(), planted)
 
 
@@ -100,7 +103,7 @@ def _piece(entropy: Entropy) -> tuple[str, list[str]] | None:
     if not files:
         return None
     text = _pick(entropy, files).read_text(encoding="utf-8", errors="replace")
-    if not text.isascii():  # places in a line are counted in bytes
+    if not text.isascii() or "\f" in text:  # places in a line are counted in bytes, and lines by their ends
         return None
     parts = _parsed(text).body
     owners = {name: part for part in parts for name in _defines(part)}
@@ -124,7 +127,7 @@ def _parsed(text: str) -> ast.Module:
 def _modules() -> tuple[Path, ...]:
     folder = Path(sysconfig.get_path("stdlib"))
     found = [*folder.glob("*.py"), *(path for name in _PACKAGES for path in folder.glob(f"{name}/*.py"))]
-    fit = (path for path in found if _BYTES_MIN <= path.stat().st_size <= _BYTES_MAX)
+    fit = (path for path in found if path.is_file() and _BYTES_MIN <= path.stat().st_size <= _BYTES_MAX)
     return tuple(sorted(path for path in fit if not path.name.startswith("_")))
 
 

@@ -1,12 +1,13 @@
 """Planted reviews: orders of the node's own, by which it sees whether reviewers really read what they are paid for.
 
-One in so many reviews that are given out is followed, some time later, by one for the same provider whose diff has
-defects that the node put there. It has the terms of the order that it follows and is worked on, verified, paid and
+One in so many reviews that were paid for is followed, some time later, by one for the same provider whose diff has
+defects that the node put there. It is much like the order that it follows and is worked on, verified, paid and
 disputed like any other; its provider learns whose it was when any buyer would be named, with the verdict.
 
 Guarantees: the platform pays for it out of its fees, and where these do not suffice there is none; one order is
-followed by one at most, however often it is asked for; passing counts for nothing in a provider's record, so that
-nobody can work their way up by such orders; failing does count.
+followed by one at most, however often it is asked for. Nobody gains by ordering from themselves what is then
+followed: it pays no more than the order it follows has cost, of which the fees of twenty are twice as much; and
+passing counts for nothing in a provider's record. Failing does count.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from choir.bazaar import job_store as store
-from choir.bazaar import planting, pricing
+from choir.bazaar import planting
 from choir.bazaar.bundles import bundle_of
 from choir.bazaar.contracts import CodeReviewRequest, Terms
 from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY
@@ -25,13 +26,10 @@ from choir.bazaar.model import SOURCE, Attempt, Job, JobType, attempt_id
 from choir.bazaar.planting import Made
 from choir.bazaar.providers.fallback import Pinned, strategy_json
 from choir.foundation.canonical import ObjectHash, bytes_hash
-from choir.foundation.clock import Entropy
+from choir.foundation.clock import MICROSECONDS, Entropy
 from choir.foundation.policy import VerificationPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Tx
-
-_ROUND_MSAT = 100_000  # so that a budget does not tell what the platform has
-_ONE_FILE_MILLI = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ class Sampling:
             budget=budget,
             time_limit_s=after.job.time_limit_s,
             inputs=self._keep(tx, contents),
-            strategy=strategy_json(Pinned(after.attempt.provider, 1, 0)),
+            strategy=strategy_json(self._pinned(after.attempt.provider)),
         )
         return self._jobs.open_own(tx, order, _key(after.attempt))
 
@@ -96,12 +94,20 @@ class Sampling:
         return {name: self._objects.put_blob(tx, [data], None).hash for name, data in contents.items()}
 
     def _budget(self, tx: Tx, after: Followed) -> int | None:
-        """As much as the order had; less if the platform has less, as long as it is enough."""
-        terms = pricing.Terms(after.attempt.base, after.attempt.per_unit, after.attempt.cap)
-        price = pricing.price(terms, _ONE_FILE_MILLI, after.job.budget)
-        most = min(after.job.budget, self._lives.settling.fees(tx))
-        budget = most if most == after.job.budget else most // _ROUND_MSAT * _ROUND_MSAT
-        return budget if budget >= max(price, self._lives.policy.budget_msat_min) else None
+        """About what the order has cost, as a person would say it; None if the platform has less."""
+        budget = min(after.job.budget, _rounded_up(after.attempt.paid))
+        enough = self._lives.policy.budget_msat_min <= budget <= self._lives.settling.fees(tx)
+        return budget if enough else None
+
+    def _pinned(self, provider: UUID) -> Pinned:
+        policy = self._lives.policy
+        return Pinned(provider, policy.attempts_max, policy.backoff_s * MICROSECONDS)
+
+
+def _rounded_up(amount: int) -> int:
+    """To two digits."""
+    unit = int("1" + "0" * max(0, len(str(amount)) - 2))
+    return -(-amount // unit) * unit
 
 
 def _key(attempt: Attempt) -> str:

@@ -180,7 +180,7 @@ def _review(chance: Chance, terms: Terms) -> Trial:
     body = "".join(f"+{line}\n" for line in lines)
     head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
     diff = f"{head}@@ -0,0 +1,{len(lines)} @@\n{body}".encode()
-    return Trial(_asked(diff, terms), {"diff": diff}, Planted(planted, len(lines)).to_bytes())
+    return Trial(_asked(diff, terms), {"diff": diff}, Planted(planted, len(lines), chance.hex()).to_bytes())
 
 
 def _asked(diff: bytes, terms: Terms) -> dict[str, Any]:

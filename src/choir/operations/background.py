@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from choir.bazaar.jobs import FOLLOW, LOOK
+from choir.bazaar.jobs import LOOK
+from choir.bazaar.lives import FOLLOW
 from choir.bazaar.model import FREE, QUALIFY
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree

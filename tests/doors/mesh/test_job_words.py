@@ -126,7 +126,7 @@ def test_who_waits_for_providers_that_are_spent_is_told(capsys: pytest.CaptureFi
 def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:
     assert "`choir doctor` there" in _words("unverifiable", {"reason": "bazaar.no_sandbox"}, {})
     assert _words("unverifiable", {"reason": "order.x", "said": "The tests pass."}, {}).endswith("The tests pass.")
-    assert shown_check(Check("re-run", True, details="Not run again.")) == "passed  re-run: Not run again."
+    assert shown_check(Check("re-run", True, details="Not run again.")) == "left out  re-run: Not run again."
     assert shown_check(Check("hash", True)) == "passed  hash"
     assert shown_check(Check("lines", False, "review.lines_absent")).endswith("lines that the diff does not show")
     assert _word(Check("tests", False, "tests.failed")) == "failed: the buyer's tests fail"

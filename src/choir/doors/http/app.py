@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -9,6 +10,7 @@ from importlib.metadata import version
 from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -78,6 +80,8 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
 
 def make_api() -> FastAPI:
     """Routes, shapes and error handlers by themselves; the reference page is made from this, without a node."""
+    # FastAPI names every body, also one that may be left away; pydantic then warns of a name that nobody uses.
+    warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
     app = FastAPI(
         title="Choir",
         version=version("choir"),

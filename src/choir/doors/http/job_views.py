@@ -7,6 +7,7 @@ from typing import Any
 
 from choir.bazaar.blobs import Given, read_given
 from choir.bazaar.disputes.model import Dispute, Ruling, dispute_id
+from choir.bazaar.inspecting import HIDDEN
 from choir.bazaar.model import Attempt, Job, JobEvent, attempt_id, job_id
 from choir.bazaar.providers.model import provider_id
 from choir.bazaar.reading import Seen
@@ -42,7 +43,8 @@ def started(item: Attempt, job: Job | None = None, request: dict[str, Any] | Non
     """An attempt, with its order if a request is there."""
     order = None
     if job is not None and request is not None:
-        order = wire.OrderOut(type=job.type, hash=job.request, request=request, inputs=dict(job.inputs))
+        shown: dict[str, str] = {name: hash_ for name, hash_ in job.inputs.items() if name != HIDDEN}
+        order = wire.OrderOut(type=job.type, hash=job.request, request=request, inputs=shown)
     return wire.StartedOut(**_attempt(item), order=order)
 
 

@@ -14,13 +14,21 @@ from choir.bazaar.model import UnknownAttempt
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, receipts
 from choir.doors.sdk.mesh_model import winner_of
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import Invalid, NotFound
 from choir.foundation.policy import BazaarPolicy
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
 _POLICY = BazaarPolicy()
+
+
+class NothingJudged(NotFound):
+    """Nobody has handed in anything yet, or somebody else has."""
+
+    code = "sdk.nothing_judged"
+    sentence = "Nothing that you may read was judged in {job}."
+    hint = "What another provider of yours handed in: choir provider verify {job} --name NAME."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +76,5 @@ def _chosen(job: wire.JobOut, wanted: str | None) -> wire.AttemptOut:
         return winner
     verdicts = [item for item in job.attempts if item.verdict is not None]
     if not verdicts:
-        raise Invalid(what=f"The job {job.id}", why="nothing that was handed in for it has been judged, or not for you")
+        raise NothingJudged(job=job.id)
     return max(verdicts, key=lambda item: item.n)

@@ -80,8 +80,8 @@ class BazaarPolicy:
         0,
         1_000_000,
         "spec: 99",
-        "One in so many reviews that are given out is followed by one with planted defects, which the platform pays;"
-        " 0: none.",
+        "One in so many reviews that were paid for is followed by one with planted defects, which the platform pays;"
+        " 0: none. With fees of a tenth, less than ten would let somebody gain by ordering from themselves.",
     )
     planted_after_s_max: int = value(
         3_600, "seconds", 0, 30 * _DAY_S, "engineering", "How much later such a review comes at most; it is random."

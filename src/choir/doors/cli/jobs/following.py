@@ -176,7 +176,7 @@ _WORDS = {
     "offered": "assigned to {provider}",
     "started": "running at {provider}",
     "handed_in": "delivered by {provider}; the artifact is in escrow",
-    "verifying": "verifying in a clean sandbox",
+    "verifying": "verifying",
     "paid": "passed and paid: {paid} SAT",
     "failed": "failed at {provider}: {reason}",
     "lost": "{provider} passed too, but was not first: {paid} SAT",

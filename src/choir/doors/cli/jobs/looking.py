@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _ROWS = 20
 _PERCENT = 100
 
+_NOT_DONE = "Not run again"
+
 
 def register(app: typer.Typer) -> None:
     app.command("ls", epilog="Example: choir job ls")(ls)
@@ -188,7 +190,13 @@ def shown_check(check: Check) -> str:
     kind = " (hidden)" if check.hidden else ""
     said = check.details or in_words(check.reason)  # also of what passed: "Not run again" matters
     why = f": {plain(said)}" if said else ""
-    return f"{'passed' if check.passed else 'FAILED'}  {plain(check.name)}{kind}{why}"
+    word = "FAILED" if not check.passed else "left out" if is_left_out(check) else "passed"
+    return f"{word}  {plain(check.name)}{kind}{why}"
+
+
+def is_left_out(check: Check) -> bool:
+    """Whether nothing was done: a run that is not deterministic, or was not drawn, is not run again."""
+    return check.passed and check.details.startswith(_NOT_DONE)
 
 
 def _print_candidates(why: dict[str, Any], chosen: str) -> None:
