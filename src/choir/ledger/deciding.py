@@ -85,24 +85,10 @@ class Round:
         self._at_us = max(now_us, view.head.at_us)
         self._decision = Decision(at_us=self._at_us, head_hash=view.head.hash)
         self._accepted: list[Prepared] = []
-        self._hoped: list[Prepared] = []  # what is chained before it is settled
         self._settled: list[_Settled] = []  # for each draft
         self._repeats = _repeats(groups)
         self._places: dict[tuple[str, str], int] = {}  # of keys among what was accepted, where keys repeat themselves
         self._hold_log: list[tuple[UUID, HoldState | None]] = []  # what a hold was before each change
-
-    def hope(self) -> bool:
-        """Have everything chained before it is settled; whether that can be right, if nothing is refused."""
-        items = [item for group in self._groups for item in group if isinstance(item, Prepared)]
-        if not items or self._repeats or len(items) < sum([len(group) for group in self._groups]):
-            return False
-        self._hoped = items
-        return True
-
-    @property
-    def came_true(self) -> bool:
-        """Whether everything that was chained in hope has been accepted."""
-        return len(self._accepted) == len(self._hoped)
 
     def settle(self) -> Iterator[list[PostingRow]]:
         """Judge the batch from its beginning to its end: the postings, bit by bit."""
@@ -113,11 +99,10 @@ class Round:
             yield postings[before:]
 
     def chain(self) -> Iterator[list[EntryRow]]:
-        """When everything is settled, or in hope: the entries, bit by bit."""
+        """When everything is settled: the entries, bit by bit."""
         decision, entries = self._decision, self._decision.entries
-        chained = self._hoped or self._accepted
-        for start in range(0, len(chained), _CHAINED_AT_ONCE):
-            items = chained[start : start + _CHAINED_AT_ONCE]
+        for start in range(0, len(self._accepted), _CHAINED_AT_ONCE):
+            items = self._accepted[start : start + _CHAINED_AT_ONCE]
             random = self._random[start * chaining.ID_RANDOM_BYTES :]
             rows = chaining.chained(items, self.view.head.seq + start, decision.head_hash, self._at_us, random)
             decision.head_hash = rows[-1][-1]

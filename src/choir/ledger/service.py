@@ -16,7 +16,7 @@ from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining, deciding, rules, store
-from choir.ledger.model import BatchTooLarge, Draft, Head, HoldTerms, LinkedRefused, Posted, account_name
+from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted, account_name
 from choir.ledger.rounds import View
 from choir.ledger.rules import Outcome, Prepared
 from choir.storage.database import Connection, Tx
@@ -124,17 +124,6 @@ class Ledger:
         if decision.refused and not keys:
             _check_refused(db, groups, decision.outcomes)
         return decision.outcomes
-
-    def round_in_hope(
-        self, db: Connection, groups: Sequence[PreparedGroup], head: Head, early: store.EarlyView
-    ) -> list[Outcome] | None:
-        """A large round that writes entries before it knows balances; None: it must be undone, and settled first."""
-        random = self.entropy.bytes(chaining.ID_RANDOM_BYTES * sum([len(group) for group in groups]))
-        round_ = deciding.Round(groups, View(head, early.accounts, {}), self.clock.now_us(), random)
-        if not round_.hope():
-            return None
-        decision = store.append_in_hope(db, round_, head, early)
-        return None if decision is None else decision.outcomes
 
     def post_one(self, db: Connection, item: Prepared) -> Posted | None:
         """Post an entry of one leg and nothing else in one round trip; None: it takes a round.

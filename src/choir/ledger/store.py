@@ -116,21 +116,19 @@ class EarlyView:
     """
 
     def __init__(self, db: Connection, accounts: dict[str, int]) -> None:
-        self.accounts = accounts
-        self.is_answered = False
+        self._accounts = accounts
         self._ids = sorted(accounts.values())
         self._question = _EARLY.ask(db, [bigints(self._ids).data])
 
     def fetch(self) -> View | None:
         """Wait for the answer."""
-        self.is_answered = True
         numbers, hash_, acts_hash, balances, not_open = self._question.answer()
         assert numbers is not None
         if not_open is not None:
             return None
         seq, at_us, acts = _HEAD_NUMBERS.unpack(numbers)
         head = Head(seq, hash_ or b"", at_us, acts, acts_hash or b"")
-        return View(head, self.accounts, _balances(self._ids, balances))
+        return View(head, self._accounts, _balances(self._ids, balances))
 
 
 def _balances(ids: list[int], packed: bytes | None) -> dict[int, int]:
@@ -180,34 +178,6 @@ def append_many(db: Connection, round_: Round, head: Head) -> Decision:
             copying.send(_COPY_ENTRIES, b"".join([entry_bytes(*row) for row in entries]))
         copying.end()
         decision = round_.finish()
-    _move_head(db, decision, head)
-    return decision
-
-
-def append_in_hope(db: Connection, round_: Round, head: Head, early: EarlyView) -> Decision | None:
-    """The same for a batch of which nothing is likely to be refused: its entries are stored while its balances are
-    looked up over another connection. None: that was not so, or the balances are not those at this head; the
-    caller's transaction must be undone."""
-    assert db.info.transaction_status == TransactionStatus.INTRANS, "several statements must commit together"
-    with Copying(db) as copying:
-        for entries in round_.chain():
-            copying.send(_COPY_ENTRIES, b"".join([entry_bytes(*row) for row in entries]))
-        copying.end()
-        view = early.fetch()
-        if view is None or view.head != head:
-            return None
-        round_.view = view
-        for postings in round_.settle():
-            copying.send(_COPY_POSTINGS, b"".join([posting_bytes(*row) for row in postings]))
-        copying.end()
-        if not round_.came_true:
-            return None
-        decision = round_.finish()
-    _move_head(db, decision, head)
-    return decision
-
-
-def _move_head(db: Connection, decision: Decision, head: Head) -> None:
     if decision.entries:
         moved = db.execute(
             "update ledger_head set seq = %s, hash = %s, at_us = %s where seq = %s and hash = %s and acts = %s",
@@ -215,6 +185,7 @@ def _move_head(db: Connection, decision: Decision, head: Head) -> None:
         )
         assert moved.rowcount == 1, "nobody else can move a locked head"
     _write_beside(db, decision)
+    return decision
 
 
 def _append_some(db: Connection, decision: Decision, head: Head) -> bool:

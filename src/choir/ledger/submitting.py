@@ -39,12 +39,7 @@ from choir.storage.database import (
 
 _RETRY_S = 0.05
 _LOCKED_ROUNDS = 64  # after losing a race, how many rounds take the lock first
-_DOUBTFUL_ROUNDS_MAX = 64  # each time something is refused, twice as many large rounds settle before they write
 _KEYED_ROUNDS = 8  # after a key came again, how many rounds look keys up: repeats seldom come alone
-
-
-class _Undone(Exception):
-    """A round's hope did not come true."""
 
 
 class _Waiting:
@@ -72,9 +67,6 @@ class Submitter:
         self._queue: deque[_Waiting] = deque()
         self._busy = False
         self._connection: Connection | None = None  # used by whoever leads
-        self._asking: Connection | None = None  # looks up balances for it meanwhile
-        self._doubtful_rounds = 0
-        self._doubt = 1
         self._locked_rounds = 0
         self._keyed_rounds = 0
 
@@ -97,13 +89,14 @@ class Submitter:
         return True
 
     def _submit_large(self, groups: Sequence[Group]) -> list[Outcome]:
-        """Having the lead: the database looks up balances while we check the drafts, and maybe store the entries."""
+        """Having the lead: the database looks up balances while we check the drafts."""
         try:
             early = self._ask_early(groups)
             try:
                 prepared = self._ledger.prepare_batch(groups)
             except BaseException:
-                self._forget_question()
+                if early is not None:
+                    self.close()  # its answer would come to somebody else's question
                 raise
             return self._post_until_answered(prepared, early)
         finally:
@@ -113,9 +106,7 @@ class Submitter:
         if self._keyed_rounds:
             return None
         try:
-            if self._asking is None:
-                self._asking = self._database.dedicated()
-            return self._ledger.ask_early(self._asking, groups)
+            return self._ledger.ask_early(self._connected(), groups)
         except (psycopg.Error, DatabaseUnavailable):  # whether it comes back is seen when it is needed
             self.close()
             return None
@@ -151,17 +142,10 @@ class Submitter:
             raise
 
     def close(self) -> None:
-        """Drop the connections; the next submit opens others."""
-        self._forget_question()
+        """Drop the connection; the next submit opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    def _forget_question(self) -> None:
-        """Nobody wants the answer any more; it must not come to somebody else's question."""
-        if self._asking is not None:
-            self._asking.close()
-            self._asking = None
 
     def _lead(self) -> None:
         """Post everything that waits now, then hand the lead to whoever came meanwhile."""
@@ -252,41 +236,14 @@ class Submitter:
     def _post_once(self, groups: Sequence[PreparedGroup], early: store.EarlyView | None) -> list[Outcome]:
         db = self._connected()
         plain = _is_plain(groups)
+        view = None if early is None else early.fetch()
         self._keyed_rounds -= self._keyed_rounds > 0
         if plain and self._keyed_rounds == 0:
             try:
-                return self._post_early(db, groups, early)
+                return self._post_by(db, groups, plain=True, keys=False, view=view)
             except (KeyUsed, UniqueViolation):
                 self._keyed_rounds = _KEYED_ROUNDS
-        if early is not None and not early.is_answered:
-            self._forget_question()
         return self._post_by(db, groups, plain=plain, keys=True)
-
-    def _post_early(
-        self, db: Connection, groups: Sequence[PreparedGroup], early: store.EarlyView | None
-    ) -> list[Outcome]:
-        """Post transfers with what was looked up for them; in the hope that all are accepted, while that comes true."""
-        if early is not None and self._doubtful_rounds == 0:
-            outcomes = self._post_in_hope(db, groups, early)
-            if outcomes is not None:
-                self._doubt = 1
-                return outcomes
-            self._doubt = self._doubtful_rounds = min(2 * self._doubt, _DOUBTFUL_ROUNDS_MAX)
-        self._doubtful_rounds -= self._doubtful_rounds > 0
-        view = None if early is None or early.is_answered else early.fetch()
-        return self._post_by(db, groups, plain=True, keys=False, view=view)
-
-    def _post_in_hope(
-        self, db: Connection, groups: Sequence[PreparedGroup], early: store.EarlyView
-    ) -> list[Outcome] | None:
-        try:
-            with store.locked(db) as head:
-                outcomes = self._ledger.round_in_hope(db, groups, head, early)
-                if outcomes is None:
-                    raise _Undone  # noqa: TRY301 - so that nothing is left of it
-        except _Undone:
-            return None
-        return outcomes
 
     def _post_by(
         self,
