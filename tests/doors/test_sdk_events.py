@@ -117,9 +117,6 @@ def test_a_node_that_is_started_again_goes_on_telling() -> None:
 
 
 def test_an_asynchronous_client_hears_the_same(town: NodeUnderTest) -> None:
-    for _ in range(3):
-        arrive(town)
-
     async def run(url: str) -> list[str]:
         found: list[str] = []
         async with AsyncClient(url, town.token, patience_s=60) as client:
@@ -132,6 +129,8 @@ def test_an_asynchronous_client_hears_the_same(town: NodeUnderTest) -> None:
         return found
 
     with town.client() as client:
+        if not list(client.events(after="0-0", type_=SIGNED_UP, follow=False)):  # the first test here
+            arrive(town)
         past = [event.subject for event in client.events(after="0-0", type_=SIGNED_UP, follow=False)]
     expected = len(past)
     with cutting(town.port) as proxy:
