@@ -72,28 +72,9 @@ class Lives:
             raise UnknownJob(job=job_id(id_))
         return found
 
-    def note(
-        self,
-        tx: Tx,
-        job: Job,
-        what: str,
-        actor: str,
-        *,
-        attempt: Attempt | None = None,
-        others: Sequence[str] = (),
-        why: dict[str, Any] | None = None,
-        **data: Any,
-    ) -> None:
-        """Keep a step in the job's history and tell whom it concerns: the buyer, whose try it is, and `others`.
-
-        `why` is for the buyer, who can look it up in the history; it is not announced.
-        """
-        store.add_steps(
-            tx,
-            job.id,
-            self.clock.now_us(),
-            [self.step(job, what, actor, attempt=attempt, others=others, why=why, **data)],
-        )
+    def note(self, tx: Tx, job: Job, what: str, actor: str, **more: Any) -> None:
+        """Keep a `step` in the job's history and tell whom it concerns."""
+        store.add_steps(tx, job.id, self.clock.now_us(), [self.step(job, what, actor, **more)])
 
     def step(
         self,
@@ -106,7 +87,11 @@ class Lives:
         why: dict[str, Any] | None = None,
         **data: Any,
     ) -> Step:
-        """A step as `note` keeps it, for `go_on` to note together with what follows from it."""
+        """Something that happened, for `note`, or for `go_on` to note together with what follows from it.
+
+        It concerns the buyer, whose try it is, and `others`. `why` is for the buyer, who can look it up in the history;
+        it is not announced.
+        """
         if attempt is not None:
             data["attempt"] = attempt_id(attempt.id)
         kept = data if why is None else {**data, "why": why}

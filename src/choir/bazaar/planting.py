@@ -4,8 +4,8 @@ Real code, of which there is much, in pieces that stand by themselves: what a re
 has seen before. Each defect is of a kind that people and linters know: a name that is nowhere defined, a comparison
 by identity, a handler that swallows everything, a default value that all calls share.
 
-Guarantees: the lines that are named are wrong, and were right before; a made file can be parsed; nothing of the
-library's is run.
+Guarantees: the lines that are named are wrong, and were right before; a made file is Python that compiles; nothing
+of the library's is run.
 """
 
 from __future__ import annotations
@@ -202,7 +202,6 @@ def _defects(lines: list[str]) -> Iterator[_Defect]:
     tree = _parsed("\n".join(lines))
     makers: dict[type[ast.AST], tuple[str, Callable[[ast.AST, list[str]], str | None]]] = {
         ast.Compare: ("identity", _by_identity),
-        ast.ExceptHandler: ("swallowed", _swallowing),
         ast.FunctionDef: ("shared", _sharing),
     }
     for node in ast.walk(tree):
@@ -211,6 +210,8 @@ def _defects(lines: list[str]) -> Iterator[_Defect]:
             text = maker(node, lines)
             if text is not None:
                 yield _Defect(kind, _line_of(node), text)
+        if isinstance(node, ast.Try) and node.handlers and (text := _swallowing(node.handlers[-1], lines)) is not None:
+            yield _Defect("swallowed", node.handlers[-1].lineno, text)
     for name in _locals_read(tree):
         if lines[name.lineno - 1][name.col_offset : name.end_col_offset] == name.id:  # not so within texts before 3.12
             yield _Defect("misspelt", name.lineno, _misspelt(name, lines))
@@ -231,11 +232,10 @@ def _by_identity(node: ast.AST, lines: list[str]) -> str | None:
     return None
 
 
-def _swallowing(node: ast.AST, lines: list[str]) -> str | None:
-    """A handler of every error, also of those nobody thought of."""
-    line = lines[_line_of(node) - 1]
-    found = _EXCEPT.fullmatch(line)
-    return f"{found[1]}:" if found is not None and getattr(node, "name", None) is None else None
+def _swallowing(handler: ast.ExceptHandler, lines: list[str]) -> str | None:
+    """A handler of every error, also of those nobody thought of; it must be the last one."""
+    found = _EXCEPT.fullmatch(lines[handler.lineno - 1])
+    return f"{found[1]}:" if found is not None and handler.name is None else None
 
 
 def _sharing(node: ast.AST, lines: list[str]) -> str | None:

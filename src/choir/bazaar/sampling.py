@@ -6,8 +6,8 @@ disputed like any other; its provider learns whose it was when any buyer would b
 
 Guarantees: the platform pays for it out of its fees, and where these do not suffice there is none; one order is
 followed by one at most, however often it is asked for. Nobody gains by ordering from themselves what is then
-followed: it pays no more than the order it follows has cost, of which the fees of twenty are twice as much; and
-passing counts for nothing in a provider's record. Failing does count.
+followed: it pays what the order it follows has cost, rounded up by a tenth at most, and the fees of twenty are twice
+as much; and passing counts for nothing in a provider's record. Failing does count.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def short_type(kind: JobType | str) -> str:
 class AlreadyServing(Refusal):
     code = "provider.already_serving"
     sentence = "A provider is being served from {home} already ({holder})."
-    hint = "Stop that one, or serve another with its own --provider-home."
+    hint = "Stop that one, or serve another beside it with --name NAME."
 
 
 class ServedElsewhere(Refusal):

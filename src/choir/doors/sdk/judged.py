@@ -6,14 +6,13 @@ this artifact, and the node has signed the receipt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from choir.bazaar.model import UnknownAttempt
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, receipts
-from choir.doors.sdk.mesh_model import winner_of
+from choir.doors.sdk.mesh_model import Judged, winner_of
 from choir.foundation.errors import Invalid, NotFound
 from choir.foundation.policy import BazaarPolicy
 
@@ -29,26 +28,6 @@ class NothingJudged(NotFound):
     code = "sdk.nothing_judged"
     sentence = "Nothing that you may read was judged in {job}."
     hint = "What another provider of yours handed in: choir provider verify {job} --name NAME."
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """An attempt with its verdict, passed or not."""
-
-    job: wire.JobOut
-    attempt: wire.AttemptOut
-    data: bytes  # the artifact
-    verdict: dict[str, Any]
-
-    @property
-    def price(self) -> int:
-        """What left the buyer's hold because of it, in milli-satoshi."""
-        return int(self.attempt.paid)
-
-    @property
-    def receipt_hash(self) -> str:
-        assert self.attempt.receipt is not None
-        return self.attempt.receipt
 
 
 def judged(client: Client, job: wire.JobOut, attempt: str | None = None) -> Judged:

@@ -74,30 +74,36 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Work that was done, verified and paid. All of it was checked here against hashes and signatures."""
+class Judged:
+    """An attempt with its verdict, passed or not. All of it was checked here against hashes and signatures."""
 
     job: wire.JobOut
     attempt: wire.AttemptOut
     data: bytes  # the artifact as it was hashed
-    artifact: Artifact  # and as what it is
-    checks: tuple[Check, ...]
     verdict: dict[str, Any]
-    receipt: dict[str, Any]
-
-    @property
-    def state(self) -> str:
-        return self.job.state
 
     @property
     def price(self) -> int:
-        """What the work cost, in milli-satoshi."""
+        """What left the buyer's hold because of it, in milli-satoshi."""
         return int(self.attempt.paid)
 
     @property
     def receipt_hash(self) -> str:
         assert self.attempt.receipt is not None
         return self.attempt.receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Judged):
+    """Work that was done, verified and paid."""
+
+    artifact: Artifact  # the data as what it is
+    checks: tuple[Check, ...]
+    receipt: dict[str, Any]
+
+    @property
+    def state(self) -> str:
+        return self.job.state
 
 
 def checks_of(verdict: dict[str, Any]) -> tuple[Check, ...]:

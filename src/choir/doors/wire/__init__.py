@@ -43,13 +43,11 @@ from choir.doors.wire.base import (
     TooManyStreams,
     Wire,
 )
+from choir.doors.wire.disputes import DisputeIn, DisputeOut, DisputePage, ResponseIn, RulingIn, RulingOut
 from choir.doors.wire.jobs import (
     AttemptOut,
     AttemptPage,
     BlobIn,
-    DisputeIn,
-    DisputeOut,
-    DisputePage,
     GiveBackIn,
     HandIn,
     InputName,
@@ -60,9 +58,6 @@ from choir.doors.wire.jobs import (
     JobStepOut,
     OrderOut,
     RequestOut,
-    ResponseIn,
-    RulingIn,
-    RulingOut,
     SelectionIn,
     SelectionOut,
     SignatureOut,

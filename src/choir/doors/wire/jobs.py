@@ -1,4 +1,4 @@
-"""Shapes about jobs: orders, attempts, verdicts, receipts, disputes, and the bytes that go with them.
+"""Shapes about jobs: orders, attempts, verdicts, receipts, and the bytes that go with them.
 
 Amounts are milli-satoshi as decimal strings. Bytes travel inside a request as base64 where they are few, else they
 are uploaded in parts before and named by their hash.
@@ -10,14 +10,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.model import JobType
 from choir.doors.wire.base import Amount, Wire, example
 from choir.doors.wire.people import AT, OWNER
 
 JOB = "job_01j9zr1v7cf0m1n2p3q4r5s6t7"
 ATTEMPT = "attempt_01j9zr2w8dg1n2p3q4r5s6t7v8"
-DISPUTE = "dispute_01j9zr3x9eh2p3q4r5s6t7v8w9"
 PROVIDER = "provider_01j9zr4ya0fj3q4r5s6t7v8w9x"
 PROVIDER_OWNER = "agent:01j9zq5a1wf6vsy1m3n4c5d6e7"
 HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -25,7 +23,6 @@ _INLINE_CHARS_MAX = 24_000_000  # of base64; more is uploaded in parts
 
 HashText = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$", examples=[HASH])]
 InputName = Literal["repository", "diff", "hidden"]
-Statement = Annotated[str, Field(min_length=1, max_length=100_000)]
 
 
 class UploadIn(Wire, json_schema_extra=example(bytes=1250, hash=HASH)):
@@ -322,82 +319,3 @@ class GiveBackIn(Wire, json_schema_extra=example(reason="The repository needs a 
 
     reason: str = Field(default="", max_length=1_000, pattern=r"^[^\x00]*$")
     again: bool = Field(default=False, description="Whether it may be asked again: it is stopping, not unable.")
-
-
-class DisputeIn(Wire, json_schema_extra=example(trigger="output_irrelevant", statement="It answers another question.")):
-    """Why somebody disputes what was decided on an attempt."""
-
-    trigger: Trigger
-    statement: Statement
-    attempt: str | None = Field(default=None, max_length=60, description="By itself: the one that was judged last.")
-
-
-class ResponseIn(Wire, json_schema_extra=example(response="The order asked for exactly this.")):
-    """The other side's answer."""
-
-    response: Statement
-
-
-class RulingIn(Wire, json_schema_extra=example(winner="provider", reasoning="The order says so in its second line.")):
-    """An operator's ruling."""
-
-    winner: Winner
-    reasoning: Statement
-
-
-_DISPUTE: dict[str, Any] = {
-    "id": DISPUTE,
-    "job": JOB,
-    "attempt": ATTEMPT,
-    "side": "buyer",
-    "opener": OWNER,
-    "trigger": "output_irrelevant",
-    "statement": "It answers another question.",
-    "state": "under_review",
-    "deposit": "3000000",
-    "opened_at": AT,
-    "respond_by": AT,
-    "response": None,
-    "winner": None,
-    "reasoning": None,
-    "refund": "0",
-    "owed": "0",
-    "resolved_at": None,
-    "rulings": [],
-}
-
-
-class RulingOut(Wire):
-    """What an operator decided."""
-
-    operator: str
-    winner: str
-    reasoning: str
-
-
-class DisputeOut(Wire, json_schema_extra=example(**_DISPUTE)):
-    """A dispute about an attempt."""
-
-    id: str
-    job: str
-    attempt: str
-    side: str
-    opener: str
-    trigger: str
-    statement: str
-    state: str
-    deposit: str
-    opened_at: str
-    respond_by: str
-    response: str | None
-    winner: str | None
-    reasoning: str | None
-    refund: str
-    owed: str
-    resolved_at: str | None
-    rulings: list[RulingOut]
-
-
-class DisputePage(Wire, json_schema_extra=example(items=[_DISPUTE], next=None)):
-    items: list[DisputeOut]
-    next: str | None = None

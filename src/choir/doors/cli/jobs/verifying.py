@@ -16,8 +16,7 @@ from choir.doors.cli.output import AsJson, NodeOption
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
-    from choir.doors.sdk.judged import Judged
-    from choir.doors.sdk.mesh_model import Check, Outcome
+    from choir.doors.sdk.mesh_model import Check, Judged
     from choir.doors.sdk.rechecking import Line, Recheck
 
 
@@ -45,7 +44,7 @@ def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
         check_again(buyer.client, mesh.verified(buyer.client.jobs.get(job)), as_json=as_json)
 
 
-def check_again(client: Client, outcome: Outcome | Judged, *, as_json: bool) -> None:
+def check_again(client: Client, outcome: Judged, *, as_json: bool) -> None:
     """Make every check of an attempt again, and say what comes of it."""
     from choir.doors.sdk import rechecking
 
@@ -59,7 +58,7 @@ def check_again(client: Client, outcome: Outcome | Judged, *, as_json: bool) -> 
         raise typer.Exit(output.EXIT_DIFFERENCE)
 
 
-def _print(outcome: Outcome | Judged, found: Recheck) -> None:
+def _print(outcome: Judged, found: Recheck) -> None:
     rows = [
         (plain(line.name), _word(line.theirs), "hidden" if line.closed else _word(line.ours), _differs(line))
         for line in found.lines
@@ -96,7 +95,7 @@ def _code(check: Check | None) -> str:
     return "passed" if check.passed else f"failed ({check.reason})"
 
 
-def _json(outcome: Outcome | Judged, found: Recheck) -> dict[str, Any]:
+def _json(outcome: Judged, found: Recheck) -> dict[str, Any]:
     return {
         "job": outcome.job.id,
         "attempt": outcome.attempt.id,
