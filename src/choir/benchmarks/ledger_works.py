@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from choir.benchmarks.measuring import concurrently
 from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
 from choir.foundation.clock import SystemClock, SystemEntropy
-from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
-from choir.ledger import chaining, deciding, store
+from choir.ledger import chaining, deciding
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Head, Leg
 from choir.ledger.rounds import EntryRow, PostingRow
@@ -287,10 +286,9 @@ def rows_of(bench: Bench, drafts: list[Draft], head_seq: int) -> tuple[list[Entr
     """The rows that the ledger would write for these drafts."""
     ledger = bench.ledger
     groups = ledger.prepare_batch([[draft] for draft in drafts])
-    prepared = [item for group in groups for item in group if not isinstance(item, Refusal)]
-    view = store.read_view(bench.owner, ledger.needs(bench.owner, prepared, committed=True, keys=False))
+    view = ledger.read(bench.owner, groups, committed=True, keys=False)
     view.head = Head(head_seq, bytes(32), 0, 0, bytes(32))
     decision = deciding.decide(
-        groups, view, ledger.clock.now_us(), ledger.entropy.bytes(chaining.ID_RANDOM_BYTES * len(prepared))
+        groups, view, ledger.clock.now_us(), ledger.entropy.bytes(chaining.ID_RANDOM_BYTES * len(drafts))
     )
     return decision.entries, decision.postings

@@ -66,9 +66,15 @@ def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: i
     return round_.finish()
 
 
-def refusals(group: Sequence[Prepared | Refusal]) -> list[Outcome]:
-    """The outcomes of a group in which nothing is valid: the first refusal stands for all."""
-    return [item if index == 0 and isinstance(item, Refusal) else LinkedRefused() for index, item in enumerate(group)]
+def refusals(groups: Sequence[Sequence[Prepared | Refusal]]) -> list[Outcome] | None:
+    """The outcomes where no draft is valid, so that nothing has to be known: a group's first refusal stands for all."""
+    outcomes: list[Outcome] = []
+    for group in groups:
+        for index, item in enumerate(group):
+            if isinstance(item, Prepared):
+                return None
+            outcomes.append(item if index == 0 else LinkedRefused())
+    return outcomes
 
 
 class Round:

@@ -104,6 +104,11 @@ def parse_memo(text: str) -> str | None:
         return None
 
 
+def parse_legs(text: str) -> list[Leg]:
+    """The legs inside a content of our own journal, which was checked before it came in."""
+    return [Leg(leg["from"], leg["to"], int(leg["amount"])) for leg in json.loads(text)["legs"]]
+
+
 def parse_key(text: str) -> tuple[str, str] | None:
     """The idempotency key inside a content; nothing where it cannot be read."""
     try:

@@ -132,6 +132,7 @@ HOLD_RELEASE = "hold.release"
 HOLD_EXPIRE = "hold.expire"
 HOLD_KINDS = frozenset({HOLD_PLACE, HOLD_CAPTURE, HOLD_RELEASE, HOLD_EXPIRE})
 HOLD_PREFIX = "hold."  # no other kind begins like this
+HOLD_ACCOUNTS = "hold:"  # and no other account like this
 
 
 class Posted(NamedTuple):
@@ -243,7 +244,7 @@ def hold_id(value: UUID) -> str:
 
 def hold_account(hold: UUID, asset: Asset) -> str:
     """The account that a hold's money is in."""
-    return f"hold:{hold}/escrow/{asset.name}"
+    return f"{HOLD_ACCOUNTS}{hold}/escrow/{asset.name}"
 
 
 # Refusals. Each says what was missing; none writes anything or binds an idempotency key.

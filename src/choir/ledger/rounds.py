@@ -47,6 +47,17 @@ class View:
     new_account_ids: list[int] = field(default_factory=list)  # reserved for the holds that this round places
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What happened since a head that somebody knew, and balances as they are now; nothing where it was too much."""
+
+    head: Head  # where the journal is now
+    since_hash: bytes | None  # of the entry where the known head was; another, or none, in another journal
+    contents: list[str]  # of the entries since
+    acted: list[str]  # the accounts of the acts since
+    balances: dict[str, int]  # of the accounts that were asked for, if all of them are open
+
+
 EntryRow = tuple[int, bytes, int, str, str, str, bytes]  # seq, id, at_us, source, key, content, hash
 PostingRow = tuple[int, int, int, int, int]  # account, seq, leg, delta, balance
 
@@ -65,3 +76,9 @@ class Decision:
     changed_holds: list[HoldState] = field(default_factory=list)
     head_hash: bytes = b""
     at_us: int = 0
+
+    def after(self, head: Head) -> Head:
+        """Where the journal is when this was appended to it."""
+        if not self.entries:
+            return head
+        return Head(self.entries[-1][0], self.head_hash, self.at_us, head.acts, head.acts_hash)

@@ -8,16 +8,15 @@ is waiting, and repeat themselves when the database went away in between.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining, deciding, rules, store
-from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted, account_name
-from choir.ledger.rounds import View
+from choir.ledger.model import HOLD_ACCOUNTS, BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted, account_name
+from choir.ledger.rounds import Decision, View
 from choir.ledger.rules import Outcome, Prepared
 from choir.storage.database import Connection, Tx
 
@@ -43,17 +42,20 @@ class Ledger:
     def post_batch(self, tx: Tx, groups: Sequence[Group]) -> list[Outcome]:
         """Post many entries, each group accepted or refused on its own, in order."""
         prepared = self.prepare_batch(groups)
-        store.lock_head(tx.connection)
-        outcomes = self.round(tx.connection, prepared, committed=False, keys=True)
-        assert outcomes is not None  # nobody else can move a locked head
-        return outcomes
+        if (refusals := deciding.refusals(prepared)) is not None:
+            return refusals
+        db = tx.connection
+        store.lock_head(db)
+        decision = self.append(db, prepared, self.read(db, prepared, committed=False, keys=True), keys=True)
+        assert decision is not None  # nobody else can move a locked head
+        return decision.outcomes
 
     def lock(self, tx: Tx) -> None:
         """Take the head lock before posting, for a caller that must read what nobody can change meanwhile."""
         store.lock_head(tx.connection)
 
-    def ask_early(self, db: Connection, groups: Sequence[Group]) -> store.EarlyView | None:
-        """Let the database look up the balances for these drafts while they are prepared.
+    def known_accounts(self, groups: Sequence[Group]) -> dict[str, int] | None:
+        """The accounts of drafts that are not checked yet, so that their balances can be looked up meanwhile.
 
         None where it is not worth it or not known enough: an unknown account, a hold, a draft that is none.
         """
@@ -70,7 +72,7 @@ class Ledger:
                         accounts[to] = remembered[to]
         except (AttributeError, KeyError, TypeError):  # a refusal, an account not met before, a malformed name
             return None
-        return store.EarlyView(db, accounts)
+        return accounts
 
     def prepare_batch(self, groups: Sequence[Group]) -> list[PreparedGroup]:
         """Check drafts and give them their canonical form; this is the work that must not happen under the lock."""
@@ -92,38 +94,41 @@ class Ledger:
         except Refusal as refusal:
             return refusal.with_traceback(None)
 
-    def round(
-        self,
-        db: Connection,
-        groups: Sequence[PreparedGroup],
-        *,
-        committed: bool,
-        keys: bool,
-        view: View | None = None,
-    ) -> list[Outcome] | None:
-        """Read, decide, append. None: the head moved in between and nothing was written.
+    def accounts(self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool) -> dict[str, int]:
+        """The accounts of these drafts, as far as there are such accounts.
 
-        `committed` says that nothing on this connection is waiting for a commit, so that account ids
-        read on it can be remembered. Without `keys` nothing is known of entries that have their keys already:
-        then `KeyUsed` or the unique index's refusal says that the round must be undone and done again with them.
-        A `view` that was read before, and is known to be still true, saves reading it here.
+        `committed` says that nothing on this connection is waiting for a commit, so that what is read on it can be
+        remembered.
         """
-        prepared = [item for group in groups for item in group if isinstance(item, Prepared)]
-        if not prepared:
-            return [outcome for group in groups for outcome in deciding.refusals(group)]
-        if view is None:
-            view = store.read_view(db, self.needs(db, prepared, committed=committed, keys=keys))
-        random = self.entropy.bytes(chaining.ID_RANDOM_BYTES * len(prepared))
+        names: set[str] = set()
+        for item in _valid(groups):
+            for leg in item.draft.legs:
+                names.add(leg.from_)
+                names.add(leg.to)
+        return self._ids(db, names, committed=committed)
+
+    def read(self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool, keys: bool) -> View:
+        """What the database knows that is needed to decide on these.
+
+        Without `keys` nothing is known of entries that have their keys already: then `append` raises `KeyUsed` or the
+        unique index's refusal, and everything must be undone and done again with them.
+        """
+        return store.read_view(db, self.needs(db, groups, committed=committed, keys=keys))
+
+    def append(self, db: Connection, groups: Sequence[PreparedGroup], view: View, *, keys: bool) -> Decision | None:
+        """Decide and write. None: the head moved since the view was read, and nothing was written."""
+        drafts = sum([len(group) for group in groups])
+        random = self.entropy.bytes(chaining.ID_RANDOM_BYTES * drafts)
         now_us = self.clock.now_us()
-        if len(prepared) < store.FEW_ENTRIES:
+        if drafts < store.FEW_ENTRIES:
             decision = deciding.decide(groups, view, now_us, random)
             if decision.refused and not keys:  # before the append, which may be a commit of its own
                 _check_refused(db, groups, decision.outcomes)
-            return decision.outcomes if store.append_few(db, decision, view.head) else None
+            return decision if store.append_few(db, decision, view.head) else None
         decision = store.append_many(db, deciding.Round(groups, view, now_us, random), view.head)
         if decision.refused and not keys:
             _check_refused(db, groups, decision.outcomes)
-        return decision.outcomes
+        return decision
 
     def post_one(self, db: Connection, item: Prepared) -> Posted | None:
         """Post an entry of one leg and nothing else in one round trip; None: it takes a round.
@@ -138,29 +143,17 @@ class Ledger:
         may_overdraw = account_name(leg.from_).may_overdraw
         return store.post_one(db, payer, payee, item, self.clock.now_us(), chance, may_overdraw=may_overdraw)
 
-    def needs(self, db: Connection, prepared: Sequence[Prepared], *, committed: bool, keys: bool) -> store.Needs:
+    def needs(self, db: Connection, groups: Sequence[PreparedGroup], *, committed: bool, keys: bool) -> store.Needs:
         """What has to be looked up to decide on these."""
-        names: set[str] = set()
-        holds: set[UUID] = set()
-        corrected: set[UUID] = set()
-        placed = 0
-        for item in prepared:
-            draft = item.draft
-            for leg in draft.legs:
-                names.add(leg.from_)
-                names.add(leg.to)
-            if draft.hold is not None:
-                holds.add(draft.hold.id)
-                placed += isinstance(draft.hold, HoldTerms)
-            if draft.corrects is not None:
-                corrected.add(draft.corrects)
+        drafts = [item.draft for item in _valid(groups)]
+        holds = [draft.hold for draft in drafts if draft.hold is not None]
         return store.Needs(
-            sources=[item.draft.source for item in prepared] if keys else [],
-            keys=[item.draft.key for item in prepared] if keys else [],
-            accounts=self._ids(db, names, committed=committed),
-            holds=list(holds),
-            corrected=list(corrected),
-            new_accounts=placed,
+            sources=[draft.source for draft in drafts] if keys else [],
+            keys=[draft.key for draft in drafts] if keys else [],
+            accounts=self.accounts(db, groups, committed=committed),
+            holds=list({hold.id for hold in holds}),
+            corrected=list({draft.corrects for draft in drafts if draft.corrects is not None}),
+            new_accounts=sum([isinstance(hold, HoldTerms) for hold in holds]),
         )
 
     def _ids(self, db: Connection, names: set[str], *, committed: bool) -> dict[str, int]:
@@ -178,9 +171,13 @@ class Ledger:
             if committed:
                 if len(remembered) > _REMEMBERED_MAX:
                     remembered.clear()
-                remembered.update((name, id_) for name, id_ in missing.items() if not name.startswith("hold:"))
+                remembered.update((name, id_) for name, id_ in missing.items() if not name.startswith(HOLD_ACCOUNTS))
             found |= missing
         return found
+
+
+def _valid(groups: Sequence[PreparedGroup]) -> Iterator[Prepared]:
+    return (item for group in groups for item in group if isinstance(item, Prepared))
 
 
 class KeyUsed(Exception):

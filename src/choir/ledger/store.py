@@ -11,26 +11,29 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from uuid import UUID
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from choir.ledger.deciding import Round
-from choir.ledger.hashing import content_digest
+from choir.ledger.hashing import ZERO_HASH, content_digest
 from choir.ledger.model import Head, Posted
-from choir.ledger.rounds import Decision, HoldState, KnownEntry, View
+from choir.ledger.rounds import Decision, HoldState, KnownEntry, News, View
 from choir.ledger.rules import Prepared
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.asking import Copying, Statement
 from choir.storage.copying import fixed_row
 from choir.storage.database import Connection
 
+NEWS_MAX = 256  # entries or acts; who knows less forgets, because to look balances up is no slower then
 FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
 
 _posting_row = fixed_row("qqhqq").pack
 _entry_head = struct.Struct(">hiqi16siqi").pack  # number of fields, then the fixed ones, then the source's length
 _length = struct.Struct(">i").pack
+_NUMBER = struct.Struct(">q")
 _HEAD_NUMBERS = struct.Struct(">qqq")  # seq, at_us, acts
 
 
@@ -97,7 +100,8 @@ def read_view(db: Connection, needs: Needs) -> View:
     }
     row = db.execute(_READ, asked, binary=True).fetchone()
     assert row is not None
-    view = View(Head(*row[:5]), needs.accounts, _balances(ids, row[5]))
+    balances = dict(zip(ids, _balances(row[5], len(ids)), strict=True))
+    view = View(Head(*row[:5]), needs.accounts, balances)
     not_open, known = row[6], row[7]
     if known:
         view.known = {_key(item): _known_entry(item) for item in known}
@@ -108,35 +112,44 @@ def read_view(db: Connection, needs: Needs) -> View:
     return view
 
 
-class EarlyView:
-    """The balances of some accounts, asked for before the head is locked.
+class NewsQuestion:
+    """What happened since a head, and some balances: asked here, answered when it is fetched."""
 
-    It is worth something if the head, once locked, is still where it was: every entry and every act on an account
-    moves it. Where an account is not open, it is worth nothing.
-    """
+    def __init__(self, db: Connection, since: Head | None, accounts: dict[str, int]) -> None:
+        by_id = sorted(accounts.items(), key=itemgetter(1))
+        self._names = [name for name, _ in by_id]
+        self._since = since
+        ids = bigints([id_ for _, id_ in by_id]).data
+        known = (None, None) if since is None else (_NUMBER.pack(since.seq), _NUMBER.pack(since.acts))
+        self._question = _NEWS.ask(db, [ids, *known, _NUMBER.pack(NEWS_MAX)])
 
-    def __init__(self, db: Connection, accounts: dict[str, int]) -> None:
-        self._accounts = accounts
-        self._ids = sorted(accounts.values())
-        self._question = _EARLY.ask(db, [bigints(self._ids).data])
-
-    def fetch(self) -> View | None:
+    def fetch(self) -> News:
         """Wait for the answer."""
-        numbers, hash_, acts_hash, balances, not_open = self._question.answer()
+        numbers, hash_, acts_hash, balances, not_open, since_hash, contents, acted = self._question.answer()
         assert numbers is not None
-        if not_open is not None:
-            return None
         seq, at_us, acts = _HEAD_NUMBERS.unpack(numbers)
-        head = Head(seq, hash_ or b"", at_us, acts, acts_hash or b"")
-        return View(head, self._accounts, _balances(self._ids, balances))
+        return News(
+            head=Head(seq, hash_ or b"", at_us, acts, acts_hash or b""),
+            since_hash=ZERO_HASH if self._since is not None and self._since.seq == 0 else since_hash,
+            contents=_lines(contents),
+            acted=_lines(acted),
+            balances={} if not_open is not None else self._named(balances),
+        )
+
+    def _named(self, packed: bytes | None) -> dict[str, int]:
+        return dict(zip(self._names, _balances(packed, len(self._names)), strict=True))
 
 
-def _balances(ids: list[int], packed: bytes | None) -> dict[int, int]:
-    """What each account has; balances come packed, in the order of the ids.
+def _lines(text: bytes | None) -> list[str]:
+    return [] if text is None else text.decode().split("\n")
+
+
+def _balances(packed: bytes | None, accounts: int) -> tuple[int, ...]:
+    """What so many accounts have; they come packed, in the order of the ids.
 
     Ids are asked for in order because neighbours in the index are found together: a seventh of the time less.
     """
-    return dict(zip(ids, struct.unpack(f">{len(ids)}q", packed or b""), strict=True))
+    return struct.unpack(f">{accounts}q", packed or b"")
 
 
 def post_one(
@@ -311,18 +324,24 @@ _READ = """
     from ledger_head h
 """
 
-_EARLY = Statement(
-    "ledger_early_view",
+_NEWS = Statement(
+    "ledger_news",
     """
     select int8send(h.seq) || int8send(h.at_us) || int8send(h.acts), h.hash, h.acts_hash,
         (select string_agg(int8send(coalesce(
             (select p.balance from postings p where p.account = asked.id order by p.seq desc, p.leg desc limit 1),
             0)), ''::bytea order by asked.n)
          from unnest($1::bigint[]) with ordinality as asked (id, n)),
-        (select true where exists (select from accounts a where a.id = any($1::bigint[]) and a.state <> 'open'))
+        (select true where exists (select from accounts a where a.id = any($1::bigint[]) and a.state <> 'open')),
+        (select e.hash from entries e where e.seq = $2::bigint),
+        case when h.seq - $2 between 1 and $4::bigint then
+            (select string_agg(e.content, e'\\n' order by e.seq) from entries e where e.seq > $2) end,
+        case when h.acts - $3::bigint between 1 and $4 then
+            (select string_agg(a.name, e'\\n') from account_acts acts join accounts a on a.id = acts.account
+             where acts.n > $3) end
     from ledger_head h
     """,
-)
+)  # canonical JSON and the names of accounts have no line breaks
 
 _COPY_ENTRIES = b"copy entries from stdin (format binary)"
 _COPY_POSTINGS = b"copy postings from stdin (format binary)"

@@ -18,15 +18,14 @@ from collections import deque
 from collections.abc import Sequence
 
 import psycopg
-from psycopg.errors import UniqueViolation
 
 from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError
 from choir.ledger import store
 from choir.ledger.model import Draft, Posted
-from choir.ledger.rounds import View
-from choir.ledger.rules import Outcome, Prepared
-from choir.ledger.service import Group, KeyUsed, Ledger, PreparedGroup, all_posted
+from choir.ledger.posting import Early, Rounds, entries_in
+from choir.ledger.rules import Outcome
+from choir.ledger.service import Group, Ledger, PreparedGroup, all_posted
 from choir.storage.database import (
     Connection,
     Database,
@@ -38,8 +37,6 @@ from choir.storage.database import (
 )
 
 _RETRY_S = 0.05
-_LOCKED_ROUNDS = 64  # after losing a race, how many rounds take the lock first
-_KEYED_ROUNDS = 8  # after a key came again, how many rounds look keys up: repeats seldom come alone
 
 
 class _Waiting:
@@ -49,7 +46,7 @@ class _Waiting:
 
     def __init__(self, groups: Sequence[PreparedGroup]) -> None:
         self.groups = groups
-        self.entries = _entries(groups)
+        self.entries = entries_in(groups)
         self.outcomes: list[Outcome] = []
         self.error: BaseException | None = None
         self.leads = False
@@ -67,8 +64,7 @@ class Submitter:
         self._queue: deque[_Waiting] = deque()
         self._busy = False
         self._connection: Connection | None = None  # used by whoever leads
-        self._locked_rounds = 0
-        self._keyed_rounds = 0
+        self._rounds = Rounds(ledger)  # used by whoever leads
 
     def submit(self, *drafts: Draft) -> list[Posted]:
         """Post these entries together and wait for the commit; raises their refusal."""
@@ -95,18 +91,16 @@ class Submitter:
             try:
                 prepared = self._ledger.prepare_batch(groups)
             except BaseException:
-                if early is not None:
+                if early is not None and early.question is not None:
                     self.close()  # its answer would come to somebody else's question
                 raise
             return self._post_until_answered(prepared, early)
         finally:
             self._hand_over([])
 
-    def _ask_early(self, groups: Sequence[Group]) -> store.EarlyView | None:
-        if self._keyed_rounds:
-            return None
+    def _ask_early(self, groups: Sequence[Group]) -> Early | None:
         try:
-            return self._ledger.ask_early(self._connected(), groups)
+            return self._rounds.ask_early(self._connected(), groups)
         except (psycopg.Error, DatabaseUnavailable):  # whether it comes back is seen when it is needed
             self.close()
             return None
@@ -208,19 +202,20 @@ class Submitter:
             waiting.outcomes = outcomes[start : start + waiting.entries]
             start += waiting.entries
 
-    def _post_until_answered(
-        self, groups: Sequence[PreparedGroup], early: store.EarlyView | None = None
-    ) -> list[Outcome]:
+    def _post_until_answered(self, groups: Sequence[PreparedGroup], early: Early | None = None) -> list[Outcome]:
         """Send the batch again while the database is away; the keys make that safe."""
         give_up_at = time.monotonic() + self._database.wait_s
         while True:
             try:
-                return self._post_once(groups, early)
+                return self._rounds.post(self._connected(), groups, early)
             except psycopg.Error as error:
                 self.close()
                 problem: ChoirError = translated(error)
             except DatabaseUnavailable as error:
                 problem = error
+            except BaseException:
+                self.close()  # an interrupt may have come between a question and its answer
+                raise
             if not isinstance(problem, DatabaseUnavailable | StorageConflict):
                 raise problem
             if self._database.stopping or time.monotonic() > give_up_at:
@@ -233,78 +228,9 @@ class Submitter:
             self._connection = self._database.dedicated()
         return self._connection
 
-    def _post_once(self, groups: Sequence[PreparedGroup], early: store.EarlyView | None) -> list[Outcome]:
-        db = self._connected()
-        plain = _is_plain(groups)
-        view = None if early is None else early.fetch()
-        self._keyed_rounds -= self._keyed_rounds > 0
-        if plain and self._keyed_rounds == 0:
-            try:
-                return self._post_by(db, groups, plain=True, keys=False, view=view)
-            except (KeyUsed, UniqueViolation):
-                self._keyed_rounds = _KEYED_ROUNDS
-        return self._post_by(db, groups, plain=plain, keys=True)
-
-    def _post_by(
-        self,
-        db: Connection,
-        groups: Sequence[PreparedGroup],
-        *,
-        plain: bool,
-        keys: bool,
-        view: View | None = None,
-    ) -> list[Outcome]:
-        alone = None if keys else _alone(groups)
-        if alone is not None and (posted := self._ledger.post_one(db, alone)) is not None:
-            return [posted]
-        if plain and self._locked_rounds == 0 and _entries(groups) < store.FEW_ENTRIES and not _has_memos(groups):
-            outcomes = self._ledger.round(db, groups, committed=True, keys=keys)
-            if outcomes is not None:
-                return outcomes
-            self._locked_rounds = _LOCKED_ROUNDS  # others write too: take turns instead of racing
-        else:
-            self._locked_rounds = max(0, self._locked_rounds - 1)
-        with store.locked(db) as head:
-            view = view if view is not None and view.head == head else None
-            outcomes = self._ledger.round(db, groups, committed=True, keys=keys, view=view)
-        assert outcomes is not None
-        return outcomes
-
 
 def _acquire_in_time(lock: threading.Lock) -> None:
     deadline = current_deadline()
     wait_s = -1.0 if deadline is None else min(deadline.remaining_s, threading.TIMEOUT_MAX)
     if not lock.acquire(timeout=wait_s):
         raise DatabaseBusy(wait_s=round(wait_s, 1))
-
-
-def _entries(groups: Sequence[PreparedGroup]) -> int:
-    return sum([len(group) for group in groups])
-
-
-def _alone(groups: Sequence[PreparedGroup]) -> Prepared | None:
-    """The one entry there is, if it has one leg and nothing beside it."""
-    if len(groups) != 1 or len(groups[0]) != 1:
-        return None
-    item = groups[0][0]
-    return None if isinstance(item, ChoirError) or item.transfer is None else item
-
-
-def _is_plain(groups: Sequence[PreparedGroup]) -> bool:
-    """Whether it is transfers only: no hold, and nothing that refers to another entry."""
-    for group in groups:
-        for item in group:
-            if isinstance(item, ChoirError) or item.transfer is not None:
-                continue
-            if item.draft.hold is not None or item.draft.corrects is not None:
-                return False
-    return True
-
-
-def _has_memos(groups: Sequence[PreparedGroup]) -> bool:
-    """Whether appending takes more than one statement."""
-    for group in groups:
-        for item in group:
-            if not isinstance(item, ChoirError) and item.draft.memo is not None:
-                return True
-    return False

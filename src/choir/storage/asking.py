@@ -28,7 +28,7 @@ _NO_MEMORY = "what was sent before is flushed, so only memory can be missing"
 class Statement:
     """A statement with `$1`, `$2`, …; parameters and answers are in PostgreSQL's binary form.
 
-    It is asked on a connection that commits by itself and has no transaction open.
+    It is asked on a connection that commits by itself, inside a transaction or outside.
     """
 
     def __init__(self, name: str, sql: str) -> None:
@@ -36,11 +36,11 @@ class Statement:
         self._sql = sql.encode()
         self._known: WeakSet[Connection] = WeakSet()  # the connections that have planned it
 
-    def ask(self, db: Connection, parameters: Sequence[bytes]) -> Question:
+    def ask(self, db: Connection, parameters: Sequence[bytes | None]) -> Question:
         """Send it."""
         if db.info.transaction_status == TransactionStatus.UNKNOWN:
             raise psycopg.OperationalError("the connection is closed")
-        assert db.info.transaction_status == TransactionStatus.IDLE, "a question has a transaction of its own"
+        assert db.info.transaction_status in (TransactionStatus.IDLE, TransactionStatus.INTRANS), "one at a time"
         if db not in self._known:
             _checked(db.pgconn.prepare(self._name, self._sql), db.pgconn)
             self._known.add(db)

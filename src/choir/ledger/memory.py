@@ -1,0 +1,99 @@
+"""What a submitter remembers of balances from one round to the next: the journal, folded as far as it was heard.
+
+Guarantees: what it holds is true of one head, `head`, which is compared with the journal's own whenever it is used; of
+a journal that went on it hears the news or forgets everything; accounts that are not open, and those of holds, are
+never in it. It learns of a round after its commit only, so a round that failed leaves it where it was. Its size is
+bounded. It belongs to whoever leads: it is not thread-safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from choir.ledger import hashing
+from choir.ledger.model import HOLD_ACCOUNTS, Head, Leg, Posted
+from choir.ledger.rounds import News, View
+
+ACCOUNTS_MAX = 200_000  # remembered at once; when there are more, it begins anew
+
+
+class Memory:
+    """Balances by the name of their account."""
+
+    def __init__(self, accounts_max: int = ACCOUNTS_MAX) -> None:
+        self.head: Head | None = None
+        self._accounts_max = accounts_max
+        self._balances: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._balances)
+
+    def knows(self, accounts: Iterable[str]) -> bool:
+        """Whether all of these accounts are remembered."""
+        return self.head is not None and self._balances.keys() >= set(accounts)
+
+    def missing(self, accounts: Mapping[str, int]) -> dict[str, int]:
+        """Those of the accounts whose balance is not remembered."""
+        known = self._balances
+        return {name: id_ for name, id_ in accounts.items() if name not in known}
+
+    def view(self, accounts: dict[str, int]) -> View:
+        """What a round that needs these accounts begins with; all of them are remembered."""
+        assert self.head is not None
+        known = self._balances
+        return View(self.head, accounts, {id_: known[name] for name, id_ in accounts.items()})
+
+    def hear(self, news: News) -> None:
+        """Go on to where the journal is, with the balances that were asked for."""
+        if self.head is not None and not self._follows(self.head, news):
+            self._balances = {}
+        self.head = news.head
+        self._learn(news.balances)
+
+    def follow(self, view: View, after: Head) -> None:
+        """Learn what a round did that began with this view and is committed."""
+        if view.head != self.head:
+            return  # it comes with the next news
+        self._learn(
+            {
+                name: view.balances[id_]
+                for name, id_ in view.ids.items()
+                if id_ not in view.states and not name.startswith(HOLD_ACCOUNTS)
+            }
+        )
+        self.head = after
+
+    def follow_one(self, posted: Posted, content: str, leg: Leg) -> None:
+        """Learn of one committed entry, if it stands right behind what is known."""
+        head = self.head
+        if head is None or posted.seq != head.seq + 1:
+            return
+        seqs = range(posted.seq, posted.seq + 1)
+        if hashing.chain(head.hash, seqs, posted.at_us, [posted.id_bytes], [content]) != [posted.hash]:
+            return  # it follows another entry than the one we know
+        self._move(leg.from_, -leg.amount)
+        self._move(leg.to, leg.amount)
+        self.head = Head(posted.seq, posted.hash, posted.at_us, head.acts, head.acts_hash)
+
+    def _follows(self, head: Head, news: News) -> bool:
+        """Whether the news begin where our knowledge ends; then they are part of it."""
+        if news.since_hash != head.hash or len(news.contents) != news.head.seq - head.seq:
+            return False
+        if len(news.acted) != news.head.acts - head.acts:
+            return False
+        for content in news.contents:
+            for leg in hashing.parse_legs(content):
+                self._move(leg.from_, -leg.amount)
+                self._move(leg.to, leg.amount)
+        for name in news.acted:
+            self._balances.pop(name, None)  # it may no longer be open
+        return True
+
+    def _move(self, name: str, amount: int) -> None:
+        if name in self._balances:
+            self._balances[name] += amount
+
+    def _learn(self, balances: dict[str, int]) -> None:
+        self._balances.update(balances)
+        if len(self._balances) > self._accounts_max:
+            self._balances = balances

@@ -1,0 +1,343 @@
+"""Balances that a submitter remembers count only where the journal is: whatever others did meanwhile is seen."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from choir.foundation.errors import Refusal
+from choir.ledger import store
+from choir.ledger.memory import Memory
+from choir.ledger.model import BatchTooLarge, Draft, Head, Leg, Posted
+from choir.ledger.rounds import News, View
+from choir.ledger.rules import Outcome
+from choir.ledger.service import Group, PreparedGroup
+from choir.ledger.submitting import Submitter
+from tests.ledger.books import ALICE, BOB, CAROL, EVERYONE, ISSUANCE, Books, draft, moved
+
+FEW = 5
+MANY = store.FEW_ENTRIES
+SIZES = pytest.mark.parametrize("count", [FEW, MANY], ids=["few", "many"])
+
+
+def codes(outcomes: Sequence[Outcome]) -> list[str]:
+    return [outcome.code if isinstance(outcome, Refusal) else "posted" for outcome in outcomes]
+
+
+def spends(word: str, count: int = MANY) -> list[list[Draft]]:
+    return [[moved(f"{word} {n}", ALICE, BOB, 1)] for n in range(count)]
+
+
+class Meanwhile:
+    """Does something while the next batch is prepared, and counts how the journal was asked."""
+
+    def __init__(self, books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.act: Callable[[], object] = lambda: None
+        self.looked_up: list[int] = []  # accounts in each question for news
+        self.read = 0  # everything, in the long way
+        prepare, read, ask = books.ledger.prepare_batch, store.read_view, store.NewsQuestion
+
+        def slow(groups: Sequence[Group]) -> list[PreparedGroup]:
+            act, self.act = self.act, lambda: None
+            act()
+            return prepare(groups)
+
+        def counted(db: psycopg.Connection, needs: store.Needs) -> View:
+            self.read += 1
+            return read(db, needs)
+
+        def asked(db: psycopg.Connection, since: Head | None, accounts: dict[str, int]) -> store.NewsQuestion:
+            self.looked_up.append(len(accounts))
+            return ask(db, since, accounts)
+
+        monkeypatch.setattr(books.ledger, "prepare_batch", slow)
+        monkeypatch.setattr(store, "NewsQuestion", asked)
+        monkeypatch.setattr(store, "read_view", counted)
+
+
+@pytest.fixture
+def meanwhile(books: Books, monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    books.fund(ALICE, 10 * MANY)
+    books.submitter.submit_batch(spends("warm"))  # from here on the accounts are remembered
+    return Meanwhile(books, monkeypatch)
+
+
+@pytest.fixture
+def other(books: Books) -> Iterator[Submitter]:
+    """As another process has it."""
+    submitter = Submitter(books.ledger, books.database)
+    yield submitter
+    submitter.close()
+
+
+@pytest.fixture
+def carol_is_met(meanwhile: Meanwhile, other: Submitter) -> None:
+    """Her account is known in this process, but its balance is not remembered by the submitter."""
+    other.submit(draft("met", Leg(ALICE, CAROL, 1), memo="m", memo_salt=b"s" * 16))
+    meanwhile.looked_up.clear()
+
+
+@SIZES
+def test_what_is_remembered_is_not_asked_for(books: Books, meanwhile: Meanwhile, count: int) -> None:
+    for word in ("a", "b"):
+        assert codes(books.submitter.submit_batch(spends(word, count))) == ["posted"] * count
+    assert (meanwhile.looked_up, meanwhile.read) == ([], 0)
+    assert books.balance(BOB) == MANY + 2 * count
+    books.check()
+
+
+@SIZES
+def test_only_what_is_not_remembered_is_looked_up(
+    books: Books, meanwhile: Meanwhile, carol_is_met: None, count: int
+) -> None:
+    drafts = [*spends("a", count), [moved("to another", ALICE, CAROL, 1)]]
+    assert codes(books.submitter.submit_batch(drafts)) == ["posted"] * (count + 1)
+    assert meanwhile.looked_up == [1]
+    books.check()
+
+
+@SIZES
+def test_what_another_writer_spent_before_is_seen(
+    books: Books, meanwhile: Meanwhile, other: Submitter, count: int
+) -> None:
+    other.submit(moved("all but three", ALICE, CAROL, 9 * MANY - 3))
+    outcomes = books.submitter.submit_batch(spends("a", count))
+    assert codes(outcomes) == ["posted"] * 3 + ["ledger.insufficient_funds"] * (count - 3)
+    assert meanwhile.looked_up[-1] == 0  # it came with the news
+    assert books.balance(ALICE) == 0
+    books.check()
+
+
+def test_what_another_writer_spent_meanwhile_is_seen(books: Books, meanwhile: Meanwhile, other: Submitter) -> None:
+    meanwhile.act = lambda: other.submit(moved("all", ALICE, CAROL, 9 * MANY - 3))
+    outcomes = books.submitter.submit_batch(spends("a"))
+    assert codes(outcomes) == ["posted"] * 3 + ["ledger.insufficient_funds"] * (MANY - 3)
+    assert books.balance(ALICE) == 0
+    books.check()
+
+
+@SIZES
+def test_what_another_writer_brought_is_there_for_who_would_be_refused(
+    books: Books, meanwhile: Meanwhile, other: Submitter, count: int
+) -> None:
+    """A refusal writes nothing, so no append shows that the memory was behind."""
+    books.submitter.submit(moved("away", ALICE, CAROL, 9 * MANY))
+    assert codes(books.submitter.submit_batch(spends("poor", count))) == ["ledger.insufficient_funds"] * count
+    other.submit(moved("back", CAROL, ALICE, count))
+    assert codes(books.submitter.submit_batch(spends("rich", count))) == ["posted"] * count
+    assert books.balance(ALICE) == 0
+    books.check()
+
+
+@SIZES
+def test_what_features_post_in_their_own_transactions_is_seen(books: Books, meanwhile: Meanwhile, count: int) -> None:
+    books.place(ALICE, 9 * MANY - 2, key="held")
+    outcomes = books.submitter.submit_batch(spends("a", count))
+    assert codes(outcomes) == ["posted"] * 2 + ["ledger.insufficient_funds"] * (count - 2)
+    books.check()
+
+
+@SIZES
+def test_more_news_than_is_worth_hearing_makes_it_forget(
+    books: Books, meanwhile: Meanwhile, other: Submitter, count: int
+) -> None:
+    other.submit_batch([[moved(f"much {n}", ALICE, CAROL, 1)] for n in range(store.NEWS_MAX + 1)])
+    meanwhile.looked_up.clear()
+    assert codes(books.submitter.submit_batch(spends("a", count))) == ["posted"] * count
+    assert meanwhile.looked_up == [0, 2]
+    assert books.balance(ALICE) == 10 * MANY - MANY - store.NEWS_MAX - 1 - count
+    books.check()
+
+
+@SIZES
+def test_an_account_that_was_frozen_before_is_frozen(books: Books, meanwhile: Meanwhile, count: int) -> None:
+    for name in (ALICE, BOB):
+        books.change("freeze", name)
+        outcomes = books.submitter.submit_batch(spends(f"frozen {name}", count))
+        assert codes(outcomes) == ["ledger.account.frozen"] * count
+        books.change("unfreeze", name)
+    assert codes(books.submitter.submit_batch(spends("b", count))) == ["posted"] * count
+    books.check()
+
+
+def test_an_account_that_was_frozen_meanwhile_is_frozen(books: Books, meanwhile: Meanwhile) -> None:
+    meanwhile.act = lambda: books.change("freeze", BOB)
+    assert codes(books.submitter.submit_batch(spends("a"))) == ["ledger.account.frozen"] * MANY
+    books.change("unfreeze", BOB)
+    assert codes(books.submitter.submit_batch(spends("b"))) == ["posted"] * MANY
+    books.check()
+
+
+@SIZES
+def test_a_round_that_is_undone_leaves_the_memory_where_it_was(books: Books, meanwhile: Meanwhile, count: int) -> None:
+    used = spends("warm", 1)
+    outcomes = books.submitter.submit_batch([*spends("a", count), *used])
+    assert codes(outcomes) == ["posted"] * (count + 1)
+    assert books.balance(BOB) == MANY + count
+    for n in range(12):  # with keys looked up, and without again
+        books.submitter.submit_batch(spends(f"then {n}", FEW))
+    assert books.balance(BOB) == MANY + count + 12 * FEW
+    books.check()
+
+
+def test_a_commit_that_is_not_heard_of_is_found(
+    books: Books, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks behind the commit: the batch is sent again, and its keys tell that it is there."""
+    commit = psycopg.Connection.commit
+    broken: list[int] = []
+
+    def lost(db: psycopg.Connection) -> None:
+        commit(db)
+        if not broken:
+            broken.append(1)
+            raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(psycopg.Connection, "commit", lost)
+    outcomes = books.submitter.submit_batch(spends("a"))
+    assert broken
+    assert [outcome.again for outcome in outcomes if isinstance(outcome, Posted)] == [True] * MANY
+    assert codes(books.submitter.submit_batch(spends("b"))) == ["posted"] * MANY
+    assert books.balance(ALICE) == 10 * MANY - 3 * MANY
+    books.check()
+
+
+def test_a_batch_that_is_refused_whole_leaves_nothing_behind(
+    books: Books, meanwhile: Meanwhile, carol_is_met: None
+) -> None:
+    limit = books.policy.batch_entries_max
+    with pytest.raises(BatchTooLarge):
+        books.submitter.submit_batch([[moved("many", CAROL, BOB, 1)] * (limit + 1)])
+    assert meanwhile.looked_up == [1]  # under way when the batch was refused
+    assert codes(books.submitter.submit_batch(spends("a"))) == ["posted"] * MANY
+    books.check()
+
+
+def test_a_connection_that_breaks_meanwhile_is_made_again(
+    books: Books, meanwhile: Meanwhile, carol_is_met: None
+) -> None:
+    connection = books.submitter._connection
+    assert connection is not None
+    victim = connection.info.backend_pid
+
+    def cut() -> None:
+        with books.tx() as tx:
+            assert tx.value("select pg_terminate_backend(%s, 5000)", victim)
+
+    meanwhile.act = cut
+    drafts = [*spends("a"), [moved("to another", ALICE, CAROL, 1)]]
+    assert codes(books.submitter.submit_batch(drafts)) == ["posted"] * (MANY + 1)
+    assert books.balance(BOB) == 2 * MANY
+    books.check()
+
+
+def test_used_keys_are_still_found(books: Books, meanwhile: Meanwhile) -> None:
+    again = books.submitter.submit_batch(spends("warm"))
+    assert [outcome.again for outcome in again if isinstance(outcome, Posted)] == [True] * MANY
+    assert books.balance(BOB) == MANY
+
+
+def test_whoever_waits_meanwhile_is_served(books: Books, meanwhile: Meanwhile) -> None:
+    done: list[Posted] = []
+    thread = threading.Thread(target=lambda: done.extend(books.submitter.submit(moved("one", ALICE, CAROL, 1))))
+    meanwhile.act = thread.start
+    books.submitter.submit_batch(spends("a"))
+    thread.join(30)
+    assert len(done) == 1
+    assert books.balance(CAROL) == 1
+    books.check()
+
+
+def test_a_closed_connection_is_no_reason_to_fail(books: Books, meanwhile: Meanwhile) -> None:
+    assert books.submitter._connection is not None
+    books.submitter._connection.close()
+    assert codes(books.submitter.submit_batch(spends("a"))) == ["posted"] * MANY
+    assert isinstance(books.submitter._connection, psycopg.Connection)
+    books.check()
+
+
+def test_random_writers_agree_with_the_journal(books: Books, other: Submitter) -> None:
+    """Two submitters, features and acts in any order: every memory is what the database has, after each of them."""
+    chance = random.Random(7)
+    people = [ALICE, BOB, CAROL]
+    books.fund(ALICE, 10_000)
+    frozen: set[str] = set()
+    for n in range(150):
+        submitter = chance.choice([books.submitter, other])
+        count = chance.choice([1, 1, 3, FEW, MANY])
+        pairs = [chance.sample(people, 2) for _ in range(count)]
+        drafts = [moved(f"{n} {k}", a, b, chance.randrange(1, 400)) for k, (a, b) in enumerate(pairs)]
+        step = chance.random()
+        if step < 0.7:
+            submitter.submit_batch([[each] for each in drafts])
+        elif step < 0.8:
+            books.batch([[each] for each in drafts])
+        elif step < 0.9:
+            books.place(ISSUANCE, 5, key=f"hold {n}")
+        else:
+            name = chance.choice(people)
+            books.change("unfreeze" if name in frozen else "freeze", name)
+            frozen ^= {name}
+        for each in (books.submitter, other):
+            _check_memory(books, each._rounds._memory)
+    books.check()
+
+
+def _check_memory(books: Books, memory: Memory) -> None:
+    """What it holds is what the database had when its head was the journal's."""
+    if memory.head is None:
+        return
+    with books.tx() as tx:
+        for name in EVERYONE:
+            id_ = tx.value("select id from accounts where name = %s", name)
+            if memory.missing({name: id_}):
+                continue
+            had = tx.value(
+                "select balance from postings where account = %s and seq <= %s order by seq desc, leg desc limit 1",
+                id_, memory.head.seq,
+            )  # fmt: skip
+            assert memory.view({name: id_}).balances == {id_: had or 0}, name
+
+
+HEAD = Head(3, b"h" * 32, 10, 1, b"a" * 32)
+
+
+def _knowing(**balances: int) -> Memory:
+    memory = Memory()
+    memory.hear(News(HEAD, None, [], [], balances))
+    return memory
+
+
+def test_another_journal_makes_it_forget() -> None:
+    """As after a rollback: the entry that it knows last is another one, or is not there."""
+    for hash_ in (b"x" * 32, None):
+        memory = _knowing(a=1)
+        memory.hear(News(replace(HEAD, hash=b"y" * 32), hash_, [], [], {"b": 2}))
+        assert memory.missing({"a": 1, "b": 2}) == {"a": 1}
+        assert memory.head == replace(HEAD, hash=b"y" * 32)
+
+
+def test_a_round_that_began_elsewhere_is_not_learned() -> None:
+    memory = _knowing(a=1)
+    memory.follow(View(replace(HEAD, seq=4), {"a": 1}, {1: 7}), replace(HEAD, seq=5))
+    assert memory.head == HEAD
+    assert memory.view({"a": 1}).balances == {1: 1}
+
+
+def test_a_round_does_not_change_what_is_remembered_before_it_is_committed() -> None:
+    memory = _knowing(a=1)
+    memory.view({"a": 1}).balances[1] = 99
+    assert memory.view({"a": 1}).balances == {1: 1}
+
+
+def test_it_is_bounded() -> None:
+    memory = Memory(accounts_max=10)
+    for n in range(0, 40, 4):
+        memory.hear(News(HEAD, HEAD.hash, [], [], {str(n + k): n for k in range(4)}))
+        assert 4 <= len(memory) <= 10
+        assert memory.knows([str(n + k) for k in range(4)])
