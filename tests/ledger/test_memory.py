@@ -14,7 +14,7 @@ from choir.foundation.errors import Refusal
 from choir.ledger import store
 from choir.ledger.memory import Memory
 from choir.ledger.model import BatchTooLarge, Draft, Head, Leg, Posted
-from choir.ledger.rounds import News, View
+from choir.ledger.rounds import NEWS_MAX, News, View
 from choir.ledger.rules import Outcome
 from choir.ledger.service import Group, PreparedGroup
 from choir.ledger.submitting import Submitter
@@ -146,11 +146,11 @@ def test_what_features_post_in_their_own_transactions_is_seen(books: Books, mean
 def test_more_news_than_is_worth_hearing_makes_it_forget(
     books: Books, meanwhile: Meanwhile, other: Submitter, count: int
 ) -> None:
-    other.submit_batch([[moved(f"much {n}", ALICE, CAROL, 1)] for n in range(store.NEWS_MAX + 1)])
+    other.submit_batch([[moved(f"much {n}", ALICE, CAROL, 1)] for n in range(NEWS_MAX + 1)])
     meanwhile.looked_up.clear()
     assert codes(books.submitter.submit_batch(spends("a", count))) == ["posted"] * count
     assert meanwhile.looked_up == [0, 2]
-    assert books.balance(ALICE) == 10 * MANY - MANY - store.NEWS_MAX - 1 - count
+    assert books.balance(ALICE) == 10 * MANY - MANY - NEWS_MAX - 1 - count
     books.check()
 
 
@@ -320,6 +320,20 @@ def test_another_journal_makes_it_forget() -> None:
         memory.hear(News(replace(HEAD, hash=b"y" * 32), hash_, [], [], {"b": 2}))
         assert memory.missing({"a": 1, "b": 2}) == {"a": 1}
         assert memory.head == replace(HEAD, hash=b"y" * 32)
+
+
+def test_accounts_that_others_open_change_nothing_that_is_remembered(books: Books, meanwhile: Meanwhile) -> None:
+    books.open(*[f"person:p{n}/available/CREDIT" for n in range(NEWS_MAX + 1)])
+    assert codes(books.submitter.submit_batch(spends("a"))) == ["posted"] * MANY
+    assert meanwhile.looked_up == [0]
+
+
+def test_more_changes_of_accounts_than_are_worth_hearing_make_it_forget(books: Books, meanwhile: Meanwhile) -> None:
+    for _ in range(NEWS_MAX // 2 + 1):
+        books.change("freeze", BOB)
+        books.change("unfreeze", BOB)
+    assert codes(books.submitter.submit_batch(spends("a"))) == ["posted"] * MANY
+    assert meanwhile.looked_up == [0, 2]
 
 
 def test_a_round_that_began_elsewhere_is_not_learned() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from choir.ledger import hashing
 from choir.ledger.model import HOLD_ACCOUNTS, Head, Leg, Posted
-from choir.ledger.rounds import News, View
+from choir.ledger.rounds import NEWS_MAX, News, View
 
 ACCOUNTS_MAX = 200_000  # remembered at once; when there are more, it begins anew
 
@@ -79,13 +79,13 @@ class Memory:
         """Whether the news begin where our knowledge ends; then they are part of it."""
         if news.since_hash != head.hash or len(news.contents) != news.head.seq - head.seq:
             return False
-        if len(news.acted) != news.head.acts - head.acts:
+        if len(news.changed) > NEWS_MAX or news.head.acts < head.acts:
             return False
         for content in news.contents:
             for leg in hashing.parse_legs(content):
                 self._move(leg.from_, -leg.amount)
                 self._move(leg.to, leg.amount)
-        for name in news.acted:
+        for name in news.changed:
             self._balances.pop(name, None)  # it may no longer be open
         return True
 

@@ -47,6 +47,9 @@ class View:
     new_account_ids: list[int] = field(default_factory=list)  # reserved for the holds that this round places
 
 
+NEWS_MAX = 256  # entries, or changed accounts; who missed more forgets, because to look balances up is no slower then
+
+
 @dataclass(frozen=True, slots=True)
 class News:
     """What happened since a head that somebody knew, and balances as they are now; nothing where it was too much."""
@@ -54,7 +57,7 @@ class News:
     head: Head  # where the journal is now
     since_hash: bytes | None  # of the entry where the known head was; another, or none, in another journal
     contents: list[str]  # of the entries since
-    acted: list[str]  # the accounts of the acts since
+    changed: list[str]  # the accounts that were frozen, unfrozen or closed since
     balances: dict[str, int]  # of the accounts that were asked for, if all of them are open
 
 

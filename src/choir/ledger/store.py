@@ -20,14 +20,13 @@ from psycopg.pq import TransactionStatus
 from choir.ledger.deciding import Round
 from choir.ledger.hashing import ZERO_HASH, content_digest
 from choir.ledger.model import Head, Posted
-from choir.ledger.rounds import Decision, HoldState, KnownEntry, News, View
+from choir.ledger.rounds import NEWS_MAX, Decision, HoldState, KnownEntry, News, View
 from choir.ledger.rules import Prepared
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.asking import Copying, Statement
 from choir.storage.copying import fixed_row
 from choir.storage.database import Connection
 
-NEWS_MAX = 256  # entries or acts; who knows less forgets, because to look balances up is no slower then
 FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
 
 _posting_row = fixed_row("qqhqq").pack
@@ -125,14 +124,14 @@ class NewsQuestion:
 
     def fetch(self) -> News:
         """Wait for the answer."""
-        numbers, hash_, acts_hash, balances, not_open, since_hash, contents, acted = self._question.answer()
+        numbers, hash_, acts_hash, balances, not_open, since_hash, contents, changed = self._question.answer()
         assert numbers is not None
         seq, at_us, acts = _HEAD_NUMBERS.unpack(numbers)
         return News(
             head=Head(seq, hash_ or b"", at_us, acts, acts_hash or b""),
             since_hash=ZERO_HASH if self._since is not None and self._since.seq == 0 else since_hash,
             contents=_lines(contents),
-            acted=_lines(acted),
+            changed=_lines(changed),
             balances={} if not_open is not None else self._named(balances),
         )
 
@@ -336,9 +335,10 @@ _NEWS = Statement(
         (select e.hash from entries e where e.seq = $2::bigint),
         case when h.seq - $2 between 1 and $4::bigint then
             (select string_agg(e.content, e'\\n' order by e.seq) from entries e where e.seq > $2) end,
-        case when h.acts - $3::bigint between 1 and $4 then
-            (select string_agg(a.name, e'\\n') from account_acts acts join accounts a on a.id = acts.account
-             where acts.n > $3) end
+        (select string_agg(a.name, e'\\n')
+         from (select t.account from account_acts t where t.n > $3::bigint and t.act <> 'open'
+               order by t.n limit $4 + 1) changed
+         join accounts a on a.id = changed.account)
     from ledger_head h
     """,
 )  # canonical JSON and the names of accounts have no line breaks

@@ -39,6 +39,7 @@ create table account_acts (
     source text not null,
     hash bytea not null check (length(hash) = 32)
 );
+create index account_acts_changes on account_acts (n) where act <> 'open';  -- what accounts that existed already met
 
 create table entries (
     seq bigint primary key,
