@@ -18,6 +18,7 @@ from choir.foundation.money import AMOUNT_MAX
 from choir.ledger import hashing
 from choir.ledger.merkle import Frontier
 from choir.ledger.model import (
+    HOLD_ACCOUNTS,
     HOLD_CAPTURE,
     HOLD_EXPIRE,
     HOLD_KINDS,
@@ -87,7 +88,8 @@ class JournalCheck:
     balances: dict[str, int] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     holds: dict[UUID, CheckedHold] = field(default_factory=dict)
-    closed: list[tuple[UUID, CheckedHold]] = field(default_factory=list)
+    closed: list[tuple[UUID, CheckedHold]] = field(default_factory=list)  # for whoever compares them with a table
+    ended: set[int] = field(default_factory=set)  # the ids of all that were closed, as numbers, which are smaller
     held: dict[str, int] = field(default_factory=dict)  # how many open holds an account is the payer of
     placed: int = 0  # how many holds there ever were
     frontier: Frontier = field(default_factory=Frontier)
@@ -218,7 +220,7 @@ class JournalCheck:
                 postings.append((name, place * 2 + side, delta, balance))
         self._check_balances(draft, where)
         for leg in draft.legs:
-            if balances.get(leg.from_) == 0 and leg.from_.startswith("hold:"):
+            if balances.get(leg.from_) == 0 and leg.from_.startswith(HOLD_ACCOUNTS):
                 del balances[leg.from_]  # an empty hold stays empty
         return postings
 
@@ -269,6 +271,7 @@ class JournalCheck:
         """Forget a hold that is empty; whoever compares it with a table takes it from `closed`."""
         hold.closed_seq = self.seq
         self.closed.append((id_, hold))
+        self.ended.add(id_.int)
         del self.holds[id_]
         self.held[hold.payer] -= 1
         if self.held[hold.payer] == 0:
@@ -289,8 +292,11 @@ class JournalCheck:
 
     def _place(self, draft: Draft, where: str) -> None:
         terms = draft.hold
-        if not isinstance(terms, HoldTerms) or len(draft.legs) != 1 or terms.id in self.holds:
-            self.differ(where, "it does not place one new hold")
+        if not isinstance(terms, HoldTerms) or len(draft.legs) != 1:
+            self.differ(where, "it does not place one hold")
+            return
+        if terms.id in self.holds or terms.id.int in self.ended:
+            self.differ(where, f"the hold {terms.id} was placed before")
             return
         if terms.captures < 1 or terms.expires_us < 0:
             self.differ(where, "the hold's terms are not possible")
