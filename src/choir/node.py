@@ -36,6 +36,7 @@ from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.exporting import Exporter
 from choir.ledger.funding import Funding
+from choir.ledger.issuing.service import Issuing
 from choir.ledger.keys import NodeKeys
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
@@ -63,6 +64,7 @@ class Node:
     keys: NodeKeys
     checkpoints: Checkpoints
     exporter: Exporter
+    issuing: Issuing
     funding: Funding
     objects: Objects
     outbox: Outbox
@@ -160,6 +162,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         keys=keys,
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
+        issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing),
         funding=Funding(accounts, production=identity.production),
         objects=objects,
         outbox=outbox,

@@ -407,7 +407,41 @@ def test_a_production_node_makes_no_money_by_one_operator() -> None:
             assert "ledger.issuance.needs_two" in refused.text
             assert node.entries() == before
         assert node.run("fund", ADA, "5").code == 1
+        _two_operators_make_money(node)
         assert node.stop() == 0
         other = node.run("up", env={"CHOIR_MODE": "dev"})
         assert other.code == 1
         assert "made as a production node" in other.err
+
+
+def _two_operators_make_money(node: NodeUnderTest) -> None:
+    """One proposes on the command line, one approves with a token of their own."""
+    before = node.entries()
+    proposed = _said(node, "ledger", "issue", "propose", ADA, "5", "--reason", "an invoice", "--json")
+    shown = node.run("ledger", "issue", "ls").out
+    assert proposed["id"] in shown
+    assert "5.00 CREDIT" in shown
+    alone = node.run("ledger", "issue", "approve", proposed["id"])
+    assert (alone.code, node.entries()) == (1, before)
+    assert "somebody else has to approve it" in alone.err
+    grace = {"CHOIR_TOKEN": _said(node, "operator", "add", "grace", "--json")["token"]}
+    approved = node.run("ledger", "issue", "approve", proposed["id"], env=grace)
+    assert approved.code == 0, approved.err
+    assert "Approved by operator:grace; posted as entry_" in approved.out
+    assert _said(node, "ledger", "issue", "show", proposed["id"], "--json")["state"] == "posted"
+    assert "Nothing waits for approval" in node.run("ledger", "issue", "ls").out
+    assert node.entries() == before + 1
+    assert _said(node, "ledger", "balance", ADA, "--json")["balance"] == "500"
+    second = _said(node, "ledger", "issue", "propose", ADA, "7", "--json")
+    assert "Withdrawn by operator:grace" in node.run("ledger", "issue", "withdraw", second["id"], env=grace).out
+    assert second["id"] in node.run("ledger", "issue", "ls", "--all").out
+    late = node.run("ledger", "issue", "approve", second["id"], env=grace)
+    assert (late.code, node.entries()) == (1, before + 1)
+    assert "is withdrawn" in late.err
+
+
+def _said(node: NodeUnderTest, *args: str) -> dict[str, Any]:
+    done = node.run(*args)
+    assert done.code == 0, done.err
+    told: dict[str, Any] = json.loads(done.out)
+    return told

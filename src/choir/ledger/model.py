@@ -366,12 +366,7 @@ class BatchTooLarge(Invalid):
     sentence = "The batch has {entries} entries; the limit is {limit}."
 
 
-class IssuanceNeedsTwo(Refusal):
-    code = "ledger.issuance.needs_two"
-    sentence = "On a production node one operator alone cannot bring {asset} into being."
-    hint = "Issuing takes two operators, which this version cannot do yet; a development node may use `choir fund`."
-
-
 class DevelopmentOnly(Refusal):
     code = "ledger.development_only"
     sentence = "{what} is for development nodes only; this is a production node."
+    hint = "Two operators can bring money into being: `choir ledger issue propose`."

@@ -148,9 +148,11 @@ _BOGUS_NEW = always({"ceremony": "x", "answer": {}, "name": "phone"})
 _BOGUS_SHOWN = always({"ceremony": "x", "answer": {}})
 _ACCOUNT = "person:table/available/CREDIT"
 _LEGS = [{"from": _ACCOUNT, "to": "person:nobody/available/CREDIT", "amount": "1"}]
+_ISSUED = {"from": "system:table/issuance/CHIP", "to": "person:nobody/available/CHIP", "amount": "1"}
 _ENTRY = {"reason": "a test", "legs": _LEGS}
 _NO_ID = "entry_" + "0" * 26
 _NO_HOLD = "hold_" + "0" * 26
+_NO_ISSUANCE = "issuance_" + "0" * 26
 
 
 def _hold(_: Scene) -> Json:
@@ -216,6 +218,18 @@ LEDGER = [
         operator(404),
         path=always(f"/v1/holds/{_NO_HOLD}/release"),
         body=always({"reason": "a test"}),
+    ),
+    Row("POST", "/v1/issuances", operator(409), body=always({"reason": "a test", "legs": [_ISSUED]})),
+    Row("GET", "/v1/issuances", operator(200)),
+    Row("GET", "/v1/issuances/{issuance}", operator(404), path=always(f"/v1/issuances/{_NO_ISSUANCE}")),
+    Row(
+        "POST", "/v1/issuances/{issuance}/approve", operator(404), path=always(f"/v1/issuances/{_NO_ISSUANCE}/approve")
+    ),
+    Row(
+        "POST",
+        "/v1/issuances/{issuance}/withdraw",
+        operator(404),
+        path=always(f"/v1/issuances/{_NO_ISSUANCE}/withdraw"),
     ),
     Row("GET", "/v1/trial-balance", operator(200)),
     Row("POST", "/v1/checkpoints", operator(201)),

@@ -21,6 +21,7 @@ from choir.doors.http import (
     describing,
     disputes,
     events,
+    issuing,
     jobs,
     keys,
     ledger,
@@ -51,6 +52,7 @@ from choir.operations.operators import OperatorList
 _THREADS = 64  # requests that may wait for the database at one time
 _PROBLEMS = describing.COMMON | describing.problems(404, 409)
 _ROOMS = (
+    issuing,
     *(sessions, people, passkeys, agents, delegations, tokens, keys, logins, money, events),
     *(uploads, jobs, attempts, disputes, providers),
 )

@@ -22,7 +22,7 @@ from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
 from choir.ledger import holds, reading
 from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
-from choir.ledger.issuing import refuse_issuing_alone
+from choir.ledger.issuing.rules import refuse_issuing_alone
 from choir.ledger.model import (
     Draft,
     Leg,

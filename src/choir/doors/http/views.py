@@ -7,6 +7,7 @@ import base64
 from choir.doors import wire
 from choir.foundation.clock import format_time
 from choir.ledger.checkpoints import InclusionProof, SignedCheckpoint
+from choir.ledger.issuing.model import Issuance, IssuanceState, issuance_id
 from choir.ledger.model import (
     Account,
     Entry,
@@ -110,4 +111,22 @@ def proof(item: InclusionProof) -> wire.ProofOut:
         proof=[base64.b64encode(node).decode() for node in item.proof],
         checkpoint=item.checkpoint.note,
         rotations=item.rotations,
+    )
+
+
+def issuance(item: Issuance, state: IssuanceState, operators_needed: int) -> wire.IssuanceOut:
+    legs = [{"from": leg.from_, "to": leg.to, "amount": str(leg.amount)} for leg in item.legs]
+    return wire.IssuanceOut(
+        id=issuance_id(item.id),
+        state=state.value,
+        reason=item.reason,
+        legs=[wire.LegOut.model_validate(leg) for leg in legs],
+        proposed_by=item.proposer,
+        proposed_at=format_time(item.proposed_us),
+        expires_at=format_time(item.expires_us),
+        operators_needed=operators_needed,
+        approvals=[wire.ApprovalOut(operator=each.operator, at=format_time(each.at_us)) for each in item.approvals],
+        entry=None if item.entry is None else entry_id(item.entry),
+        ended_by=item.ended_by,
+        ended_at=None if item.ended_us is None else format_time(item.ended_us),
     )

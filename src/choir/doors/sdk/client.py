@@ -13,6 +13,7 @@ from choir.doors.sdk.choosing import Chosen, address_of, choose
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.events import Events
 from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, People, Tokens
+from choir.doors.sdk.issuing import Issuances
 from choir.doors.sdk.jobs import Disputes, Jobs, Uploads
 from choir.doors.sdk.ledger import Ledger
 from choir.doors.sdk.providers import AttemptsRoom, Providers
@@ -30,6 +31,7 @@ class Rooms(Ledger[R], Events[R]):
 
     def __init__(self, transport: R) -> None:
         super().__init__(transport)
+        self.issuances: Issuances[R] = Issuances(transport)
         self.me: Me[R] = Me(transport)
         self.people: People[R] = People(transport)
         self.agents: Agents[R] = Agents(transport)

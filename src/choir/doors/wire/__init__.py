@@ -44,6 +44,7 @@ from choir.doors.wire.base import (
     Wire,
 )
 from choir.doors.wire.disputes import DisputeIn, DisputeOut, DisputePage, ResponseIn, RulingIn, RulingOut
+from choir.doors.wire.issuing import ApprovalOut, IssuanceIn, IssuanceOut, IssuancePage
 from choir.doors.wire.jobs import (
     AttemptOut,
     AttemptPage,
@@ -161,6 +162,7 @@ __all__ = [
     "AgentOut",
     "AgentPage",
     "Amount",
+    "ApprovalOut",
     "AttemptOut",
     "AttemptPage",
     "BatchEntryIn",
@@ -209,6 +211,9 @@ __all__ = [
     "HoldOut",
     "HoldPlacedOut",
     "InputName",
+    "IssuanceIn",
+    "IssuanceOut",
+    "IssuancePage",
     "JobIn",
     "JobOut",
     "JobPage",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from choir.foundation.policy.bazaar import BazaarPolicy
 from choir.foundation.policy.delegations import DelegationsPolicy
 from choir.foundation.policy.identity import PeoplePolicy
+from choir.foundation.policy.issuing import IssuingPolicy
 from choir.foundation.policy.ledger import LedgerPolicy
 from choir.foundation.policy.node import NodePolicy
 from choir.foundation.policy.objects import ObjectsPolicy
@@ -31,6 +32,7 @@ from choir.foundation.policy.workers import WorkersPolicy
 __all__ = [
     "BazaarPolicy",
     "DelegationsPolicy",
+    "IssuingPolicy",
     "LedgerPolicy",
     "NodePolicy",
     "ObjectsPolicy",
@@ -55,6 +57,7 @@ class Policy:
 
     node: NodePolicy = field(default_factory=NodePolicy)
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
+    issuing: IssuingPolicy = field(default_factory=IssuingPolicy)
     objects: ObjectsPolicy = field(default_factory=ObjectsPolicy)
     sandbox: SandboxPolicy = field(default_factory=SandboxPolicy)
     people: PeoplePolicy = field(default_factory=PeoplePolicy)

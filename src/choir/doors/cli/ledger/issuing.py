@@ -1,0 +1,128 @@
+"""`choir ledger issue`: bring money into being, two operators together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.ledger.shown import AccountArgument, AmountArgument, ReasonOption, amount_of, units_of
+from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+from choir.ledger.model import account_name
+
+if TYPE_CHECKING:
+    from choir.doors import wire
+
+app = typer.Typer(
+    help="Bring money into being: one operator proposes, another approves with a token of their own.",
+    no_args_is_help=True,
+)
+IssuanceArgument = Annotated[str, typer.Argument(help="Such as issuance_01h….", metavar="ISSUANCE")]
+_SHOWN = 20
+
+
+@app.command(epilog="Example: choir ledger issue propose person:ada/available/CREDIT 500 --reason 'paid by invoice'")
+def propose(
+    payee: AccountArgument,
+    amount: AmountArgument,
+    payer: Annotated[
+        str | None,
+        typer.Option("--from", help="Default: system:node/issuance/ and the asset.", metavar="ACCOUNT"),
+    ] = None,
+    reason: ReasonOption = "issue",
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the other operators. Nothing moves before one of them approves."""
+    output.want_json(as_json)
+    units = units_of(payee, amount)
+    source = payer or f"system:node/issuance/{account_name(payee).asset.name}"
+    with output.client_of(node) as client:
+        found = client.issuances.propose([(source, payee, units)], reason=reason, key=key)
+    _show(found, as_json=as_json)
+
+
+@app.command("ls", epilog="Example: choir ledger issue ls --all")
+def ls(
+    everything: Annotated[bool, typer.Option("--all", help="Also those that ended.")] = False,
+    limit: Annotated[int, typer.Option(help="How many at most.", min=1, max=10_000)] = _SHOWN,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what waits for approval, the newest first."""
+    output.want_json(as_json)
+    found: list[wire.IssuanceOut] = []
+    with output.client_of(node) as client:
+        for item in client.issuances.all():
+            if everything or item.state == "open":
+                found.append(item)
+            if len(found) == limit:
+                break
+    if as_json:
+        output.print_json([item.model_dump(by_alias=True) for item in found])
+    elif found:
+        rows = [(item.id, item.state, _amounts(item), item.proposed_by, item.reason) for item in found]
+        output.print_table(["issuance", "state", "amount", "proposed by", "reason"], rows)
+    else:
+        output.print_line("Nothing waits for approval." if not everything else "Nothing was ever proposed.")
+
+
+@app.command(epilog="Example: choir ledger issue show issuance_01h…")
+def show(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Show an issuance, and who has agreed to it."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        _show(client.issuances.get(issuance), as_json=as_json)
+
+
+@app.command(epilog="Example: CHOIR_TOKEN=… choir ledger issue approve issuance_01h…")
+def approve(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Agree to it; it is posted as soon as enough operators do. Look at it first with `show`."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        _show(client.issuances.approve(issuance), as_json=as_json)
+
+
+@app.command(epilog="Example: choir ledger issue withdraw issuance_01h…")
+def withdraw(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Let nothing come of it; every operator may."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        _show(client.issuances.withdraw(issuance), as_json=as_json)
+
+
+def _show(item: wire.IssuanceOut, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(item.model_dump(by_alias=True))
+        return
+    output.print_line(f"{item.id}  {item.state}, proposed by {item.proposed_by} at {item.proposed_at}: {item.reason}")
+    for leg in item.legs:
+        asset = account_name(leg.from_).asset.name
+        output.print_line(f"  {amount_of(asset, leg.amount)} {asset} from {leg.from_} to {leg.to}")
+    output.print_line(f"  {_what_next(item)}")
+
+
+def _what_next(item: wire.IssuanceOut) -> str:
+    if item.state == "posted":
+        return f"Approved by {_approvers(item)}; posted as {item.entry}."
+    if item.state == "withdrawn":
+        return f"Withdrawn by {item.ended_by}."
+    if item.state == "expired":
+        return "Too few operators agreed in time."
+    missing = max(1, item.operators_needed - len(item.approvals))
+    others = "1 other operator" if missing == 1 else f"{missing} other operators"
+    return f"{others} must agree until {item.expires_at}: `choir ledger issue approve {item.id}`"
+
+
+def _approvers(item: wire.IssuanceOut) -> str:
+    return " and ".join(each.operator for each in item.approvals if each.operator != item.proposed_by)
+
+
+def _amounts(item: wire.IssuanceOut) -> str:
+    totals: dict[str, int] = {}
+    for leg in item.legs:
+        asset = account_name(leg.from_).asset.name
+        totals[asset] = totals.get(asset, 0) + int(leg.amount)
+    return ", ".join(f"{amount_of(asset, str(units))} {asset}" for asset, units in totals.items())

@@ -1,0 +1,76 @@
+"""Issuances over HTTP: one operator proposes, another approves."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from choir.doors import wire
+from choir.doors.http import views
+from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
+from choir.doors.http.describing import also, problems
+from choir.doors.http.ledger import page_rows
+from choir.doors.http.paging import IdCursor, Limit, before_id
+from choir.doors.http.rooms import Room
+from choir.foundation.money import parse_units
+from choir.ledger.issuing.model import Issuance, issuance_id, parse_issuance_id
+from choir.ledger.model import Leg
+from choir.node import Node
+from choir.storage.database import Tx
+
+router = Room(tags=["issuances"], route_class=AccessRoute)
+
+
+@router.post(
+    "/issuances",
+    status_code=201,
+    responses=also(200, wire.IssuanceOut, "It had been proposed with this key before.") | problems(404, 409),
+)
+def propose_issuance(
+    body: wire.IssuanceIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response
+) -> wire.IssuanceOut:
+    """Ask the other operators to bring money into being. Nothing moves before enough of them agree."""
+    legs = tuple(Leg(leg.from_, leg.to, parse_units(leg.amount)) for leg in body.legs)
+
+    def propose(tx: Tx) -> tuple[Issuance, bool]:
+        return node.issuing.propose(tx, who.source, legs, reason=body.reason, key=key)
+
+    issuance, new = node.database.run(propose)
+    if not new:
+        response.status_code = 200
+    return _shown(node, issuance)
+
+
+@router.get("/issuances")
+def list_issuances(_: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.IssuancePage:
+    """All of them, the newest first."""
+    size = page_rows(node, limit)
+    with node.unit_of_work() as tx:
+        found = node.issuing.newest(tx, before=before_id(cursor, parse_issuance_id), limit=size)
+    following = issuance_id(found[-1].id) if len(found) == size else None
+    return wire.IssuancePage(items=[_shown(node, item) for item in found], next=following)
+
+
+@router.get("/issuances/{issuance}", responses=problems(404))
+def get_issuance(issuance: str, _: OperatorDep, node: NodeDep) -> wire.IssuanceOut:
+    """One issuance, and who has agreed to it."""
+    id_ = parse_issuance_id(issuance)
+    with node.unit_of_work() as tx:
+        return _shown(node, node.issuing.get(tx, id_))
+
+
+@router.post("/issuances/{issuance}/approve", responses=problems(404, 409))
+def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep) -> wire.IssuanceOut:
+    """Agree to it. It is posted as soon as enough operators do; who proposed it cannot be the second."""
+    id_ = parse_issuance_id(issuance)
+    return _shown(node, node.database.run(lambda tx: node.issuing.approve(tx, who.source, id_)))
+
+
+@router.post("/issuances/{issuance}/withdraw", responses=problems(404, 409))
+def withdraw_issuance(issuance: str, who: OperatorDep, node: NodeDep) -> wire.IssuanceOut:
+    """Let nothing come of it; every operator may."""
+    id_ = parse_issuance_id(issuance)
+    return _shown(node, node.database.run(lambda tx: node.issuing.withdraw(tx, who.source, id_)))
+
+
+def _shown(node: Node, issuance: Issuance) -> wire.IssuanceOut:
+    return views.issuance(issuance, node.issuing.state(issuance), node.issuing.operators_needed(issuance))

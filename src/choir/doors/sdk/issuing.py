@@ -1,0 +1,40 @@
+"""Bringing money into being: for operators, who agree with one another first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from choir.doors import wire
+from choir.doors.sdk.calls import Call, R, Room, call, new_key, pages, path
+
+
+class Issuances(Room[R]):
+    """Issuances: one operator proposes, another approves, and the entry is posted."""
+
+    @call
+    def propose(
+        self, legs: Sequence[tuple[str, str, int]], *, reason: str, key: str | None = None
+    ) -> Call[wire.IssuanceOut]:
+        """Ask the other operators; each leg is (from, to, amount), from an issuance or external account."""
+        shown = [{"from": payer, "to": payee, "amount": str(amount)} for payer, payee, amount in legs]
+        return Call("POST", "/v1/issuances", wire.IssuanceOut, {"reason": reason, "legs": shown}, key=key or new_key())
+
+    @pages
+    def all(self, *, limit: int = 100) -> Call[wire.IssuancePage]:
+        """All of them, the newest first; `limit` is how many are asked for at once."""
+        return Call("GET", "/v1/issuances", wire.IssuancePage, params={"limit": limit})
+
+    @call
+    def get(self, issuance: str) -> Call[wire.IssuanceOut]:
+        """One issuance, and who has agreed to it."""
+        return Call("GET", path("/v1/issuances/{id}", id=issuance), wire.IssuanceOut)
+
+    @call
+    def approve(self, issuance: str) -> Call[wire.IssuanceOut]:
+        """Agree to it; it is posted as soon as enough operators do."""
+        return Call("POST", path("/v1/issuances/{id}/approve", id=issuance), wire.IssuanceOut, again=True)
+
+    @call
+    def withdraw(self, issuance: str) -> Call[wire.IssuanceOut]:
+        """Let nothing come of it."""
+        return Call("POST", path("/v1/issuances/{id}/withdraw", id=issuance), wire.IssuanceOut, again=True)

@@ -1,0 +1,149 @@
+"""Proposing, approving and withdrawing issuances.
+
+Guarantees: an issuance is posted once, whole, word for word as it was proposed, in the transaction in which the last of
+the operators that policy asks for agrees; never by one operator alone, on whatever node. What the ledger
+refuses leaves it open. All steps can be repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+from choir.foundation.clock import MICROSECONDS, Clock, Entropy
+from choir.foundation.errors import Refusal
+from choir.foundation.ids import uuid7
+from choir.foundation.policy import IssuingPolicy
+from choir.ledger.accounts import Accounts
+from choir.ledger.issuing import rules, store
+from choir.ledger.issuing.model import (
+    Approval,
+    Issuance,
+    IssuanceEnded,
+    IssuanceState,
+    NeedsAnother,
+    NotIssued,
+    TooManyOpen,
+    UnknownIssuance,
+    issuance_id,
+)
+from choir.ledger.model import ConflictingKey, Leg, UnknownAccount
+from choir.ledger.service import Ledger
+from choir.storage.database import Tx
+
+
+class Issuing:
+    """What operators do about issuances; all inside the caller's transaction."""
+
+    def __init__(
+        self, ledger: Ledger, accounts: Accounts, clock: Clock, entropy: Entropy, policy: IssuingPolicy
+    ) -> None:
+        self._ledger = ledger
+        self._accounts = accounts
+        self._clock = clock
+        self._entropy = entropy
+        self._policy = policy
+
+    def propose(self, tx: Tx, operator: str, legs: tuple[Leg, ...], *, reason: str, key: str) -> tuple[Issuance, bool]:
+        """Ask the other operators; whether it is new. The same key and content gives the same issuance."""
+        store.lock_all(tx)
+        known = store.by_key(tx, operator, key)
+        if known is not None:
+            if (known.legs, known.reason) != (legs, reason):
+                raise ConflictingKey(key=key, source=operator)
+            return known, False
+        now_us = self._clock.now_us()
+        issuance = Issuance(
+            id=uuid7(now_us, 0, self._entropy.bytes(6)),
+            proposer=operator,
+            key=key,
+            reason=reason,
+            legs=legs,
+            proposed_us=now_us,
+            expires_us=now_us + self._policy.proposal_s * MICROSECONDS,
+            approvals=(Approval(operator, now_us),),
+        )
+        self._check(tx, issuance)
+        store.insert(tx, issuance)
+        payers = [leg.from_ for leg in legs]
+        self._accounts.open(tx, payers, reason="an issuance was proposed", source=operator)  # last: it locks the head
+        return issuance, True
+
+    def approve(self, tx: Tx, operator: str, id_: UUID) -> Issuance:
+        """Agree to it, once; posts it if that makes enough."""
+        issuance = self._locked(tx, id_)
+        agreed = issuance.approved_by(operator)
+        if agreed and issuance.entry is not None:
+            return issuance
+        self._must_be_open(issuance)
+        if operator == issuance.proposer:
+            raise NeedsAnother(operator=operator, issuance=issuance_id(id_))
+        if not agreed:
+            approval = Approval(operator, self._clock.now_us())
+            store.add_approval(tx, id_, approval)
+            issuance = replace(issuance, approvals=(*issuance.approvals, approval))
+        if len(issuance.approvals) < rules.operators_needed(issuance.legs, self._policy):
+            return issuance
+        return self._post(tx, issuance, operator)
+
+    def withdraw(self, tx: Tx, operator: str, id_: UUID) -> Issuance:
+        """Let nothing come of it; every operator may."""
+        issuance = self._locked(tx, id_)
+        if self.state(issuance) is IssuanceState.WITHDRAWN:
+            return issuance
+        self._must_be_open(issuance)
+        return self._end(tx, issuance, operator, None)
+
+    def get(self, tx: Tx, id_: UUID) -> Issuance:
+        return _found(store.get(tx, id_), id_)
+
+    def newest(self, tx: Tx, *, before: UUID | None, limit: int) -> list[Issuance]:
+        """A page of all of them, the newest first."""
+        return store.newest(tx, before=before, limit=limit)
+
+    def state(self, issuance: Issuance) -> IssuanceState:
+        return issuance.state(self._clock.now_us())
+
+    def operators_needed(self, issuance: Issuance) -> int:
+        """How many must agree; 0 where policy no longer lets any number of them."""
+        try:
+            return rules.operators_needed(issuance.legs, self._policy)
+        except NotIssued:
+            return 0
+
+    def _check(self, tx: Tx, issuance: Issuance) -> None:
+        """Raise what can be said against it now; the ledger itself judges it when it is posted."""
+        prepared = self._ledger.prepare(rules.entry_of(issuance))
+        if isinstance(prepared, Refusal):
+            raise prepared
+        rules.operators_needed(issuance.legs, self._policy)
+        if store.count_open(tx, issuance.proposed_us) >= self._policy.open_max:
+            raise TooManyOpen(limit=self._policy.open_max)
+        payees = [leg.to for leg in issuance.legs]
+        known = {row[0] for row in tx.rows("select name from accounts where name = any(%s)", payees)}
+        for name in payees:
+            if name not in known:
+                raise UnknownAccount(account=name)
+
+    def _post(self, tx: Tx, issuance: Issuance, operator: str) -> Issuance:
+        [posted] = self._ledger.post(tx, rules.entry_of(issuance))
+        return self._end(tx, issuance, operator, posted.id)
+
+    def _end(self, tx: Tx, issuance: Issuance, operator: str, entry: UUID | None) -> Issuance:
+        now_us = self._clock.now_us()
+        store.end(tx, issuance.id, entry=entry, by=operator, at_us=now_us)
+        return replace(issuance, entry=entry, ended_by=operator, ended_us=now_us)
+
+    def _locked(self, tx: Tx, id_: UUID) -> Issuance:
+        return _found(store.get(tx, id_, lock=True), id_)
+
+    def _must_be_open(self, issuance: Issuance) -> None:
+        state = self.state(issuance)
+        if state is not IssuanceState.OPEN:
+            raise IssuanceEnded(issuance=issuance_id(issuance.id), state=str(state))
+
+
+def _found(issuance: Issuance | None, id_: UUID) -> Issuance:
+    if issuance is None:
+        raise UnknownIssuance(issuance=issuance_id(id_))
+    return issuance

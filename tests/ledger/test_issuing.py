@@ -1,0 +1,260 @@
+"""Money comes into being once, word for word as proposed, and never by one operator alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from psycopg.errors import InsufficientPrivilege
+
+from choir.foundation.clock import SeededEntropy
+from choir.foundation.errors import ChoirError, Refusal
+from choir.foundation.policy import IssuingPolicy
+from choir.ledger import reading
+from choir.ledger.issuing import rules, store
+from choir.ledger.issuing.model import Issuance, IssuanceState, issuance_id
+from choir.ledger.issuing.service import Issuing
+from choir.ledger.model import Leg
+from tests.ledger.books import ALICE, ALICE_SAT, BOB, ISSUANCE, SAT_WORLD, Books, moved
+
+ADA, GRACE, EDITH = "operator", "operator:grace", "operator:edith"
+LEGS = (Leg(ISSUANCE, ALICE, 500), Leg(ISSUANCE, BOB, 20))
+
+
+class Office:
+    """The operators of some books."""
+
+    def __init__(self, books: Books, policy: IssuingPolicy | None = None) -> None:
+        self.books = books
+        self.policy = policy or IssuingPolicy()
+        self.issuing = self.under(self.policy)
+
+    def under(self, policy: IssuingPolicy) -> Issuing:
+        return Issuing(self.books.ledger, self.books.accounts, self.books.clock, SeededEntropy(5), policy)
+
+    def propose(self, *legs: Leg, who: str = ADA, key: str = "k", reason: str = "an invoice") -> Issuance:
+        with self.books.tx() as tx:
+            return self.issuing.propose(tx, who, legs or LEGS, reason=reason, key=key)[0]
+
+    def approve(self, issuance: Issuance, who: str = GRACE) -> Issuance:
+        with self.books.tx() as tx:
+            return self.issuing.approve(tx, who, issuance.id)
+
+    def withdraw(self, issuance: Issuance, who: str = GRACE) -> Issuance:
+        with self.books.tx() as tx:
+            return self.issuing.withdraw(tx, who, issuance.id)
+
+    def state(self, issuance: Issuance) -> IssuanceState:
+        with self.books.tx() as tx:
+            return self.issuing.state(self.issuing.get(tx, issuance.id))
+
+    @property
+    def entries(self) -> int:
+        with self.books.tx() as tx:
+            return reading.head(tx).seq
+
+
+@pytest.fixture
+def office(books: Books) -> Office:
+    return Office(books)
+
+
+def refused(work: Callable[[], object]) -> str:
+    with pytest.raises(Refusal) as caught:
+        work()
+    return caught.value.code
+
+
+def test_what_one_proposes_and_another_approves_is_posted_and_names_both(office: Office) -> None:
+    proposed = office.propose()
+    assert (office.entries, office.state(proposed)) == (0, IssuanceState.OPEN)
+    posted = office.approve(proposed)
+    assert office.state(posted) is IssuanceState.POSTED
+    assert (office.books.balance(ALICE), office.books.balance(BOB), office.books.balance(ISSUANCE)) == (500, 20, -520)
+    with office.books.tx() as tx:
+        assert posted.entry is not None
+        content = reading.entry(tx, posted.entry).content
+    assert (content["kind"], content["reason"], content["source"]) == ("issue", "an invoice", "system:issuing")
+    assert content["refs"] == [issuance_id(proposed.id), f"proposed_by:{ADA}", f"approved_by:{GRACE}"]
+    office.books.check()
+
+
+def test_nobody_approves_what_they_proposed(office: Office) -> None:
+    for who in (ADA, GRACE):
+        proposed = office.propose(who=who)
+        assert refused(lambda p=proposed, w=who: office.approve(p, w)) == "ledger.issuance.needs_another"  # type: ignore[misc]
+    assert office.entries == 0
+
+
+def test_every_step_can_be_repeated_and_has_one_effect(office: Office) -> None:
+    proposed = office.propose()
+    assert office.propose() == proposed
+    first, again = office.approve(proposed), office.approve(proposed)
+    assert first == again
+    assert office.entries == 1
+    assert office.propose().entry == first.entry
+    assert refused(lambda: office.approve(proposed, EDITH)) == "ledger.issuance.ended"
+    assert refused(lambda: office.withdraw(proposed)) == "ledger.issuance.ended"
+    assert refused(lambda: office.propose(Leg(ISSUANCE, ALICE, 1))) == "ledger.conflicting_key"
+    assert refused(lambda: office.propose(reason="another")) == "ledger.conflicting_key"
+    assert office.propose(who=GRACE).id != proposed.id  # keys belong to whoever uses them
+
+
+def test_what_is_withdrawn_stays_so(office: Office) -> None:
+    proposed = office.propose()
+    assert office.withdraw(proposed) == office.withdraw(proposed)
+    assert office.state(proposed) is IssuanceState.WITHDRAWN
+    assert refused(lambda: office.approve(proposed)) == "ledger.issuance.ended"
+    assert office.entries == 0
+
+
+def test_what_nobody_approves_in_time_is_over(office: Office) -> None:
+    proposed = office.propose()
+    office.books.clock.advance(office.policy.proposal_s)
+    assert office.state(proposed) is IssuanceState.EXPIRED
+    for step in (office.approve, office.withdraw):
+        assert refused(lambda s=step: s(proposed)) == "ledger.issuance.ended"  # type: ignore[misc]
+    assert office.entries == 0
+
+
+def test_policy_says_how_many_must_agree(books: Books) -> None:
+    office = Office(books, IssuingPolicy(credit_operators=3))
+    proposed = office.propose()
+    assert office.state(office.approve(proposed, GRACE)) is IssuanceState.OPEN
+    assert office.state(office.approve(proposed, GRACE)) is IssuanceState.OPEN  # the same one again is still one
+    assert office.state(office.approve(proposed, EDITH)) is IssuanceState.POSTED
+    assert office.entries == 1
+
+
+def test_one_is_never_enough_whatever_policy_says() -> None:
+    assert rules.operators_needed(LEGS, IssuingPolicy(credit_operators=1)) == 2
+    both = (Leg(ISSUANCE, ALICE, 1), Leg(SAT_WORLD, ALICE_SAT, 1))
+    assert rules.operators_needed(both, IssuingPolicy(sat_operators=4)) == 4
+
+
+def test_what_policy_forbids_is_not_posted_even_if_it_was_proposed_before(office: Office) -> None:
+    proposed = office.propose()
+    office.issuing = office.under(replace(office.policy, credit_operators=0))
+    assert office.issuing.operators_needed(proposed) == 0
+    assert refused(lambda: office.approve(proposed)) == "ledger.issuance.not_by_operators"
+    assert refused(lambda: office.propose(key="k2")) == "ledger.issuance.not_by_operators"
+    assert office.entries == 0
+
+
+@pytest.mark.parametrize(
+    ("leg", "code"),
+    [
+        (Leg(ALICE, BOB, 1), "ledger.issuance.other_payer"),
+        (Leg("system:node/issuance/CHIP", "person:alice/available/CHIP", 1), "ledger.issuance.not_by_operators"),
+        (Leg(ISSUANCE, "person:nobody/available/CREDIT", 1), "ledger.account.unknown"),
+        (Leg(ISSUANCE, ALICE_SAT, 1), "ledger.asset_mismatch"),
+        (Leg(ISSUANCE, ALICE, 0), "money.out_of_range"),
+        (Leg("nonsense", ALICE, 1), "ledger.account.bad_name"),
+    ],
+)
+def test_what_cannot_be_posted_is_not_even_proposed(office: Office, leg: Leg, code: str) -> None:
+    assert refused(lambda: office.propose(leg)) == code
+    with office.books.tx() as tx:
+        assert office.issuing.newest(tx, before=None, limit=10) == []
+
+
+def test_where_the_money_comes_from_is_opened_with_the_proposal(office: Office) -> None:
+    mint = "system:node/issuance/CREDIT"
+    office.approve(office.propose(Leg(mint, ALICE, 7)))
+    assert (office.books.balance(mint), office.books.balance(ALICE)) == (-7, 7)
+    office.books.check()
+
+
+def test_what_the_ledger_refuses_leaves_it_open(office: Office) -> None:
+    proposed = office.propose()
+    office.books.change("freeze", ALICE)
+    assert refused(lambda: office.approve(proposed)) == "ledger.account.frozen"
+    assert office.state(proposed) is IssuanceState.OPEN
+    with office.books.tx() as tx:
+        assert len(office.issuing.get(tx, proposed.id).approvals) == 1  # the approval that failed is not kept either
+    office.books.change("unfreeze", ALICE)
+    assert office.state(office.approve(proposed)) is IssuanceState.POSTED
+    office.books.check()
+
+
+def test_a_crash_between_the_entry_and_the_end_leaves_neither(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    proposed = office.propose()
+    end = store.end
+
+    def crash(*args: object, **named: object) -> None:
+        raise RuntimeError("the machine is gone")
+
+    monkeypatch.setattr(store, "end", crash)
+    with pytest.raises(RuntimeError):
+        office.approve(proposed)
+    monkeypatch.setattr(store, "end", end)
+    assert (office.entries, office.state(proposed)) == (0, IssuanceState.OPEN)
+    office.approve(proposed)
+    assert office.entries == 1
+    office.books.check()
+
+
+def test_all_who_approve_and_withdraw_at_once_leave_one_end(office: Office) -> None:
+    for n in range(5):
+        proposed = office.propose(Leg(ISSUANCE, ALICE, 10), key=f"{n}")
+        before = office.books.balance(ALICE)
+
+        def act(turn: int, proposed: Issuance = proposed) -> Issuance | ChoirError:
+            try:
+                step = office.withdraw if turn % 4 == 3 else office.approve
+                return step(proposed, f"operator:o{turn}")
+            except Refusal as refusal:
+                return refusal
+
+        with ThreadPoolExecutor(8) as pool:
+            ended = [each for each in pool.map(act, range(8)) if isinstance(each, Issuance)]
+        posted = office.state(proposed) is IssuanceState.POSTED
+        assert ended
+        assert office.books.balance(ALICE) == before + 10 * posted
+    office.books.check()
+
+
+def test_no_more_wait_than_policy_allows(books: Books) -> None:
+    office = Office(books, IssuingPolicy(open_max=3))
+    waiting = [office.propose(key=f"{n}") for n in range(3)]
+    assert refused(lambda: office.propose(key="one more")) == "ledger.issuance.too_many"
+    office.withdraw(waiting[0])
+    office.propose(key="one more")
+
+
+def test_pages_go_from_the_newest_to_the_oldest(office: Office) -> None:
+    ids = []
+    for n in range(5):
+        ids.append(office.propose(key=f"{n}").id)
+        office.books.clock.advance(1)
+    found: list[UUID] = []
+    before: UUID | None = None
+    while True:
+        with office.books.tx() as tx:
+            page = office.issuing.newest(tx, before=before, limit=2)
+        if not page:
+            break
+        found += [item.id for item in page]
+        before = found[-1]
+    assert found == ids[::-1]
+
+
+def test_what_was_proposed_cannot_be_changed_by_the_application(office: Office) -> None:
+    proposed = office.propose()
+    for column, value in (("legs", "[]"), ("proposer", GRACE), ("reason", "x"), ("expires_us", 1)):
+        with pytest.raises(InsufficientPrivilege), office.books.tx() as tx:
+            tx.run(f"update issuances set {column} = %s where id = %s", value, proposed.id)
+    with pytest.raises(InsufficientPrivilege), office.books.tx() as tx:
+        tx.run("delete from issuance_approvals")
+    assert office.state(office.approve(proposed)) is IssuanceState.POSTED
+
+
+def test_its_key_is_nobody_elses(office: Office) -> None:
+    """Entries of the same key by an operator's own source do not stand in its way."""
+    proposed = office.propose()
+    office.books.fund(ALICE, 3)
+    office.books.post(moved(issuance_id(proposed.id), ALICE, BOB, 1))
+    assert office.state(office.approve(proposed)) is IssuanceState.POSTED
