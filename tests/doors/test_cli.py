@@ -63,7 +63,10 @@ def test_every_command_with_a_result_prints_json_that_parses(funded: NodeUnderTe
     assert _json(funded, "ledger", "verify")["good"] is True
     assert _json(funded, "explain", entry)["sentences"]
     assert _json(funded, "fund", ADA, "1")["again"] is False
-    assert _json(funded, "policy", "show")["values"]
+    everything = _json(funded, "policy", "show")["values"]
+    part = _json(funded, "policy", "show", "ledger.")["values"]
+    assert part == [item for item in everything if item["name"].startswith("ledger.")] != []
+    assert funded.run("policy", "show", "nothing").code == 1
     assert _json(funded, "policy", "explain", "ledger.checkpoint_s")["unit"] == "seconds"
     assert _json(funded, "key", "show")[0]["n"] == 1
     assert _json(funded, "config", "show")

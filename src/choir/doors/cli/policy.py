@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Show and explain the policy: every price, window, cap and weight.", no_args_is_help=True)
 
 
-@app.command("show", epilog="Example: choir policy show --json")
-def show(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """List every policy value that is in force here."""
-    from choir.foundation.policy import describe, effective_hash
+@app.command("show", epilog="Example: choir policy show issuing")
+def show(
+    part: Annotated[str, typer.Argument(help="What the names begin with, such as ledger.", metavar="[PART]")] = "",
+    home: HomeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the policy values that are in force here, all or those of one part."""
+    from choir.foundation.policy import UnknownPolicy, describe, effective_hash
 
     output.want_json(as_json)
     policy = _policy(home)
-    values = list(describe(policy))
+    values = [item for item in describe(policy) if item.name.startswith(part)]
+    if not values:
+        raise UnknownPolicy(name=part)
     if as_json:
         output.print_json({"hash": effective_hash(policy), "values": [_as_json(item) for item in values]})
         return
