@@ -308,7 +308,7 @@ HEAD = Head(3, b"h" * 32, 10, 1, b"a" * 32)
 
 
 def _knowing(**balances: int) -> Memory:
-    memory = Memory()
+    memory = Memory(100)
     memory.hear(News(HEAD, None, [], [], balances))
     return memory
 
@@ -352,6 +352,23 @@ def test_a_round_does_not_change_what_is_remembered_before_it_is_committed() -> 
 def test_it_is_bounded() -> None:
     memory = Memory(accounts_max=10)
     for n in range(0, 40, 4):
-        memory.hear(News(HEAD, HEAD.hash, [], [], {str(n + k): n for k in range(4)}))
-        assert 4 <= len(memory) <= 10
-        assert memory.knows([str(n + k) for k in range(4)])
+        names = {str(n + k): n + k for k in range(4)}
+        memory.hear(News(HEAD, HEAD.hash, [], [], dict.fromkeys(names, 1)))
+        assert memory.knows(names)  # what was just asked for is there, whatever else
+        assert 4 <= len(memory) <= 14
+        memory.follow(memory.view(names), HEAD)
+        assert len(memory) <= 10
+
+
+@SIZES
+def test_it_can_be_turned_off(books: Books, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    books.fund(ALICE, 10 * MANY)
+    books.ledger.policy = replace(books.policy, remembered_accounts_max=0)
+    forgetful = Submitter(books.ledger, books.database)
+    forgetful.submit_batch(spends("warm", count))
+    meanwhile = Meanwhile(books, monkeypatch)
+    for n in range(3):
+        assert codes(forgetful.submit_batch(spends(f"{n}", count))) == ["posted"] * count
+    assert (meanwhile.looked_up, meanwhile.read) == ([2, 2, 2], 0)
+    forgetful.close()
+    books.check()

@@ -2,8 +2,8 @@
 
 Guarantees: what it holds is true of one head, `head`, which is compared with the journal's own whenever it is used; of
 a journal that went on it hears the news or forgets everything; accounts that are not open, and those of holds, are
-never in it. It learns of a round after its commit only, so a round that failed leaves it where it was. Its size is
-bounded. It belongs to whoever leads: it is not thread-safe.
+never in it. It learns of a round after its commit only, so a round that failed leaves it where it was. It is no larger
+than its limit and what one round needs. It belongs to whoever leads: it is not thread-safe.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from choir.ledger import hashing
 from choir.ledger.model import HOLD_ACCOUNTS, Head, Leg, Posted
 from choir.ledger.rounds import NEWS_MAX, News, View
 
-ACCOUNTS_MAX = 200_000  # remembered at once; when there are more, it begins anew
-
 
 class Memory:
     """Balances by the name of their account."""
 
-    def __init__(self, accounts_max: int = ACCOUNTS_MAX) -> None:
+    def __init__(self, accounts_max: int) -> None:
         self.head: Head | None = None
         self._accounts_max = accounts_max
         self._balances: dict[str, int] = {}
@@ -45,16 +43,17 @@ class Memory:
 
     def hear(self, news: News) -> None:
         """Go on to where the journal is, with the balances that were asked for."""
+        self._bound()
         if self.head is not None and not self._follows(self.head, news):
             self._balances = {}
         self.head = news.head
-        self._learn(news.balances)
+        self._balances.update(news.balances)
 
     def follow(self, view: View, after: Head) -> None:
         """Learn what a round did that began with this view and is committed."""
         if view.head != self.head:
             return  # it comes with the next news
-        self._learn(
+        self._balances.update(
             {
                 name: view.balances[id_]
                 for name, id_ in view.ids.items()
@@ -62,6 +61,7 @@ class Memory:
             }
         )
         self.head = after
+        self._bound()
 
     def follow_one(self, posted: Posted, content: str, leg: Leg) -> None:
         """Learn of one committed entry, if it stands right behind what is known."""
@@ -93,7 +93,7 @@ class Memory:
         if name in self._balances:
             self._balances[name] += amount
 
-    def _learn(self, balances: dict[str, int]) -> None:
-        self._balances.update(balances)
+    def _bound(self) -> None:
+        """Begin anew where there are too many: which of them are needed again is not known."""
         if len(self._balances) > self._accounts_max:
-            self._balances = balances
+            self._balances = {}

@@ -42,7 +42,7 @@ class Rounds:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._memory = Memory()
+        self._memory = Memory(ledger.policy.remembered_accounts_max)
         self._asked_rounds = 0
         self._locked_rounds = 0
         self._keyed_rounds = 0

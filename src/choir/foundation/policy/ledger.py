@@ -25,6 +25,9 @@ class LedgerPolicy:
         60, "seconds", 1, 86_400, "engineering", "How often a checkpoint is signed when there is something new."
     )
     page_rows_max: int = value(1_000, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
+    remembered_accounts_max: int = value(
+        200_000, "accounts", 0, 5_000_000, "engineering", "Balances that a process remembers between commits; 0: none."
+    )
     submit_batch_entries_max: int = value(
         1_000, "entries", 1, 10_000, "engineering", "Most waiting single entries that share one commit."
     )
