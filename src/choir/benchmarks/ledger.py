@@ -140,9 +140,20 @@ def _growth(bench: Bench, server: Server) -> dict[str, Any]:
         works = {"small": Batches(small, small.spread, 1000, 1), "large": Batches(bench, bench.spread, 1000, 1)}
         rates = interleaved(works, 3 * bench.size.rounds)
         ended = {"small": small.entries, "large": bench.entries}
+        forgetful = _growth_forgetful(bench, small)
     finally:
         small.close()
-    return {name: {"entries": [began[name], ended[name]], **rate.as_json()} for name, rate in rates.items()}
+    told = {name: {"entries": [began[name], ended[name]], **rate.as_json()} for name, rate in rates.items()}
+    return {**told, **forgetful}
+
+
+def _growth_forgetful(bench: Bench, small: Bench) -> dict[str, Any]:
+    """The same by submitters that remember no balance, as for accounts that are met for the first time."""
+    works = {
+        "small_forgetful": Batches(small, small.spread, 1000, 1, forgetful=True),
+        "large_forgetful": Batches(bench, bench.spread, 1000, 1, forgetful=True),
+    }
+    return {name: rate.as_json() for name, rate in interleaved(works, 3 * bench.size.rounds).items()}
 
 
 def _verify(bench: Bench, home: Path) -> dict[str, Any]:
@@ -176,5 +187,7 @@ def _ratios(result: dict[str, Any]) -> dict[str, float]:
         "batch_of_hot_functions": round(rate(batch, "hot") / rate(batch, "functions_hot"), 1),
         "callers_of_functions": round(rate(single, "64") / rate(single, "functions_64"), 2),
         "hot_callers_of_hot_functions": round(rate(single, "64_hot") / rate(single, "functions_64_hot"), 2),
-        "large_of_small": round(growth["large"]["per_second"] / growth["small"]["per_second"], 3),
+        "large_of_small": round(rate(growth, "large") / rate(growth, "small"), 3),
+        "large_of_small_forgetful": round(rate(growth, "large_forgetful") / rate(growth, "small_forgetful"), 3),
+        "forgetful_of_small": round(rate(growth, "small_forgetful") / rate(growth, "small"), 3),
     }

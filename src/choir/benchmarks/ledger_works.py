@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from choir.benchmarks.measuring import concurrently
 from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
@@ -60,6 +60,8 @@ class Bench:
         self.ledger = Ledger(clock, SystemEntropy(), policy)
         self.database = Database(self.dsn).open()
         self.submitter = Submitter(self.ledger, self.database)
+        forgetful = Ledger(clock, SystemEntropy(), replace(policy, remembered_accounts_max=0))
+        self.forgetful = Submitter(forgetful, self.database)
         self.names = [f"person:p{n}/available/CREDIT" for n in range(size.accounts)]
         self.random = random.Random(1)  # noqa: S311 - the same work in every run
         self._keys = 0
@@ -94,6 +96,7 @@ class Bench:
 
     def close(self) -> None:
         self.submitter.close()
+        self.forgetful.close()
         self.database.close()
         self.owner.close()
 
@@ -144,8 +147,11 @@ class BenchWithPeers(Bench):
 class Batches:
     """Batches of drafts, each posted as one durable commit."""
 
-    def __init__(self, bench: Bench, make: Callable[[], Draft], entries: int, count: int) -> None:
-        self._bench, self._make, self._entries, self._count = bench, make, entries, count
+    def __init__(
+        self, bench: Bench, make: Callable[[], Draft], entries: int, count: int, *, forgetful: bool = False
+    ) -> None:
+        self._submitter = bench.forgetful if forgetful else bench.submitter
+        self._make, self._entries, self._count = make, entries, count
         self._ready: list[list[list[Draft]]] = []
 
     def prepare(self) -> None:
@@ -153,7 +159,7 @@ class Batches:
 
     def run(self) -> int:
         for groups in self._ready:
-            outcomes = self._bench.submitter.submit_batch(groups)
+            outcomes = self._submitter.submit_batch(groups)
             assert len(outcomes) == self._entries
         return self._entries * self._count
 
