@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from choir.foundation.errors import Refusal
 from choir.ledger import store
 from choir.ledger.memory import Memory
 from choir.ledger.model import BatchTooLarge, Draft, Head, Leg, Posted
-from choir.ledger.rounds import NEWS_MAX, News, View
+from choir.ledger.rounds import NEWS_CHARS_MAX, NEWS_MAX, News, View
 from choir.ledger.rules import Outcome
 from choir.ledger.service import Group, PreparedGroup
 from choir.ledger.submitting import Submitter
@@ -334,6 +335,45 @@ def test_more_changes_of_accounts_than_are_worth_hearing_make_it_forget(books: B
         books.change("unfreeze", BOB)
     assert codes(books.submitter.submit_batch(spends("a"))) == ["posted"] * MANY
     assert meanwhile.looked_up == [0, 2]
+
+
+def test_news_that_are_long_to_read_make_it_forget(books: Books, meanwhile: Meanwhile, other: Submitter) -> None:
+    there_and_back = [Leg(ALICE, CAROL, 1), Leg(CAROL, ALICE, 1)] * 45
+    for n in range(NEWS_CHARS_MAX // (90 * 80) + 1):
+        other.submit(draft(f"wide {n}", *there_and_back))
+    meanwhile.looked_up.clear()
+    assert codes(books.submitter.submit_batch(spends("a", FEW))) == ["posted"] * FEW
+    assert meanwhile.looked_up == [0, 2]
+    books.check()
+
+
+class Interrupted(BaseException):
+    """As Ctrl-C comes: anywhere."""
+
+
+def test_who_is_interrupted_while_it_learns_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    news = News(replace(HEAD, seq=4), HEAD.hash, [_content("a", "b", 5)], [], {})
+    move = Memory._move
+    for victim in ("a", "b"):  # before the leg's first side, and between its sides
+        memory = _knowing(a=10, b=0)
+
+        def interrupted(self: Memory, name: str, amount: int, victim: str = victim) -> None:
+            if name == victim:
+                raise Interrupted
+            move(self, name, amount)
+
+        monkeypatch.setattr(Memory, "_move", interrupted)
+        with pytest.raises(Interrupted):
+            memory.hear(news)
+        monkeypatch.setattr(Memory, "_move", move)
+        assert not memory.knows(["a"])
+        memory.hear(News(replace(HEAD, seq=4), None, [], [], {"a": 5}))
+        assert memory.view({"a": 1}).balances == {1: 5}
+        assert memory.missing({"b": 2})  # what was half learned is gone
+
+
+def _content(from_: str, to: str, amount: int) -> str:
+    return json.dumps({"legs": [{"amount": str(amount), "from": from_, "to": to}]})
 
 
 def test_a_round_that_began_elsewhere_is_not_learned() -> None:

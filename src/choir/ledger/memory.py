@@ -43,16 +43,17 @@ class Memory:
 
     def hear(self, news: News) -> None:
         """Go on to where the journal is, with the balances that were asked for."""
-        self._bound()
-        if self.head is not None and not self._follows(self.head, news):
+        known, self.head = self.head, None  # who is interrupted on the way knows nothing
+        if known is None or self._is_full or not self._follows(known, news):
             self._balances = {}
-        self.head = news.head
         self._balances.update(news.balances)
+        self.head = news.head
 
     def follow(self, view: View, after: Head) -> None:
         """Learn what a round did that began with this view and is committed."""
         if view.head != self.head:
             return  # it comes with the next news
+        self.head = None
         self._balances.update(
             {
                 name: view.balances[id_]
@@ -60,8 +61,9 @@ class Memory:
                 if id_ not in view.states and not name.startswith(HOLD_ACCOUNTS)
             }
         )
+        if self._is_full:
+            self._balances = {}
         self.head = after
-        self._bound()
 
     def follow_one(self, posted: Posted, content: str, leg: Leg) -> None:
         """Learn of one committed entry, if it stands right behind what is known."""
@@ -71,6 +73,7 @@ class Memory:
         seqs = range(posted.seq, posted.seq + 1)
         if hashing.chain(head.hash, seqs, posted.at_us, [posted.id_bytes], [content]) != [posted.hash]:
             return  # it follows another entry than the one we know
+        self.head = None
         self._move(leg.from_, -leg.amount)
         self._move(leg.to, leg.amount)
         self.head = Head(posted.seq, posted.hash, posted.at_us, head.acts, head.acts_hash)
@@ -93,7 +96,7 @@ class Memory:
         if name in self._balances:
             self._balances[name] += amount
 
-    def _bound(self) -> None:
-        """Begin anew where there are too many: which of them are needed again is not known."""
-        if len(self._balances) > self._accounts_max:
-            self._balances = {}
+    @property
+    def _is_full(self) -> bool:
+        """Whether to begin anew: which of so many are needed again is not known."""
+        return len(self._balances) > self._accounts_max

@@ -47,6 +47,7 @@ class View:
     new_account_ids: list[int] = field(default_factory=list)  # reserved for the holds that this round places
 
 
+NEWS_CHARS_MAX = 1 << 18  # of all contents; they are read under the head's lock
 NEWS_MAX = 256  # entries, or changed accounts; who missed more forgets, because to look balances up is no slower then
 
 

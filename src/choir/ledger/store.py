@@ -20,7 +20,7 @@ from psycopg.pq import TransactionStatus
 from choir.ledger.deciding import Round
 from choir.ledger.hashing import ZERO_HASH, content_digest
 from choir.ledger.model import Head, Posted
-from choir.ledger.rounds import NEWS_MAX, Decision, HoldState, KnownEntry, News, View
+from choir.ledger.rounds import NEWS_CHARS_MAX, NEWS_MAX, Decision, HoldState, KnownEntry, News, View
 from choir.ledger.rules import Prepared
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.asking import Copying, Statement
@@ -120,7 +120,7 @@ class NewsQuestion:
         self._since = since
         ids = bigints([id_ for _, id_ in by_id]).data
         known = (None, None) if since is None else (_NUMBER.pack(since.seq), _NUMBER.pack(since.acts))
-        self._question = _NEWS.ask(db, [ids, *known, _NUMBER.pack(NEWS_MAX)])
+        self._question = _NEWS.ask(db, [ids, *known, _NUMBER.pack(NEWS_MAX), _NUMBER.pack(NEWS_CHARS_MAX)])
 
     def fetch(self) -> News:
         """Wait for the answer."""
@@ -334,7 +334,8 @@ _NEWS = Statement(
         (select true where exists (select from accounts a where a.id = any($1::bigint[]) and a.state <> 'open')),
         (select e.hash from entries e where e.seq = $2::bigint),
         case when h.seq - $2 between 1 and $4::bigint then
-            (select string_agg(e.content, e'\\n' order by e.seq) from entries e where e.seq > $2) end,
+            (select string_agg(e.content, e'\\n' order by e.seq) from entries e where e.seq > $2
+             having sum(length(e.content)) <= $5::bigint) end,
         (select string_agg(a.name, e'\\n')
          from (select t.account from account_acts t where t.n > $3::bigint and t.act <> 'open'
                order by t.n limit $4 + 1) changed
