@@ -15,6 +15,7 @@ from choir.bazaar.reasons import in_words
 from choir.doors.provider.model import Told, short_type
 from choir.foundation.clock import Clock, SystemClock, format_time
 from choir.foundation.money import Asset
+from choir.foundation.words import count
 
 Sink = Callable[[Told], None]
 
@@ -102,6 +103,13 @@ def _outcome(facts: dict[str, str], kind: str, job: str) -> str:
     return f"{job} ({kind}) {came}{money}{why}"
 
 
+def _stopped(facts: dict[str, str]) -> str:
+    back, unjudged = int(facts["given_back"]), int(facts["unjudged"])
+    returned = f" {count(back, 'job')} in hand went back to the node." if back else ""
+    waiting = f", {unjudged} not judged yet" if unjudged else ""
+    return f"Stopped.{returned} {facts['passed']} passed, {facts['failed']} did not{waiting}"
+
+
 _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     "seller": lambda f, _k, _j: f"Selling as {f['who']} ({f['owner']}) at {f['node']}.",
     "remark": lambda f, _k, _j: f["text"],
@@ -133,7 +141,7 @@ _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     "skew": lambda f, _k, _j: f"The node's clock is {f['ahead_s']} seconds ahead of this machine's; its time is used",
     "deaf": lambda f, _k, _j: f"The node tells no events, so it is asked for work every other second{_why(f)}",
     "draining": lambda f, _k, _j: (
-        f"Stopping: {f['at_work']} at work may go on for {float(f['drain_s']):g} seconds; Ctrl-C again stops at once"
+        f"Stopping: {f['at_work']} at work may go on for {float(f['drain_s']):g} seconds; Ctrl-C again gives it back"
     ),
-    "stopped": lambda f, _k, _j: f"Stopped. {f['passed']} passed, {f['failed']} did not",
+    "stopped": lambda f, _k, _j: _stopped(f),
 }
