@@ -78,11 +78,12 @@ def test_hidden_tests_lie_where_the_commands_run(tmp_path: Path) -> None:
 
 def test_play_money_is_never_spent_at_a_production_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    settings = load_settings(environment={"CHOIR_HOME": str(tmp_path)})
     with script(answer(200, json.dumps(NODE | {"mode": "production"}))) as server:
         chosen = Chosen("op_x", "operator", "a test")
         with (
             pytest.raises(BuyerNeeded) as refused,
-            buyer._machine(load_settings(environment={}), server.url, chosen, quiet=True),
+            buyer._machine(settings, server.url, chosen, quiet=True),
         ):
             pass
         assert len(server.requests) == 1

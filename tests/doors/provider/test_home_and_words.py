@@ -130,9 +130,9 @@ def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
 
 def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHOIR_PROVIDER_HOME", raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert folder_of(None, None) == tmp_path / "choir" / "providers" / "provider"
-    assert folder_of("Night Shift/../x", None) == tmp_path / "choir" / "providers" / "night-shift-x"
+    monkeypatch.setenv("CHOIR_HOME", str(tmp_path))
+    assert folder_of(None, None) == tmp_path / "providers" / "provider"
+    assert folder_of("Night Shift/../x", None) == tmp_path / "providers" / "night-shift-x"
     monkeypatch.setenv("CHOIR_PROVIDER_HOME", "/from/environment")
     assert folder_of("x", None) == Path("/from/environment")
     assert folder_of("x", "/from/flag") == Path("/from/flag")

@@ -22,6 +22,7 @@ from choir.doors.provider.model import AlreadyServing, HomeUnusable, UnsafeKey
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Invalid
 from choir.foundation.node_key import make_key_file
+from choir.foundation.settings import load_settings
 from choir.identity.nostr_keys import parse_secret
 from choir.identity.secret_values import SecretKey
 from choir.storage.processes import FolderLock
@@ -33,13 +34,11 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 def folder_of(name: str | None, named: str | None) -> Path:
-    """Where a provider's folder is: as named, else by the provider's name below the user's data folder."""
+    """Where a provider's folder is: as named, else by the provider's name below the home folder."""
     chosen = named or os.environ.get(HOME_VARIABLE, "")
     if chosen:
         return Path(chosen).expanduser()
-    data = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(data) if data.startswith("/") else Path("~/.local/share").expanduser()
-    return base / "choir" / "providers" / _slug(name or DEFAULT_NAME)
+    return load_settings().home / "providers" / _slug(name or DEFAULT_NAME)
 
 
 def _slug(name: str) -> str:
