@@ -113,3 +113,11 @@ def test_help_names_what_is_typed_in_plain_words() -> None:
     assert ("choir provider serve", "--worker WORKER") in found
     assert ("choir job submit run", "COMMAND") in found
     assert ("choir job submit review", "--focus FIELD") in found
+
+
+@pytest.mark.parametrize("name", ["run", "sandbox_run", "sandbox-run"])
+def test_types_are_understood_by_either_name_and_listed_by_one(call: Called, name: str) -> None:
+    ended, _, err = call("job", "submit", name, "--env", "PATH", "--", "ls")
+    assert (ended, "NAME=VALUE" in err) == (2, True)
+    _, listed, _ = call("job", "submit", "--help")
+    assert "sandbox" not in listed.replace("somebody's sandbox", "")

@@ -95,7 +95,7 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     job = market.job()
     shown = node.run("job", "show", job)
     assert "check       passed  exit code" in shown.out
-    assert shown.out.splitlines()[0] == f"{job}  sandbox_run  paid"
+    assert shown.out.splitlines()[0] == f"{job}  run  paid"
     explained = node.run("job", "explain", job, "--json").json
     (one,) = explained[0]["why"]["candidates"]
     assert one["total"] == sum(part["points"] for part in one["components"])

@@ -25,7 +25,7 @@ from choir.doors.provider.fetching import Fetching
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.listening import Listener
 from choir.doors.provider.machine import Machine
-from choir.doors.provider.model import KeyOfAnother, Tell, Wanted, short_type
+from choir.doors.provider.model import KeyOfAnother, Tell, Wanted
 from choir.doors.provider.seller import Seller
 from choir.doors.provider.serving import Serving
 from choir.doors.provider.telling import Journal, JsonLines, Lines, Sink
@@ -85,7 +85,7 @@ def _serve(
         )  # fmt: skip
         serving.begin_counting()
         tell(
-            "serving", provider=provider.id, types=", ".join(short_type(kind) for kind in at_hand.types),
+            "serving", provider=provider.id, types=[kind.value for kind in at_hand.types],
             workers=", ".join(wanted.workers), capacity=wanted.capacity, isolation=wanted.isolation.label,
         )  # fmt: skip
         for worker in at_hand.pool.health().workers:

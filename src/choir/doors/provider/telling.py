@@ -70,7 +70,7 @@ def printable(text: object) -> str:
 
 def sentence(told: Told) -> str:
     """An event in words."""
-    facts = {name: printable(value) for name, value in told.facts.items() if value is not None}
+    facts = {name: printable(_shown(value)) for name, value in told.facts.items() if value is not None}
     kind = _kind(facts.get("type", ""))
     job = facts.get("job", "")
     make = _SENTENCES.get(told.what)
@@ -78,6 +78,11 @@ def sentence(told: Told) -> str:
         return printable(make(facts, kind, job))
     rest = " ".join(f"{name}={value}" for name, value in facts.items())
     return f"{told.what.replace('_', ' ')} {rest}".strip()
+
+
+def _shown(value: object) -> object:
+    """Several types as people call them; all else as it is."""
+    return ", ".join(_kind(str(item)) for item in value) if isinstance(value, list) else value
 
 
 def _kind(value: str) -> str:
