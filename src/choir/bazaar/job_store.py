@@ -170,6 +170,11 @@ def attempts(tx: Tx, job_: UUID) -> list[Attempt]:
     return [_attempt(row) for row in rows]
 
 
+def attempts_made(tx: Tx, jobs: list[UUID]) -> dict[UUID, int]:
+    """How many tries there were at each of these jobs, where there were any."""
+    return dict(tx.rows("select job, count(*) from job_attempts where job = any(%s) group by job", jobs))
+
+
 def live_attempts_of(tx: Tx, provider: UUID) -> list[Attempt]:
     """What a provider is expected to work on, or has handed in, oldest first."""
     rows = tx.rows(

@@ -299,6 +299,11 @@ class Jobs:
         most = self._lives.policy.page_rows_max
         return store.jobs_of(tx, buyer_of(who), before=before, limit=min(limit or most, most))
 
+    @staticmethod
+    def attempts_made(tx: Tx, jobs: Sequence[Job]) -> dict[UUID, int]:
+        """How many attempts there were at each of these; for who may see them whole."""
+        return store.attempts_made(tx, [job.id for job in jobs])
+
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside for a job; for who may see it whole."""
         return self._lives.settling.held(tx, job)

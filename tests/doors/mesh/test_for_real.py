@@ -92,6 +92,8 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert f"  orders as   {buyer}, this machine's own buyer, with play money\n" in node.run("whoami").out
     assert node.run("--operator", "whoami", "--json").json["buyer"] is None
 
+    listed = node.run("job", "ls", "--json").json[0]
+    assert (listed["held"], listed["attempts_made"], "attempts" in listed) == ("0", 1, False)
     job = market.job()
     shown = node.run("job", "show", job)
     assert "check       passed  exit code" in shown.out

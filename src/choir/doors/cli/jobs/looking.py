@@ -43,7 +43,7 @@ def ls(
     with as_buyer(node, quiet=True) as buyer:
         found = list(itertools.islice(buyer.client.jobs.mine(limit=min(limit, 100)), limit))
     if as_json:
-        output.print_json([item.model_dump(mode="json") for item in found])
+        output.print_json([item.model_dump(mode="json", exclude={"attempts"}) for item in found])
         return
     if not found:
         output.say("None yet. Try: choir job submit run -- python3 -c 'print(6*7)'")
