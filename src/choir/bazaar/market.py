@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from choir.bazaar.model import NOT_ASKED_AGAIN, Attempt, AttemptState, Job, JobType
+from choir.bazaar.model import NODE_AWAY, NOT_ASKED_AGAIN, Attempt, AttemptState, Job, JobType
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.assigning import Assigning
@@ -116,7 +116,9 @@ class Market:
 
 
 def _history(attempts: Sequence[Attempt]) -> list[Try]:
-    return [Try(attempt.provider, _try_state(attempt), attempt.ended_us or 0) for attempt in attempts]
+    """The tries so far; one that the node itself cut off is none."""
+    tried = [attempt for attempt in attempts if attempt.reason != NODE_AWAY]
+    return [Try(attempt.provider, _try_state(attempt), attempt.ended_us or 0) for attempt in tried]
 
 
 def _try_state(attempt: Attempt) -> TryState:

@@ -140,6 +140,8 @@ class AttemptState(StrEnum):
     GONE = "gone"  # its provider no longer answers
 
 
+NODE_AWAY = "bazaar.node_away"  # why an attempt ended whose time was over while the node was away
+
 SOURCE = "system:bazaar"  # the node's own part in all this
 
 # Bells: a provider can take a job now; a provider has something to qualify for.
@@ -219,6 +221,7 @@ class Attempt:
     paid: int = 0  # what left the hold because of it
     reason: str = ""
     receipt: ObjectHash | None = None  # the node's signed word on it, once it was judged
+    resumed_us: int | None = None  # when the node was there again, if it was away meanwhile
 
 
 @dataclass(frozen=True, slots=True)

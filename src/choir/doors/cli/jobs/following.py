@@ -171,6 +171,7 @@ _WORDS = {
     "lost": "{provider} passed too, but was not first: {paid} SAT",
     "timed_out": "{provider} was too late",
     "gone": "{provider} no longer answers",
+    "excused": "{provider} could not hand in: {reason}",
     "withdrawn": "{provider} gave it back: {said}",
     "called_off": "{provider} was called off",
     "cancel_asked": "cancelled by the buyer",
