@@ -23,7 +23,7 @@ from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.mesh_model import Check
 from choir.doors.sdk.rechecking import _side_by_side
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import Invalid, NotAllowed
 from choir.foundation.settings import load_settings
 from tests.doors.servers import answer, script
 
@@ -195,6 +195,16 @@ def test_who_waits_for_busy_or_spent_providers_is_told_when_it_is_so(capsys: pyt
     assert failed.count("who could has failed it or given it back") == 1
     assert "provider serve" not in failed
     assert told(there, waiting("sandbox_run", ("provider_1", "gone")), 60) == ""  # that one is asked again
+
+
+def test_who_may_only_read_is_told_nothing_of_others(capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(*_: Any) -> Any:
+        raise NotAllowed(why="it may only read")
+
+    node = node_with()
+    node.jobs.select = refuse
+    View(node, "stderr", None, as_json=False).look(waiting())
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

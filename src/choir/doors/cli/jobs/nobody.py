@@ -12,6 +12,7 @@ from choir.bazaar.model import NOT_ASKED_AGAIN, JobType
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import sat
 from choir.foundation.clock import MICROSECONDS, parse_time
+from choir.foundation.errors import NotAllowed
 from choir.foundation.words import count
 
 if TYPE_CHECKING:
@@ -46,10 +47,13 @@ _ASK_LESS = "Ask for less: a higher --budget, or no --region, --isolation or --m
 _PINNED = "Nobody but the provider that --pin names is asked for it."
 
 
-def selection(client: Client, job: wire.JobOut) -> dict[str, Any]:
-    """Who would be asked for a job now, and if nobody, why."""
+def selection(client: Client, job: wire.JobOut) -> dict[str, Any] | None:
+    """Who would be asked for a job now, and if nobody, why; None for who may only read."""
     criteria = {**job.criteria, "providers": [job.strategy["provider"]]} if _is_pinned(job) else job.criteria
-    return client.jobs.select(job.type, int(job.budget), criteria).explanation
+    try:
+        return client.jobs.select(job.type, int(job.budget), criteria).explanation
+    except NotAllowed:
+        return None
 
 
 def _is_pinned(job: wire.JobOut) -> bool:
@@ -64,6 +68,8 @@ def spent(job: wire.JobOut) -> set[str]:
 def tell(client: Client, job: wire.JobOut, *, at_once: bool = False, waiting: bool = True) -> bool:
     """Say what there is to say if nobody can take it; whether it did. `at_once`, who is only busy is given a moment."""
     why = selection(client, job)
+    if why is None:
+        return False
     candidates = {one["provider"] for one in why.get("candidates", [])}
     tally = dict(why.get("nobody_because", {}))
     if candidates - spent(job) or (at_once and tally.get("full")):
