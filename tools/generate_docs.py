@@ -185,6 +185,9 @@ def settings_page() -> str:
             _table(["name in choir.toml", "environment", "default", "what it is"], rows),
             "`home` cannot stand in `choir.toml`, because the file is looked for there. Where `XDG_DATA_HOME` is set,"
             " the default home is `choir` below it. A name in the file that is not in this table is refused.",
+            "Keys follow `home` too: a provider's in `providers/NAME` there (or where `CHOIR_PROVIDER_HOME` says), and"
+            " this machine's own buyer's in `buyers`. Logins are for any node: they are in `~/.config/choir/logins`"
+            " or below `XDG_CONFIG_HOME`. `choir config show` names all three.",
             "Policy values stand in the same file under `[policy.<feature>]`, or in the environment as"
             " `CHOIR_POLICY__<FEATURE>__<NAME>`.",
         ]

@@ -179,9 +179,12 @@ class Hall:
             self.jobs.assign(tx, job.id)
         return self.live(job)
 
-    def live(self, job: Job) -> list[Attempt]:
+    def tries(self, job: Job) -> list[Attempt]:
         with self.tx() as tx:
-            return [attempt for attempt in job_store.attempts(tx, job.id) if attempt.state in LIVE_ATTEMPT]
+            return job_store.attempts(tx, job.id)
+
+    def live(self, job: Job) -> list[Attempt]:
+        return [attempt for attempt in self.tries(job) if attempt.state in LIVE_ATTEMPT]
 
     def hand_in(self, attempt: Attempt, artifact: bytes = b"a patch") -> Attempt:
         who = self.stalls[attempt.provider].who

@@ -216,6 +216,25 @@ def test_silence_loses(paid: Case, hall: Hall) -> None:
     hall.check()
 
 
+def test_nobody_is_silent_while_the_node_is_away(paid: Case, hall: Hall) -> None:
+    dispute = paid.open(paid.buyer, Trigger.SECURITY)
+    paid.again(dispute, verdict())
+    since_us = hall.clock.now_us()
+    hall.wait(hall.policy.response_s + 3_600)
+    with hall.tx() as tx:
+        assert hall.disputes.excuse(tx, since_us) == 1
+        assert hall.disputes.unanswered(tx, 10) == []
+    hall.wait(hall.policy.response_s - 1)
+    with hall.tx() as tx:
+        assert hall.disputes.default(tx, dispute.id).state is DisputeState.UNDER_REVIEW
+    hall.wait(1)
+    with hall.tx() as tx:
+        assert hall.disputes.default(tx, dispute.id).winner is Winner.BUYER
+    with hall.tx() as tx:
+        assert hall.disputes.excuse(tx, since_us) == 0  # what is decided stays
+    hall.check()
+
+
 def test_what_cannot_be_disputed(hall: Hall, paid: Case) -> None:
     with pytest.raises(NotDisputable):
         paid.open(paid.provider)  # it was paid

@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from choir.doors.cli import main as cli
 from choir.doors.cli import output
+from choir.doors.cli.ledger import entries
 
 Called = Callable[..., tuple[int, str, str]]
 
@@ -113,3 +114,41 @@ def test_help_names_what_is_typed_in_plain_words() -> None:
     assert ("choir provider serve", "--worker WORKER") in found
     assert ("choir job submit run", "COMMAND") in found
     assert ("choir job submit review", "--focus FIELD") in found
+
+
+@pytest.mark.parametrize("name", ["run", "sandbox_run", "sandbox-run"])
+def test_types_are_understood_by_either_name_and_listed_by_one(call: Called, name: str) -> None:
+    ended, _, err = call("job", "submit", name, "--env", "PATH", "--", "ls")
+    assert (ended, "NAME=VALUE" in err) == (2, True)
+    _, listed, _ = call("job", "submit", "--help")
+    assert "sandbox" not in listed.replace("somebody's sandbox", "")
+
+
+@pytest.mark.parametrize(
+    ("id_", "told", "helps"),
+    [
+        ("job_01h", "job_01h is a job", "choir job explain job_01h"),
+        ("hold_01h", "hold_01h is a hold", "choir ledger show hold_01h"),
+        ("provider_01h", "provider_01h is a provider", "choir provider show provider_01h"),
+        ("dispute_01h", "dispute_01h is a dispute", "choir job dispute show dispute_01h"),
+        ("person:ada/available/SAT", "is an account", "choir ledger statement person:ada/available/SAT"),
+    ],
+)
+def test_who_asks_the_ledger_about_something_else_is_told_whom_to_ask(
+    call: Called, id_: str, told: str, helps: str
+) -> None:
+    for command in (("explain",), ("ledger", "prove")):
+        ended, _, err = call(*command, id_)
+        assert ended == 1
+        assert err.startswith("choir: ")
+        assert told in err
+        assert err.endswith(f"Try: {helps}\n")
+
+
+def test_every_command_that_is_advised_is_there() -> None:
+    app = get_command(cli.app)
+    for _, command in entries._OTHERS.values():
+        found: Any = app
+        for word in command.split()[1:]:
+            found = getattr(found, "commands", {}).get(word) or found
+        assert not hasattr(found, "commands"), command

@@ -38,6 +38,18 @@ def test_a_flag_wins_over_everything(node: NodeUnderTest) -> None:
     assert found["home"]["origin"] == "flag"
 
 
+def test_keys_follow_the_home_folder_and_it_is_said_where_they_are(node: NodeUnderTest) -> None:
+    found = shown(node, XDG_CONFIG_HOME="/config")
+    assert (found["provider_home"]["value"], found["provider_home"]["origin"]) == (f"{node.home}/providers", "home")
+    assert found["buyers"]["value"] == str(node.home / "buyers")
+    assert (found["logins"]["value"], found["logins"]["origin"]) == (
+        "/config/choir/logins",
+        "environment XDG_CONFIG_HOME",
+    )
+    moved = shown(node, CHOIR_PROVIDER_HOME="/stall")["provider_home"]
+    assert (moved["value"], moved["origin"]) == ("/stall", "environment CHOIR_PROVIDER_HOME")
+
+
 def test_secrets_are_never_shown(node: NodeUnderTest) -> None:
     secrets = {
         "CHOIR_TOKEN": "op_hidden",

@@ -238,10 +238,10 @@ def test_a_stopping_process_leaves_its_task_to_the_next(make: Make) -> None:
     assert list((market.node.settings.home / "verifying").iterdir()) == []
 
 
-def late_round(market: Market, seconds: int) -> None:
+def late_round(market: Market, seconds: int, rounds: MarketRounds | None = None) -> None:
     """Let the market's rounds come so late, after a provider was not heard from for longer than it should be."""
     market.do(lambda tx: tx.run("update provider_market set alive_until_us = %s", market.node.clock.now_us() - 1))
-    rounds = MarketRounds(market.node, lambda: "")
+    rounds = rounds or MarketRounds(market.node, lambda: "")
     task = Task("bazaar.jobs", "", market.node.clock.now_us() - seconds * MICROSECONDS, {}, MICROSECONDS, 0, 1)
     rounds.tend_jobs(task)
     market.do(lambda tx: rounds.silence(tx, task))
@@ -257,5 +257,20 @@ def test_that_the_node_was_away_is_held_against_no_provider(make: Make) -> None:
     assert attempt.state is AttemptState.ASSIGNED
     assert market.do(lambda tx: market.node.bazaar.providers.gone(tx, [provider], market.node.clock.now_us())) == set()
     late_round(market, 1)  # nobody was away but the provider
+    [attempt, *_] = market.attempts(job)
+    assert attempt.state is AttemptState.GONE
+
+
+def test_a_clock_that_was_moved_is_no_absence(make: Make) -> None:
+    """Whoever moves a development node's clock wants to see what time does."""
+    market = make(providers__qualification_required="0")
+    market.provider()
+    job = market.order()
+    market.assign(job)
+    rounds = MarketRounds(market.node, lambda: "")
+    late_round(market, 60, rounds)  # this process has just come
+    [attempt] = market.attempts(job)
+    assert (attempt.state, attempt.resumed_us is not None) == (AttemptState.ASSIGNED, True)
+    late_round(market, 60, rounds)  # and was there all the time since
     [attempt, *_] = market.attempts(job)
     assert attempt.state is AttemptState.GONE

@@ -29,7 +29,7 @@ _JOB: LiteralString = (
 )
 _ATTEMPT: LiteralString = (
     "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
-    " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt"
+    " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt, resumed_us"
 )
 _JOB_CHANGES: LiteralString = (
     "state = %s, offer_us = %s, ready_us = %s, cancelled_us = %s, winner = %s, price = %s, receipt = %s, closed_us = %s"
@@ -116,11 +116,11 @@ def save_job(tx: Tx, job: Job) -> None:
 def insert_attempt(tx: Tx, attempt: Attempt) -> None:
     tx.run(
         f"insert into job_attempts ({_ATTEMPT}) values"  # noqa: S608 - names of columns
-        " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         attempt.id, attempt.job, attempt.n, attempt.provider, attempt.owner, attempt.state, attempt.base,
         attempt.per_unit, attempt.cap, attempt.ceiling, attempt.assigned_us, attempt.deadline_us,
         attempt.delivered_us, attempt.ended_us, attempt.artifact, attempt.claimed, attempt.result,
-        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.receipt,
+        attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.receipt, attempt.resumed_us,
     )  # fmt: skip
 
 
@@ -168,6 +168,11 @@ def attempts(tx: Tx, job_: UUID) -> list[Attempt]:
     """All tries at a job, in order."""
     rows = tx.rows(f"select {_ATTEMPT} from job_attempts where job = %s order by n", job_)  # noqa: S608
     return [_attempt(row) for row in rows]
+
+
+def attempts_made(tx: Tx, jobs: list[UUID]) -> dict[UUID, int]:
+    """How many tries there were at each of these jobs, where there were any."""
+    return dict(tx.rows("select job, count(*) from job_attempts where job = any(%s) group by job", jobs))
 
 
 def live_attempts_of(tx: Tx, provider: UUID) -> list[Attempt]:
@@ -230,10 +235,15 @@ def to_look_at(tx: Tx, now_us: int, verify_us: int, limit: int) -> list[UUID]:
         " union (select job from job_attempts where state in ('assigned', 'running') and deadline_us <= %s"
         "  order by deadline_us limit %s)"
         " union (select job from job_attempts where state in ('delivered', 'verifying') and delivered_us <= %s"
-        "  order by delivered_us limit %s)",
-        now_us, limit, now_us, limit, now_us - verify_us, limit,
+        "  and coalesce(resumed_us, 0) <= %s order by delivered_us limit %s)",
+        now_us, limit, now_us, limit, now_us - verify_us, now_us - verify_us, limit,
     )  # fmt: skip
     return [row[0] for row in rows]
+
+
+def resume(tx: Tx, now_us: int) -> int:
+    """Note at all live tries that the node was away until now; says how many there are."""
+    return tx.run("update job_attempts set resumed_us = %s where ended_us is null and state = any(%s)", now_us, _LIVE)
 
 
 def at_work_unheard(tx: Tx, now_us: int, limit: int) -> list[UUID]:

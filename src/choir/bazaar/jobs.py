@@ -15,6 +15,7 @@ from choir.bazaar import job_store as store
 from choir.bazaar import rules, settling
 from choir.bazaar.lives import Lives
 from choir.bazaar.model import (
+    NODE_AWAY,
     SOURCE,
     Attempt,
     AttemptState,
@@ -239,6 +240,10 @@ class Jobs:
         late = store.to_look_at(tx, now_us, verify_us, limit)
         return sorted({*late, *store.at_work_unheard(tx, now_us, limit)})
 
+    def excuse(self, tx: Tx) -> int:
+        """The node itself was away: what could not be handed in or verified then counts against nobody."""
+        return store.resume(tx, self._lives.clock.now_us())
+
     def look(self, tx: Tx, id_: UUID) -> Job:
         """See whether a time is over or a provider has vanished, and go on accordingly."""
         job = self._lives.lock(tx, id_)
@@ -248,6 +253,10 @@ class Jobs:
         working = rules.at_work(store.attempts(tx, id_))
         gone = self._lives.market.gone(tx, [attempt.provider for attempt in working], now_us)
         for attempt in working:
+            if now_us >= attempt.deadline_us and rules.is_excused(attempt, self._lives.policy):
+                self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, NODE_AWAY)
+                self._lives.note(tx, job, "excused", SOURCE, attempt=attempt, reason=NODE_AWAY)
+                continue
             if now_us >= attempt.deadline_us:
                 state, reason = AttemptState.TIMED_OUT, "bazaar.timed_out"
             elif attempt.provider in gone:
@@ -261,10 +270,8 @@ class Jobs:
 
     def _end_unverifiable(self, tx: Tx, job: Job, now_us: int) -> None:
         """What the node itself could not verify in time counts for nobody and against nobody."""
-        policy = self._lives.policy
-        verify_us = policy.verify_s_max * policy.verify_tries_max * MICROSECONDS
         for attempt in rules.handed_in(store.attempts(tx, job.id)):
-            if attempt.delivered_us is not None and now_us >= attempt.delivered_us + verify_us:
+            if now_us >= rules.verify_until_us(job, attempt, self._lives.policy):
                 self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, "bazaar.not_verified_in_time")
                 self._lives.note(tx, job, "not_verified", SOURCE, attempt=attempt)
 
@@ -298,6 +305,11 @@ class Jobs:
         who.must(Scope.READ)
         most = self._lives.policy.page_rows_max
         return store.jobs_of(tx, buyer_of(who), before=before, limit=min(limit or most, most))
+
+    @staticmethod
+    def attempts_made(tx: Tx, jobs: Sequence[Job]) -> dict[UUID, int]:
+        """How many attempts there were at each of these; for who may see them whole."""
+        return store.attempts_made(tx, [job.id for job in jobs])
 
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside for a job; for who may see it whole."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from choir.bazaar.model import Attempt, AttemptState, Job, JobType
+from choir.bazaar.model import NODE_AWAY, NOT_ASKED_AGAIN, Attempt, AttemptState, Job, JobType
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.assigning import Assigning
@@ -21,13 +21,6 @@ from choir.bazaar.providers.service import Providers
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import BazaarPolicy
 from choir.storage.database import Tx
-
-_TRIES = {
-    AttemptState.PASSED: TryState.PASSED,
-    AttemptState.FAILED: TryState.REFUSED,
-    AttemptState.LOST: TryState.REFUSED,
-    AttemptState.WITHDRAWN: TryState.REFUSED,  # it has said itself that it cannot
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +116,14 @@ class Market:
 
 
 def _history(attempts: Sequence[Attempt]) -> list[Try]:
-    return [Try(attempt.provider, _try_state(attempt), attempt.ended_us or 0) for attempt in attempts]
+    """The tries so far; one that the node itself cut off is none."""
+    tried = [attempt for attempt in attempts if attempt.reason != NODE_AWAY]
+    return [Try(attempt.provider, _try_state(attempt), attempt.ended_us or 0) for attempt in tried]
 
 
 def _try_state(attempt: Attempt) -> TryState:
     if attempt.ended_us is None:
         return TryState.AT_WORK
-    return _TRIES.get(attempt.state, TryState.LOST)
+    if attempt.state is AttemptState.PASSED:
+        return TryState.PASSED
+    return TryState.REFUSED if attempt.state in NOT_ASKED_AGAIN else TryState.LOST

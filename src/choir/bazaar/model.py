@@ -32,7 +32,24 @@ class JobType(StrEnum):
     def result_kind(self) -> int:
         return _KINDS[self] + 1000
 
+    @property
+    def word(self) -> str:
+        """What people call it; programs and JSON use its value."""
+        return _WORDS[self]
 
+    @classmethod
+    def named(cls, text: str) -> JobType | None:
+        """The type that somebody typed, by either name."""
+        word = text.strip().lower().replace("-", "_")
+        return next((kind for kind in cls if word in (kind.value, kind.word)), None)
+
+
+_WORDS = {
+    JobType.SANDBOX_RUN: "run",
+    JobType.CODE_REVIEW: "review",
+    JobType.PATCH_GEN: "patch",
+    JobType.TEXT_GEN: "text",
+}
 _KINDS = {JobType.SANDBOX_RUN: 5930, JobType.PATCH_GEN: 5932, JobType.CODE_REVIEW: 5933, JobType.TEXT_GEN: 5050}
 
 
@@ -123,6 +140,8 @@ class AttemptState(StrEnum):
     GONE = "gone"  # its provider no longer answers
 
 
+NODE_AWAY = "bazaar.node_away"  # why an attempt ended whose time was over while the node was away
+
 SOURCE = "system:bazaar"  # the node's own part in all this
 
 # Bells: a provider can take a job now; a provider has something to qualify for.
@@ -132,6 +151,8 @@ LIVE_JOB = frozenset({JobState.OPEN, JobState.ASSIGNED, JobState.RUNNING, JobSta
 AT_WORK = frozenset({AttemptState.ASSIGNED, AttemptState.RUNNING})
 HANDED_IN = frozenset({AttemptState.DELIVERED, AttemptState.VERIFYING})
 LIVE_ATTEMPT = AT_WORK | HANDED_IN
+# Judged, and perhaps shown the hidden checks; or its provider has said itself that it cannot do it.
+NOT_ASKED_AGAIN = frozenset({AttemptState.FAILED, AttemptState.LOST, AttemptState.WITHDRAWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +221,7 @@ class Attempt:
     paid: int = 0  # what left the hold because of it
     reason: str = ""
     receipt: ObjectHash | None = None  # the node's signed word on it, once it was judged
+    resumed_us: int | None = None  # when the node was there again, if it was away meanwhile
 
 
 @dataclass(frozen=True, slots=True)

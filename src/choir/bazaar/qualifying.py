@@ -45,7 +45,8 @@ class Qualifying:
         job = self._job(tx, id_, provider, type_, trial, now_us)
         store.insert_job(tx, job)
         if not self._providers.reserve(tx, provider, job.id):
-            raise NotQualifying(provider=provider_id(provider), type=type_.value, why="it has no free slot")
+            why = "it has no free slot"
+            raise NotQualifying(provider=provider_id(provider), type=type_.value, work=type_.word, why=why)
         self._providers.begin_qualification(tx, provider, type_, job.id)
         attempt = self._attempt(job, provider, self._providers.get(tx, provider).owner)
         store.insert_attempt(tx, attempt)

@@ -15,6 +15,7 @@ _COURSE = {
     "bazaar.buyer_erased": "the buyer is gone",
     "bazaar.called_off": "it was called off",
     "bazaar.no_sandbox": "the node has no sandbox that is firm enough; `choir doctor` there says why",
+    "bazaar.node_away": "the node was away when its time ended, which counts against nobody",
     "bazaar.not_verified": "the node failed to verify it, more than once",
     "bazaar.not_verified_in_time": "the node could not verify it in time",
     "bazaar.provider_gone": "a provider no longer answered",

@@ -126,6 +126,20 @@ def next_state(job: Job, attempts: Sequence[Attempt], now_us: int, *, no_more_tr
     return JobState.EXPIRED if now_us >= job.expires_us else JobState.OPEN
 
 
+def is_excused(attempt: Attempt, policy: BazaarPolicy) -> bool:
+    """Whether the node was away when the attempt's time ended, or had hardly come back."""
+    if attempt.resumed_us is None:
+        return False
+    return attempt.deadline_us < attempt.resumed_us + policy.away_grace_s * MICROSECONDS
+
+
+def verify_until_us(job: Job, attempt: Attempt, policy: BazaarPolicy) -> int:
+    """Until when what was handed in is verified; after an absence of the node anew, for as long as it can be paid."""
+    since_us = max(attempt.delivered_us or 0, attempt.resumed_us or 0)
+    until_us = since_us + policy.verify_s_max * policy.verify_tries_max * MICROSECONDS
+    return min(until_us, hold_expires_us(job.expires_us, policy) - policy.verify_s_max * MICROSECONDS)
+
+
 def is_over(state: JobState, attempts: Sequence[Attempt]) -> bool:
     """Whether nothing more can become due, so that what is left of the hold goes back."""
     return state not in LIVE_JOB and not handed_in(attempts)

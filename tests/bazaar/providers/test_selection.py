@@ -111,6 +111,10 @@ def test_when_nobody_is_found_it_says_why(stalls: Stalls) -> None:
         "known": 2, "not_qualified": 1, "not_taking": 0, "silent": 0, "full": 0, "isolation": 2, "success": 0,
         "excluded": 0,
     }  # fmt: skip
+    with stalls.database.unit_of_work() as tx:  # who sells it no more is not among those who do
+        stalls.providers.retire(tx, principal(owner(1)))
+        stalls.providers.declare(tx, principal(owner(2)), [PATCH], 1)
+    assert set(stalls.select(wants()).as_json()["nobody_because"].values()) == {0}
 
 
 def test_an_explanation_adds_up(stalls: Stalls) -> None:

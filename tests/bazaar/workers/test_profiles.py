@@ -143,6 +143,11 @@ def test_the_profile_of_the_how_to_page() -> None:
     assert rule.credential.value == f"Bearer {KEY}"
     assert KEY in profile.secrets
     assert profile.mounts == (Mount(Path("/home/me/agent"), "/opt/agent"),)
+    assert profile.types == {JobType.PATCH_GEN}
+    both = parse('name = "x"\nargv = ["x"]\ntypes = ["review", "text_gen"]\n', {})
+    assert both.types == {JobType.CODE_REVIEW, JobType.TEXT_GEN}
+    with pytest.raises(BadProfile, match="'dance' in types is none; there are patch, review, run, text"):
+        parse('name = "x"\nargv = ["x"]\ntypes = ["dance"]\n', {})
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,8 @@ def test_from_an_order_to_what_was_paid_for(
     inside.work(seller, attempt["id"], verdict())
     paid = done(buyer.http.get(f"/v1/jobs/{job['id']}"))
     assert (paid["state"], paid["price"], paid["held"], paid["winner"]) == ("paid", str(PRICE), "0", attempt["id"])
+    listed = next(item for item in done(buyer.http.get("/v1/jobs"))["items"] if item["id"] == paid["id"])
+    assert listed == {**paid, "attempts": []}
     assert balance(served, f"{seller.browser.owner}/available/SAT") == before + PRICE - FEE
 
     where = f"/v1/attempts/{attempt['id']}"
@@ -115,7 +117,8 @@ def test_the_same_key_and_order_are_one_job(buyer: Browser, seller: Seller) -> N
     for changed in changes:
         refused(buyer.http.post("/v1/jobs", json=body | changed), 409, "bazaar.key_of_another_job")
     listed = done(buyer.http.get("/v1/jobs", params={"limit": 1}))
-    assert [item["id"] for item in listed["items"]] == [first["id"]]
+    shown = [(item["id"], item["held"], item["attempts_made"], item["attempts"]) for item in listed["items"]]
+    assert shown == [(first["id"], first["budget"], 1, [])]
     following = done(buyer.http.get("/v1/jobs", params={"limit": 1, "cursor": listed["next"]}))
     assert following["items"][0]["id"] < first["id"]
 

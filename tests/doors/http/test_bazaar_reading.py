@@ -205,6 +205,7 @@ def _check_what_a_provider_is_told(race: Race) -> None:
 
     job, steps = told("first")
     assert [attempt["id"] for attempt in job["attempts"]] == [race.attempts[0]]
+    assert job["attempts_made"] == 1  # of its own
     hidden = ("held", "price", "winner", "receipt")
     assert {name: job[name] for name in hidden} == dict.fromkeys(hidden)
     assert (job["strategy"], job["criteria"]) == ({}, {})

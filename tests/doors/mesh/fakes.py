@@ -96,6 +96,7 @@ class FakeNode:
             "time_limit_s": 60, "created_at": AT, "expires_at": AT, "cancelled_at": None,
             "closed_at": AT if over else None, "winner": ATTEMPT if won else None,
             "receipt": self.receipt_hash if won else None, "qualification": False,
+            "attempts_made": int(over and state != "expired"),
             "attempts": [self._attempt(state)] if over and state != "expired" else [],
         }  # fmt: skip
         return wire.JobOut.model_validate(self._said("job", value))

@@ -51,6 +51,7 @@ class Market:
     folder: Path
     checkout: Path  # a repository with the broken calculator in a folder of it
     provider: Path  # where the provider keeps its own
+    before: str  # who asks, before anybody has ordered anything
 
     def job(self) -> str:
         """The id of the last order."""
@@ -66,13 +67,12 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
     commit(checkout, other_DOT_txt="nobody's business\n")
     commit(checkout, new_DOT_py="import os\n\n\ndef f(x):\n    return eval(x)\n")
     with public_node(**QUICK) as node, serving(node, folder / "provider", "run", "review", str(FIXER)):
-        yield Market(node, folder, checkout, folder / "provider")
+        yield Market(node, folder, checkout, folder / "provider", node.run("whoami").out)
 
 
 def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     node = market.node
-    elsewhere = {"XDG_CONFIG_HOME": str(market.folder / "fresh")}
-    assert "  orders as   nobody yet; the first order makes a buyer" in node.run("whoami", env=elsewhere).out
+    assert "  orders as   nobody yet; the first order makes a buyer" in market.before
     done = node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(6*7)")
     assert (done.code, done.out) == (0, "42\n"), done.err
     for word in (
@@ -84,7 +84,7 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
         "Receipt sha256:",
     ):
         assert word in done.err
-    (key,) = (node.temporary / ".config/choir/buyers").iterdir()
+    (key,) = (node.home / "buyers").iterdir()
     assert key.stat().st_mode & 0o777 == 0o600
     assert json.loads(key.read_text())["secret"] not in done.err + node.said
     buyer = node.run("whoami", "--json").json["buyer"]
@@ -92,10 +92,12 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert f"  orders as   {buyer}, this machine's own buyer, with play money\n" in node.run("whoami").out
     assert node.run("--operator", "whoami", "--json").json["buyer"] is None
 
+    listed = node.run("job", "ls", "--json").json[0]
+    assert (listed["held"], listed["attempts_made"], "attempts" in listed) == ("0", 1, False)
     job = market.job()
     shown = node.run("job", "show", job)
     assert "check       passed  exit code" in shown.out
-    assert shown.out.splitlines()[0] == f"{job}  sandbox_run  paid"
+    assert shown.out.splitlines()[0] == f"{job}  run  paid"
     explained = node.run("job", "explain", job, "--json").json
     (one,) = explained[0]["why"]["candidates"]
     assert one["total"] == sum(part["points"] for part in one["components"])

@@ -12,9 +12,9 @@ import pytest
 from choir.bazaar.contracts import Approval, ReviewFocus, ReviewIssue, Severity, StructuredReview
 from choir.bazaar.model import Check as Checked
 from choir.bazaar.model import Verdict
-from choir.doors.cli.jobs import buyer, options, sending
+from choir.doors.cli.jobs import buyer, explaining, nobody, options, sending
 from choir.doors.cli.jobs.buyer import BuyerNeeded
-from choir.doors.cli.jobs.following import View, _words, nobody_because
+from choir.doors.cli.jobs.following import View, _words
 from choir.doors.cli.jobs.looking import COLUMNS, rows_of, shown_check
 from choir.doors.cli.jobs.results import review_lines
 from choir.doors.cli.jobs.verifying import _word
@@ -23,7 +23,7 @@ from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.mesh_model import Check
 from choir.doors.sdk.rechecking import _side_by_side
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import Invalid, NotAllowed
 from choir.foundation.settings import load_settings
 from tests.doors.servers import answer, script
 
@@ -78,11 +78,12 @@ def test_hidden_tests_lie_where_the_commands_run(tmp_path: Path) -> None:
 
 def test_play_money_is_never_spent_at_a_production_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    settings = load_settings(environment={"CHOIR_HOME": str(tmp_path)})
     with script(answer(200, json.dumps(NODE | {"mode": "production"}))) as server:
         chosen = Chosen("op_x", "operator", "a test")
         with (
             pytest.raises(BuyerNeeded) as refused,
-            buyer._machine(load_settings(environment={}), server.url, chosen, quiet=True),
+            buyer._machine(settings, server.url, chosen, quiet=True),
         ):
             pass
         assert len(server.requests) == 1
@@ -98,29 +99,126 @@ def test_findings_are_told_with_file_and_line() -> None:
 
 
 def test_why_nobody_takes_a_job_is_said() -> None:
-    assert nobody_because({"nobody_because": {"known": 0, "full": 0}}) == "no provider sells such work here"
-    tally = {"known": 3, "full": 2, "not_qualified": 1, "silent": 0}
-    assert nobody_because({"nobody_because": tally}) == "of 3 that sell it, 2 full, 1 not qualified"
-    assert "none fits the budget" in nobody_because({"nobody_because": {"known": 1}})
+    def because(**tally: int) -> str:
+        return nobody.nobody_because({"nobody_because": tally})
+
+    assert because(known=0, full=0) == "nobody sells this kind of work here"
+    assert because(known=3, full=2, not_qualified=1, silent=0) == (
+        "of 3 providers that sell it, 1 has not passed its test job yet, 2 are busy"
+    )
+    assert because(known=1, not_taking=1, silent=1) == (
+        "the one provider that sells it takes no work now and does not answer"
+    )
+    assert because(known=1) == "nobody who sells it fits the budget and what else you ask for"
+    assert [nobody.duration(seconds) for seconds in (59, 60, 3_600, 6_300)] == [
+        "59 seconds", "1 minute", "1 hour", "1 hour 45 minutes",
+    ]  # fmt: skip
 
 
-def test_who_waits_for_providers_that_are_spent_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    def told(state: str) -> str:
-        attempts = [SimpleNamespace(id="attempt_1", state=state, provider="provider_1")]
-        job = SimpleNamespace(
-            id="job_1", type="sandbox_run", state="open", closed_at=None, budget="1", criteria={}, attempts=attempts,
-            expires_at="tomorrow",
-        )  # fmt: skip
-        why = SimpleNamespace(explanation={"candidates": [{"provider": "provider_1"}]})
-        jobs = SimpleNamespace(select=lambda *_: why, steps=lambda _: SimpleNamespace(items=[]))
-        view = View(cast("Any", SimpleNamespace(jobs=jobs)), "stderr", None, as_json=False)
-        view.look(cast("Any", job))
-        view._changed_s -= 60
-        view.look(cast("Any", job))
+def waiting(type_: str = "sandbox_run", *attempts: tuple[str, str], **strategy: str) -> Any:
+    made = [SimpleNamespace(id=f"attempt_{name}", state=state, provider=name) for name, state in attempts]
+    return SimpleNamespace(
+        id="job_1", type=type_, state="open", closed_at=None, budget="276000", criteria={}, strategy=strategy,
+        attempts=made, expires_at="2026-11-16T06:45:03.000000Z",
+    )  # fmt: skip
+
+
+def node_with(*candidates: str, **tally: int) -> Any:
+    """A client of a node with such a market."""
+    explanation = {"candidates": [{"provider": name} for name in candidates]} | (
+        {} if candidates else {"nobody_because": tally}
+    )
+    asked: list[Any] = []
+
+    def select(*words: Any) -> Any:
+        asked.append(words)
+        return SimpleNamespace(explanation=explanation)
+
+    jobs = SimpleNamespace(select=select, steps=lambda _: SimpleNamespace(items=[]), asked=asked)
+    return SimpleNamespace(jobs=jobs, node=lambda: SimpleNamespace(now=NODE["now"]))
+
+
+@pytest.mark.parametrize(
+    ("type_", "helps"),
+    [
+        ("sandbox_run", "choir provider serve --worker run"),
+        ("code_review", "choir provider serve --worker review"),
+        ("patch_gen", "choir provider serve --worker claude-code"),
+        ("text_gen", "No built-in worker writes texts"),
+    ],
+)
+def test_who_orders_what_nobody_sells_is_told_at_once(
+    type_: str, helps: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    View(node_with(known=0), "stderr", None, as_json=False).look(waiting(type_))
+    told = capsys.readouterr().err
+    assert told.startswith("Nobody can take it now: nobody sells this kind of work here.\n")
+    assert "The order stands, and 276.000 SAT are held: it waits for a provider until 06:45 UTC, for 1 hour" in told
+    assert "Ctrl-C ends only the waiting here. To call the order off: choir job cancel job_1\n" in told
+    assert helps in told
+
+
+def test_only_what_would_help_is_advised() -> None:
+    def advice(job: Any = None, **tally: int) -> str:
+        return nobody.help_with(job or waiting(), tally)
+
+    assert "test job first" in advice(known=1, not_qualified=1)
+    assert advice(known=1, full=1) == ""
+    assert "--budget" in advice(known=1)
+    assert "--isolation" in advice(known=2, isolation=2)
+    assert "provider serve" in advice(known=1, not_taking=1, silent=1)
+    pinned = waiting("sandbox_run", kind="pinned", provider="provider_1")
+    assert "--pin" in advice(pinned, known=1, silent=1)
+
+
+def test_a_pinned_job_waits_for_one_provider_whoever_else_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    node = node_with(known=2, silent=1)
+    assert nobody.tell(node, waiting("sandbox_run", kind="pinned", provider="provider_1"))
+    assert node.jobs.asked[0][2] == {"providers": ["provider_1"]}
+    assert "provider_1 does not take it" in capsys.readouterr().err
+
+
+def test_who_waits_for_busy_or_spent_providers_is_told_when_it_is_so(capsys: pytest.CaptureFixture[str]) -> None:
+    def told(node: Any, job: Any, later_s: float = 0) -> str:
+        view = View(node, "stderr", None, as_json=False)
+        view.look(job)
+        view._changed_s -= later_s
+        view.look(job)
+        view.look(job)
         return capsys.readouterr().err
 
-    assert "who could has failed it or given it back" in told("withdrawn")
-    assert told("gone") == ""  # that one is asked again
+    busy = node_with(known=1, full=1)
+    assert told(busy, waiting()) == ""
+    assert told(busy, waiting(), 60).count("the one provider that sells it is busy") == 1
+    there = node_with("provider_1")
+    failed = told(there, waiting("sandbox_run", ("provider_1", "withdrawn")))
+    assert failed.count("who could has failed it or given it back") == 1
+    assert "provider serve" not in failed
+    assert told(there, waiting("sandbox_run", ("provider_1", "gone")), 60) == ""  # that one is asked again
+
+
+def test_who_may_only_read_is_told_nothing_of_others(capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(*_: Any) -> Any:
+        raise NotAllowed(why="it may only read")
+
+    node = node_with()
+    node.jobs.select = refuse
+    View(node, "stderr", None, as_json=False).look(waiting())
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "said", "told"),
+    [
+        ("failed", "run.exit_code", "", "than was ordered. Who has failed a job is not asked for it again."),
+        ("withdrawn", "bazaar.withdrawn", "Too hard.", "Too hard. Who cannot do a job is not asked for it again."),
+        ("gone", "bazaar.withdrawn", "The provider is stopping.", "stopping. It is asked again only if nobody else"),
+        ("gone", "bazaar.provider_gone", "", "It no longer answered. It is asked again only if nobody else"),
+        ("cancelled", "bazaar.called_off", "", "It ended without a verdict: it was called off."),
+    ],
+)  # fmt: skip
+def test_why_somebody_is_not_asked_again_is_explained(state: str, reason: str, said: str, told: str) -> None:
+    assert told in explaining.outcome({"state": state, "reason": reason, "said": said})
 
 
 def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:

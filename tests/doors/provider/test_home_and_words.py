@@ -11,19 +11,24 @@ import sys
 import time
 from email.utils import formatdate
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from choir.bazaar.model import JobType
+from choir.bazaar.workers.profiles import BadProfile
 from choir.doors.cli.provider.asking import typed_price
 from choir.doors.provider.home import ProviderHome, folder_of, read_key
 from choir.doors.provider.machine import check_isolation
 from choir.doors.provider.model import AlreadyServing, HomeUnusable, IsolationMissing, UnsafeKey, job_type
+from choir.doors.provider.process import _shown
 from choir.doors.provider.telling import Journal, JsonLines, Lines
 from choir.foundation.errors import ChoirError, Invalid, Unauthenticated
 from choir.sandbox.model import Tier
 from choir.sandbox.service import Sandboxes
 from choir.sdk import Client
+from choir.storage.processes import FolderLock
 from tests.doors.servers import problem, script
 
 
@@ -68,6 +73,54 @@ def test_one_process_at_a_time_serves_from_a_folder(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("known", ["", "agent", "result"])
+def test_a_start_that_fails_leaves_nothing_but_what_a_node_may_know(tmp_path: Path, known: str) -> None:
+    (tmp_path / "data").mkdir()
+    home = ProviderHome(tmp_path / "data" / "providers" / "a")
+
+    def begin() -> None:
+        home.result_key()
+        (home.folder / "work").mkdir()
+        if known:
+            {"agent": home.agent_key, "result": home.keep}[known]()
+        raise BadProfile(why="there is no such worker")
+
+    with pytest.raises(BadProfile), home.locked():
+        begin()
+    assert home.result_key_file.exists() is bool(known)
+    assert list((tmp_path / "data").iterdir()) == ([tmp_path / "data" / "providers"] if known else [])
+    with pytest.raises(BadProfile), ProviderHome(tmp_path / "data").locked():
+        raise BadProfile(why="there is no such worker")
+    assert (tmp_path / "data").exists()  # it was there before
+
+
+def test_a_lock_that_was_removed_with_its_folder_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    acquire = FolderLock.acquire
+
+    def late(lock: FolderLock) -> bool:
+        done = acquire(lock)
+        lock.path.unlink()  # by whoever had it a moment ago
+        lock.path.touch()
+        return done
+
+    monkeypatch.setattr("choir.doors.provider.home.FolderLock.acquire", late)
+    with pytest.raises(AlreadyServing), ProviderHome(tmp_path / "a").locked():
+        pass
+
+
+def test_the_folder_is_free_before_it_is_said_that_all_stopped(capsys: pytest.CaptureFixture[str]) -> None:
+    said_before: list[str] = []
+    end = {"passed": 3, "failed": 1, "given_back": 2, "unjudged": 1, "left": 0}
+    serving = cast("Any", SimpleNamespace(summary=lambda: end))
+    with _shown(False, lambda: said_before.append(capsys.readouterr().out)) as (tell, show):
+        tell("remark", text="It begins.")
+        show(serving)
+    assert "It begins." in said_before[0]
+    assert "Stopped" not in said_before[0]
+    told = capsys.readouterr().out
+    assert told.endswith("  Stopped. 2 jobs in hand went back to the node. 3 passed, 1 did not, 1 not judged yet\n")
+
+
 def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a").chmod(0o777)
@@ -77,9 +130,9 @@ def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
 
 def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHOIR_PROVIDER_HOME", raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert folder_of(None, None) == tmp_path / "choir" / "providers" / "provider"
-    assert folder_of("Night Shift/../x", None) == tmp_path / "choir" / "providers" / "night-shift-x"
+    monkeypatch.setenv("CHOIR_HOME", str(tmp_path))
+    assert folder_of(None, None) == tmp_path / "providers" / "provider"
+    assert folder_of("Night Shift/../x", None) == tmp_path / "providers" / "night-shift-x"
     monkeypatch.setenv("CHOIR_PROVIDER_HOME", "/from/environment")
     assert folder_of("x", None) == Path("/from/environment")
     assert folder_of("x", "/from/flag") == Path("/from/flag")

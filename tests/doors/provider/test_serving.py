@@ -286,6 +286,7 @@ def test_the_second_signal_gives_back_what_is_at_work(scene: Scene) -> None:
     assert not scene.thread.is_alive()
     assert job.given_back == "The provider is stopping."
     assert scene.worker.stopped == [job.attempt.job]
+    assert scene.serving.summary() == {"passed": 0, "failed": 0, "given_back": 1, "unjudged": 0, "left": 0}
 
 
 def test_a_provider_that_the_node_no_longer_wants_ends_and_says_so(scene: Scene) -> None:

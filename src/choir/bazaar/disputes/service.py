@@ -150,6 +150,10 @@ class Disputes:
         """Disputes whose other side has let its time pass."""
         return store.unanswered(tx, self._lives.clock.now_us(), limit)
 
+    def excuse(self, tx: Tx, since_us: int) -> int:
+        """The node was away since then, and nobody could answer: that time is added to what they have."""
+        return store.put_off(tx, since_us, self._lives.clock.now_us() - since_us)
+
     def default(self, tx: Tx, id_: UUID) -> Dispute:
         """Nobody answered in time: the opener is right."""
         dispute, job, attempt = self._locked(tx, id_)

@@ -83,6 +83,15 @@ def unanswered(tx: Tx, now_us: int, limit: int) -> list[UUID]:
     return [row[0] for row in rows]
 
 
+def put_off(tx: Tx, since_us: int, by_us: int) -> int:
+    """Give everybody so much more time whose time to answer was not over then; says how many there are."""
+    return tx.run(
+        "update disputes set respond_by_us = respond_by_us + %s"
+        " where state <> 'resolved' and response is null and respond_by_us > %s",
+        by_us, since_us,
+    )  # fmt: skip
+
+
 def add_ruling(tx: Tx, dispute: UUID, ruling: Ruling, at_us: int) -> bool:
     """Keep an operator's ruling; False if that operator has ruled already."""
     return bool(

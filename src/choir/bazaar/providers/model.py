@@ -236,7 +236,7 @@ class BadClaim(Invalid):
 
 class PriceAboveLimit(Refusal):
     code = "bazaar.price_above_limit"
-    sentence = "The {what} of {asked} milli-satoshi is above {limit}, the most that tier {tier} may ask for {type}."
+    sentence = "The {what} of {asked} milli-satoshi is above {limit}, the most that tier {tier} may ask for {work}."
     hint = "The limit is the default price and the tier's premium; ask for less, or rise to a higher tier."
 
 
@@ -247,13 +247,13 @@ class BadEffectiveTime(Invalid):
 
 class NotOffered(Refusal):
     code = "bazaar.type_not_offered"
-    sentence = "The provider {provider} does not offer {type}."
+    sentence = "The provider {provider} does not offer {work}."
     hint = "Declare the type among its capabilities first."
 
 
 class NotQualifying(Refusal):
     code = "bazaar.not_qualifying"
-    sentence = "The provider {provider} cannot begin a qualification for {type} now: {why}."
+    sentence = "The provider {provider} cannot begin a qualification for {work} now: {why}."
 
 
 class BadCriteria(Invalid):

@@ -40,10 +40,10 @@ class Qualifications:
         now_us = self._clock.now_us()
         offer = store.offer(tx, provider, type_, now_us)
         if offer is None or not offer.offered:
-            raise NotOffered(provider=provider_id(provider), type=type_.value)
+            raise NotOffered(provider=provider_id(provider), type=type_.value, work=type_.word)
         if offer.selectable or offer.retry_us > now_us:
             why = "it is qualified" if offer.selectable else "one is under way or failed a short time ago"
-            raise NotQualifying(provider=provider_id(provider), type=type_.value, why=why)
+            raise NotQualifying(provider=provider_id(provider), type=type_.value, work=type_.word, why=why)
         again_us = now_us + self._policy.qualification_s_max * MICROSECONDS
         running = replace(offer, qualification=Qualification.RUNNING, qualifying_job=job, retry_us=again_us)
         self._save(tx, running)

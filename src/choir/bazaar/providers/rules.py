@@ -137,7 +137,7 @@ def check_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPolicy
         if asked < 0:
             raise BadClaim(what=what, why="it cannot be below zero")
         if asked > most:
-            raise PriceAboveLimit(what=what, asked=asked, limit=most, tier=tier, type=type_.value)
+            raise PriceAboveLimit(what=what, asked=asked, limit=most, tier=tier, type=type_.value, work=type_.word)
 
 
 def charged_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPolicy) -> Terms:

@@ -146,15 +146,16 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
 
 
 def tally(tx: Tx, criteria: Criteria, now_us: int) -> dict[str, int]:
-    """How many providers of a type there are and what keeps them from being candidates; a look over all of them."""
+    """How many providers sell a type and what keeps them from being candidates; a look over all of them."""
     row = tx.row(
         "select count(*), count(*) filter (where not o.selectable),"
-        " count(*) filter (where m.retired or m.draining or not m.healthy),"
+        " count(*) filter (where m.draining or not m.healthy),"
         " count(*) filter (where m.silent or m.alive_until_us <= %s),"
         " count(*) filter (where m.in_use >= m.slots), count(*) filter (where m.isolation < %s),"
         " count(*) filter (where %s > 0 and coalesce(m.success_bps, -1) < %s),"
         " count(*) filter (where m.provider = any(%s::uuid[]))"
-        " from provider_offers o join provider_market m on m.provider = o.provider where o.type = %s",
+        " from provider_offers o join provider_market m on m.provider = o.provider"
+        " where o.type = %s and o.offered and not m.retired",
         now_us, int(criteria.min_isolation or 1), criteria.min_success_bps, criteria.min_success_bps,
         list(criteria.excluded), criteria.type.value,
     )  # fmt: skip

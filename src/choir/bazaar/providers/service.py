@@ -189,7 +189,7 @@ class Providers:
         """What is charged at a time: the book in force, within what the provider's tier may ask now."""
         book, row = store.book_at(tx, provider, type_, at_us), store.market(tx, provider)
         if book is None or row is None:
-            raise NotOffered(provider=provider_id(provider), type=type_.value)
+            raise NotOffered(provider=provider_id(provider), type=type_.value, work=type_.word)
         return rules.charged_terms(book.terms, type_, row.tier, self._policy)
 
     # Capabilities, heartbeats, slots

@@ -87,7 +87,7 @@ class CommandWorker:
 
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
         if order.type not in self.types:
-            raise NotMine(worker=self.name, why=f"its profile does not name {order.type.value}")
+            raise NotMine(worker=self.name, why=f"its profile does not name {order.type.word}")
         trajectory.withhold(self._secrets)
         trajectory.user(profiles.task(order.request))
         with self._shop.scratch() as name:

@@ -2,7 +2,7 @@
 
     name = "mine"
     argv = ["my-agent", "--task", "{task_file}", "--model", "{model}"]
-    types = ["patch_gen"]                # the default
+    types = ["patch"]                    # the default
     model = "some-model"
     pass = ["MY_LICENCE"]                # variables of the provider that the agent gets
     with_pytest = true
@@ -71,7 +71,7 @@ def _profile(reader: Reader, own: Mapping[str, str], folder: Path | None) -> Com
     profile = CommandProfile(
         name=reader.text("name", 100, 1),
         argv=reader.texts("argv", _ITEMS_MAX, _CHARS_MAX),
-        types=frozenset(Reader({"types": item}).one_of("types", JobType) for item in types),
+        types=frozenset(_type(item) for item in types),
         environment=_environment(reader),
         passed=reader.texts("pass", _ITEMS_MAX, 200, ()),
         egress=reader.records("hosts", _ITEMS_MAX, lambda item: _host(item, own), ()),
@@ -82,6 +82,14 @@ def _profile(reader: Reader, own: Mapping[str, str], folder: Path | None) -> Com
     )
     reader.end()
     return profile
+
+
+def _type(text: str) -> JobType:
+    found = JobType.named(text)
+    if found is None:
+        known = ", ".join(kind.word for kind in JobType)
+        raise BadProfile(why=f"'{text[:40]}' in types is none; there are {known}")
+    return found
 
 
 def _environment(reader: Reader) -> tuple[tuple[str, str], ...]:

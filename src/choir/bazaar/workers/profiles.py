@@ -58,7 +58,7 @@ class CommandProfile:
         if not self.argv or not self.argv[0]:
             raise BadProfile(why="argv must name a program")
         if not self.types or JobType.SANDBOX_RUN in self.types:
-            raise BadProfile(why="an agent does patch_gen, code_review or text_gen")
+            raise BadProfile(why="an agent does patch, review or text")
         for name in (*dict(self.environment), *self.passed):
             if not _VARIABLE.match(name) or name in _OURS:
                 raise BadProfile(why=f"'{name[:40]}' cannot be a variable of an agent")

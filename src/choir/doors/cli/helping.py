@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
-from typing import Any, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -23,11 +23,17 @@ _PLAIN = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "Path": "PATH"}
 
 
 class Group(TyperGroup):
-    """Lists its commands with their first sentence, however long. `default` is run where none of them is named."""
+    """Lists its commands with their first sentence, however long.
+
+    `default` is run where none of them is named; `other_names` are understood too, and not listed.
+    """
 
     default = ""
+    other_names: ClassVar[Mapping[str, str]] = {}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in self.other_names:
+            args = [self.other_names[args[0]], *args[1:]]
         if self.default and args and args[0] not in self.commands:
             args = [self.default, *args]
         return super().resolve_command(ctx, args)

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from choir.doors.cli import output
+from choir.doors.cli import config, output
 from choir.doors.cli.output import AsJson, ForceOption, HomeOption, NodeOption
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Unavailable
@@ -26,7 +26,6 @@ from choir.foundation.settings import Settings
 from choir.foundation.words import count
 from choir.operations.home import NodeRunning, RunningNode, prepare_home, running_node
 
-config_app = typer.Typer(help="Show the settings and where each came from.", no_args_is_help=True)
 key_app = typer.Typer(help="The node's signing key.", no_args_is_help=True)
 
 _START_S_MAX = 120.0
@@ -58,7 +57,7 @@ def register(app: typer.Typer) -> None:
     app.command("backup", epilog="Example: choir backup monday.tar")(backup)
     app.command("restore", epilog="Example: choir restore monday.tar --home /srv/choir")(restore)
     app.command("clock", epilog="Example: choir clock --advance 86400")(clock)
-    app.add_typer(config_app, name="config")
+    app.add_typer(config.app, name="config")
     app.add_typer(key_app, name="key")
 
 
@@ -254,35 +253,6 @@ def doctor(home: HomeOption = None, as_json: AsJson = False) -> None:
                 output.print_line(f"       {item.advice}")
     if any(item.state == "wrong" for item in findings):
         raise typer.Exit(output.EXIT_REFUSED)
-
-
-@config_app.command("show", epilog="Example: choir config show --json")
-def config_show(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Show every setting, its value and where it came from. Secrets are not shown."""
-    output.want_json(as_json)
-    settings = output.settings_of(home)
-    if as_json:
-        output.print_json(
-            [
-                {"name": item.name, "value": item.shown, "origin": item.origin, "doc": item.doc}
-                for item in settings.sources
-            ]
-        )
-        return
-    output.print_table(
-        ["setting", "value", "from", "what it is"],
-        [(item.name, item.shown or _in_force(settings, item.name), item.origin, item.doc) for item in settings.sources],
-    )
-
-
-def _in_force(settings: Settings, name: str) -> str:
-    """What an empty value stands for: what follows from other settings, or nothing."""
-    follows = {
-        "public_url": settings.public_url,
-        "node": settings.node,
-        "node_key_file": str(settings.node_key_file),
-    }
-    return follows.get(name, "(not set)")
 
 
 @key_app.command("show", epilog="Example: choir key show")

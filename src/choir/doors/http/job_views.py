@@ -74,7 +74,16 @@ def _attempt(item: Attempt) -> dict[str, Any]:
     }
 
 
-def job(item: Job, attempts: Sequence[Attempt] = (), held: int | None = None) -> wire.JobOut:
+def listed(item: Job, held: int, attempts: int) -> wire.JobOut:
+    """One's own order among others: how many tries there were, and not each of them."""
+    return _job(item, attempts, (), held)
+
+
+def seen(item: Seen, held: int | None) -> wire.JobOut:
+    return _job(item.job, len(item.attempts), item.attempts, held if item.whole else None)
+
+
+def _job(item: Job, made: int, attempts: Sequence[Attempt], held: int | None) -> wire.JobOut:
     return wire.JobOut(
         id=job_id(item.id),
         type=item.type,
@@ -97,12 +106,9 @@ def job(item: Job, attempts: Sequence[Attempt] = (), held: int | None = None) ->
         winner=None if item.winner is None else attempt_id(item.winner),
         receipt=item.receipt,
         qualification=item.qualifies is not None,
+        attempts_made=made,
         attempts=[attempt(each) for each in attempts],
     )
-
-
-def seen(item: Seen, held: int | None) -> wire.JobOut:
-    return job(item.job, item.attempts, held if item.whole else None)
 
 
 def step(item: JobEvent) -> wire.JobStepOut:

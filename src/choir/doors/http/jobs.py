@@ -56,12 +56,14 @@ def open_job(body: wire.JobIn, who: BuyerDep, node: NodeDep, response: Response)
 
 @router.get("/jobs")
 def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.JobPage:
-    """One's own orders, newest first, without their attempts and what is held for them."""
+    """One's own orders, newest first; how many attempts there were, but not each of them."""
     size, before = job_rows(node, limit), before_id(cursor, parse_job_id)
     with node.database.statements() as tx:
         found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
-    following = job_id(found[-1].id) if len(found) == size else None
-    return wire.JobPage(items=[views.job(item) for item in found], next=following)
+        made = node.bazaar.jobs.attempts_made(tx, found)
+        held = {item.id: node.bazaar.jobs.held(tx, item) for item in found if item.closed_us is None}  # else nothing is
+    items = [views.listed(item, held.get(item.id, 0), made.get(item.id, 0)) for item in found]
+    return wire.JobPage(items=items, next=job_id(found[-1].id) if len(found) == size else None)
 
 
 @router.get("/jobs/{job}", responses=problems(404))

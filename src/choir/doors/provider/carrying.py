@@ -73,6 +73,8 @@ class Carrier:
         self._fetching = fetching
         self._folder = folder
         self._tell = tell
+        self._counting = threading.Lock()
+        self.given_back_stopping = 0  # because this process stops
 
     def carry(self, item: Carried) -> bool:
         """Do all of it; whether it was handed in."""
@@ -140,14 +142,16 @@ class Carrier:
     def _give_back(self, item: Carried, reason: str, why: str = "") -> None:
         item.phase = Phase.GIVING_BACK
         deadline = min(item.deadline, time.monotonic() + _GIVE_BACK_S) if item.stop.is_set() else item.deadline
+        again = reason == STOPPING
         try:
-            again = reason == STOPPING
             patiently(
                 lambda: self._client.attempts.give_back(item.attempt, reason, again=again), deadline, item.over.is_set
             )
         except ChoirError as error:
             self._say("not_given_back", item, reason=reason, why=str(error))
         else:
+            with self._counting:
+                self.given_back_stopping += again
             self._say("given_back", item, reason=reason, why=why if why != reason else "")
 
     def refuse(self, attempt: str, job: str, reason: str) -> None:

@@ -4,22 +4,25 @@
 used for nothing else. Both are made when they are first needed.
 
 Guarantees: keys are 0600, made once, and never replaced; a key that others could read is refused, not used; one
-process at a time serves from a folder, by a lock that the kernel drops when the process ends.
+process at a time serves from a folder, by a lock that the kernel drops when the process ends; a folder that was made
+for a start that failed is removed again, unless a node may know a key in it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from choir.doors.provider.model import AlreadyServing, HomeUnusable, UnsafeKey
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Invalid
 from choir.foundation.node_key import make_key_file
+from choir.foundation.settings import load_settings
 from choir.identity.nostr_keys import parse_secret
 from choir.identity.secret_values import SecretKey
 from choir.storage.processes import FolderLock
@@ -31,13 +34,11 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 def folder_of(name: str | None, named: str | None) -> Path:
-    """Where a provider's folder is: as named, else by the provider's name below the user's data folder."""
+    """Where a provider's folder is: as named, else by the provider's name below the home folder."""
     chosen = named or os.environ.get(HOME_VARIABLE, "")
     if chosen:
         return Path(chosen).expanduser()
-    data = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(data) if data.startswith("/") else Path("~/.local/share").expanduser()
-    return base / "choir" / "providers" / _slug(name or DEFAULT_NAME)
+    return load_settings().home / "providers" / _slug(name or DEFAULT_NAME)
 
 
 def _slug(name: str) -> str:
@@ -54,6 +55,7 @@ class ProviderHome:
         self.folder = folder
         self.agent_key_file = folder / "agent.key"
         self.result_key_file = folder / "result.key"
+        self._kept = False
 
     @property
     def has_agent(self) -> bool:
@@ -91,18 +93,41 @@ class ProviderHome:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only process that serves from here."""
+        missing = [path for path in (self.folder, *self.folder.parents) if not os.path.lexists(path)]
         self.make()
-        lock = FolderLock(self.folder / "serve.lock")
-        try:
-            is_ours = lock.acquire()
-        except OSError as error:
-            raise HomeUnusable(home=self.folder, why=(error.strerror or str(error)).lower()) from None
-        if not is_ours:
-            raise AlreadyServing(home=self.folder, holder=lock.holder())
+        lock = self._lock()
         try:
             yield
+        except BaseException:
+            if missing and not self._kept and not self.has_agent:
+                self._unmake(missing)
+            raise
         finally:
             lock.release()
+
+    def keep(self) -> None:
+        """From here on a node may know the keys in here."""
+        self._kept = True
+
+    def _lock(self) -> FolderLock:
+        lock = FolderLock(self.folder / "serve.lock")
+        try:
+            is_ours = lock.acquire() and os.path.samestat(os.fstat(lock.descriptor), lock.path.stat())
+        except OSError as error:
+            lock.release()
+            raise HomeUnusable(home=self.folder, why=(error.strerror or str(error)).lower()) from None
+        if not is_ours:
+            lock.release()
+            raise AlreadyServing(home=self.folder, holder=lock.holder())
+        return lock
+
+    @staticmethod
+    def _unmake(missing: Sequence[Path]) -> None:
+        """Remove what was made, while it is locked, and the folders around it if they are empty."""
+        shutil.rmtree(missing[0], ignore_errors=True)
+        with suppress(OSError):
+            for parent in missing[1:]:
+                parent.rmdir()
 
 
 def read_key(path: Path) -> SecretKey:

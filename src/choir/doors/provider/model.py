@@ -12,20 +12,6 @@ from choir.sandbox.model import Tier
 
 Tell = Callable[..., None]  # tell("taken", job=…, attempt=…)
 
-_FRIENDLY: Mapping[str, JobType] = {
-    "run": JobType.SANDBOX_RUN,
-    "review": JobType.CODE_REVIEW,
-    "patch": JobType.PATCH_GEN,
-    "fix": JobType.PATCH_GEN,
-    "text": JobType.TEXT_GEN,
-}
-_SHOWN = {
-    JobType.SANDBOX_RUN: "run",
-    JobType.CODE_REVIEW: "review",
-    JobType.PATCH_GEN: "patch",
-    JobType.TEXT_GEN: "text",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -53,16 +39,16 @@ class Told:
 
 def job_type(text: str) -> JobType:
     """A type by the name that people use or by its own."""
-    word = text.strip().lower().replace("-", "_")
-    found = _FRIENDLY.get(word) or next((kind for kind in JobType if kind.value == word), None)
+    found = JobType.named("patch" if text.strip().lower() == "fix" else text)  # "fix" is a worker that makes patches
     if found is None:
-        raise Invalid(what=f"The type '{text[:40]}'", why=f"there are {', '.join(_SHOWN.values())}")
+        known = (JobType.SANDBOX_RUN, JobType.CODE_REVIEW, JobType.PATCH_GEN, JobType.TEXT_GEN)
+        raise Invalid(what=f"The type '{text[:40]}'", why=f"there are {', '.join(kind.word for kind in known)}")
     return found
 
 
 def short_type(kind: JobType | str) -> str:
     """What people call a type."""
-    return _SHOWN[JobType(kind)]
+    return JobType(kind).word
 
 
 class AlreadyServing(Refusal):

@@ -2,7 +2,8 @@
 
 The first Ctrl-C or SIGTERM drains: what is at work may finish, for a while. The second stops it and gives it back.
 
-Guarantees: when it returns, no sandbox of this process runs and its folder is free for another.
+Guarantees: when it says that it stopped, no sandbox of this process runs and its folder is free for another; if it
+could not begin, it leaves no folder behind that was not there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -24,7 +25,7 @@ from choir.doors.provider.fetching import Fetching
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.listening import Listener
 from choir.doors.provider.machine import Machine
-from choir.doors.provider.model import KeyOfAnother, Tell, Wanted, short_type
+from choir.doors.provider.model import KeyOfAnother, Tell, Wanted
 from choir.doors.provider.seller import Seller
 from choir.doors.provider.serving import Serving
 from choir.doors.provider.telling import Journal, JsonLines, Lines, Sink
@@ -43,19 +44,27 @@ def serve(
     """Serve a provider until a signal ends it."""
     signals = Signals()
     clock = NodeClock()
-    with signals.heard(), home.locked(), _shown(as_json) as (tell, show):
-        key = home.result_key()
-        with machine.started(home, wanted, key, clock, policy) as at_hand:  # before anybody is bothered
-            found = seller.find(home, node, key_file, public_url, name=wanted.name, clock=clock)
-            assert found is not None
-            tell("seller", who=found.shown, owner=found.owner, node=found.url)
-            for remark in (found.remark, at_hand.loose and f"{_PLAY}, though {at_hand.loose}."):
-                if remark:
-                    tell("remark", text=remark)
-            tell("keys", result_key=npub(public_of(key)), file=str(home.result_key_file))
-            if clock.ahead_us:
-                tell("skew", ahead_s=round(clock.ahead_s, 1))
-            _serve(found, wanted, policy, at_hand, tell, show, signals)
+    with signals.heard(), ExitStack() as locked:
+        locked.enter_context(home.locked())
+        with _shown(as_json, locked.close) as (tell, show):
+            key = home.result_key()
+            with machine.started(home, wanted, key, clock, policy) as at_hand:  # before anybody is bothered
+                found = seller.find(home, node, key_file, public_url, name=wanted.name, clock=clock)
+                assert found is not None
+                _introduce(found, at_hand, tell)
+                _serve(found, wanted, policy, at_hand, tell, show, signals)
+
+
+def _introduce(found: Seller, at_hand: Machine, tell: Tell) -> None:
+    """Say who sells, and what is to be known about that."""
+    home, clock = found.home, found.clock
+    tell("seller", who=found.shown, owner=found.owner, node=found.url)
+    for remark in (found.remark, at_hand.loose and f"{_PLAY}, though {at_hand.loose}."):
+        if remark:
+            tell("remark", text=remark)
+    tell("keys", result_key=npub(public_of(home.result_key())), file=str(home.result_key_file))
+    if clock.ahead_us:
+        tell("skew", ahead_s=round(clock.ahead_s, 1))
 
 
 def _serve(
@@ -63,6 +72,7 @@ def _serve(
     signals: Signals,
 ) -> None:  # fmt: skip
     with found.client() as client:
+        found.home.keep()
         try:
             provider = enrolling.enrol(client, found.owner, found.home.result_key(), wanted, at_hand)
         except ResultKeyTaken:
@@ -75,7 +85,7 @@ def _serve(
         )  # fmt: skip
         serving.begin_counting()
         tell(
-            "serving", provider=provider.id, types=", ".join(short_type(kind) for kind in at_hand.types),
+            "serving", provider=provider.id, types=[kind.value for kind in at_hand.types],
             workers=", ".join(wanted.workers), capacity=wanted.capacity, isolation=wanted.isolation.label,
         )  # fmt: skip
         for worker in at_hand.pool.health().workers:
@@ -135,12 +145,18 @@ class Signals:
 
 
 @contextmanager
-def _shown(as_json: bool) -> Iterator[tuple[Tell, Callable[[Serving], None]]]:
-    """Where it is told: JSON lines, a live view on a terminal, or plain lines."""
+def _shown(as_json: bool, free: Callable[[], None]) -> Iterator[tuple[Tell, Callable[[Serving], None]]]:
+    """Where it is told: JSON lines, a live view on a terminal, or plain lines. The end is told when all is free."""
     from choir.doors.provider.view import Board, live
 
     board = Board()
     on_terminal = sys.stdout.isatty() and not as_json
     sinks: list[Sink] = [JsonLines(sys.stdout)] if as_json else [] if on_terminal else [Lines(sys.stdout)]
+    tell = Journal([*sinks, board])
     with live(board) if on_terminal else nullcontext():
-        yield Journal([*sinks, board]), lambda serving: setattr(board, "serving", serving)
+        try:
+            yield tell, lambda serving: setattr(board, "serving", serving)
+        finally:
+            if board.serving is not None:
+                free()
+                tell("stopped", **board.serving.summary())

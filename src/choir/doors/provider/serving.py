@@ -140,6 +140,16 @@ class Serving:
     def waiting_for_verdicts(self) -> int:
         return len(self._handed)
 
+    def summary(self) -> dict[str, int]:
+        """What there is to say at the end: what came of the work, and what became of the rest."""
+        return {
+            "passed": self.totals.passed,
+            "failed": self.totals.failed,
+            "given_back": self._carrier.given_back_stopping,
+            "unjudged": self.waiting_for_verdicts(),
+            "left": len(self.at_work()),
+        }
+
     # --- the loop ---
 
     def run(self) -> None:
@@ -376,4 +386,3 @@ class Serving:
         until = time.monotonic() + self._policy.stuck_s + 10
         while self.at_work() and time.monotonic() < until:
             time.sleep(_TICK_S)
-        self._tell("stopped", passed=self.totals.passed, failed=self.totals.failed, left=len(self.at_work()))

@@ -15,6 +15,7 @@ from choir.bazaar.reasons import in_words
 from choir.doors.provider.model import Told, short_type
 from choir.foundation.clock import Clock, SystemClock, format_time
 from choir.foundation.money import Asset
+from choir.foundation.words import count
 
 Sink = Callable[[Told], None]
 
@@ -69,7 +70,7 @@ def printable(text: object) -> str:
 
 def sentence(told: Told) -> str:
     """An event in words."""
-    facts = {name: printable(value) for name, value in told.facts.items() if value is not None}
+    facts = {name: printable(_shown(value)) for name, value in told.facts.items() if value is not None}
     kind = _kind(facts.get("type", ""))
     job = facts.get("job", "")
     make = _SENTENCES.get(told.what)
@@ -77,6 +78,11 @@ def sentence(told: Told) -> str:
         return printable(make(facts, kind, job))
     rest = " ".join(f"{name}={value}" for name, value in facts.items())
     return f"{told.what.replace('_', ' ')} {rest}".strip()
+
+
+def _shown(value: object) -> object:
+    """Several types as people call them; all else as it is."""
+    return ", ".join(_kind(str(item)) for item in value) if isinstance(value, list) else value
 
 
 def _kind(value: str) -> str:
@@ -100,6 +106,13 @@ def _outcome(facts: dict[str, str], kind: str, job: str) -> str:
     elif facts.get("paid", "0") != "0":
         money = f", the buyer paid {sat(facts['paid'])}"
     return f"{job} ({kind}) {came}{money}{why}"
+
+
+def _stopped(facts: dict[str, str]) -> str:
+    back, unjudged = int(facts["given_back"]), int(facts["unjudged"])
+    returned = f" {count(back, 'job')} in hand went back to the node." if back else ""
+    waiting = f", {unjudged} not judged yet" if unjudged else ""
+    return f"Stopped.{returned} {facts['passed']} passed, {facts['failed']} did not{waiting}"
 
 
 _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
@@ -133,7 +146,7 @@ _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     "skew": lambda f, _k, _j: f"The node's clock is {f['ahead_s']} seconds ahead of this machine's; its time is used",
     "deaf": lambda f, _k, _j: f"The node tells no events, so it is asked for work every other second{_why(f)}",
     "draining": lambda f, _k, _j: (
-        f"Stopping: {f['at_work']} at work may go on for {float(f['drain_s']):g} seconds; Ctrl-C again stops at once"
+        f"Stopping: {f['at_work']} at work may go on for {float(f['drain_s']):g} seconds; Ctrl-C again gives it back"
     ),
-    "stopped": lambda f, _k, _j: f"Stopped. {f['passed']} passed, {f['failed']} did not",
+    "stopped": lambda f, _k, _j: _stopped(f),
 }

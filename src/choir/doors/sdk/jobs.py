@@ -76,7 +76,7 @@ class Jobs(Room[R]):
 
     @pages
     def mine(self, *, limit: int = 100) -> Call[wire.JobPage]:
-        """One's own orders, newest first, without their attempts."""
+        """One's own orders, newest first; how many attempts there were, but not each of them."""
         return Call("GET", "/v1/jobs", wire.JobPage, params={"limit": limit})
 
     @call

@@ -189,6 +189,7 @@ _JOB: dict[str, Any] = {
     "winner": ATTEMPT,
     "receipt": HASH,
     "qualification": False,
+    "attempts_made": 1,
 }
 
 
@@ -216,7 +217,8 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
     winner: str | None
     receipt: str | None
     qualification: bool = Field(description="Whether it is the node's own, to see what a newcomer can do.")
-    attempts: list[AttemptOut] = Field(default=[])
+    attempts_made: int = Field(description="How many tries there were, of those that the reader may see.")
+    attempts: list[AttemptOut] = Field(default=[], description="These tries; left out where jobs are listed.")
 
 
 class JobPage(Wire, json_schema_extra=example(items=[_JOB], next=None)):

@@ -66,6 +66,14 @@ class BazaarPolicy:
     verify_at_once: int = value(
         2, "verifications", 1, 64, "engineering", "How many attempts one server process verifies at once."
     )
+    away_grace_s: int = value(
+        15,
+        "seconds",
+        0,
+        3_600,
+        "engineering",
+        "An attempt whose time ends while the node is away, or so soon after, counts against nobody.",
+    )
     verify_turn_s: int = value(
         600,
         "seconds",

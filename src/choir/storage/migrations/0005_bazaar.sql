@@ -65,6 +65,7 @@ create table job_attempts (
     paid bigint not null default 0 check (paid >= 0),
     reason text not null default '',
     receipt text collate "C",
+    resumed_us bigint,  -- when the node was there again, if it was away while this try was live
     unique (job, n)
 );
 create index job_attempts_provider on job_attempts (provider, id desc);
@@ -74,7 +75,8 @@ create index job_attempts_handed_in on job_attempts (delivered_us) where state i
 -- One job is paid for at most once.
 create unique index job_attempts_winner on job_attempts (job) where state = 'passed';
 grant select, insert,
-    update (state, delivered_us, ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt)
+    update (state, delivered_us, ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt,
+        resumed_us)
     on job_attempts to {app};
 
 create table job_events (
@@ -114,7 +116,9 @@ create index disputes_job on disputes (job);
 create index disputes_unanswered on disputes (respond_by_us) where state = 'under_review' and response is null;
 create index disputes_under_review on disputes (id) where state = 'under_review';
 create index disputes_undecided on disputes (attempt) where state <> 'resolved';
-grant select, insert, update (state, response, verdict, winner, reasoning, refund, owed, resolved_us) on disputes to {app};
+grant select, insert,
+    update (state, response, verdict, winner, reasoning, refund, owed, resolved_us, respond_by_us)
+    on disputes to {app};
 
 -- What could not be taken from who lost: it is taken from what they are paid later. disputes.owed is the sum.
 create table dispute_debts (

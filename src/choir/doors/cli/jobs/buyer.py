@@ -2,7 +2,7 @@
 
 The operator of a node buys nothing. But whoever has just started a node with `make run` has nobody else to be, and
 should see work done at once. So on a development node whose operator's token is readable here, the command line buys
-as an agent on a key of its own, kept for that address beside the saved logins, and tops it up with play money.
+as an agent on a key of its own, kept for that address in the home folder, and tops it up with play money.
 
 Guarantees: never on a production node; the key is this user's alone; who pays, and that it is play money, is said.
 """
@@ -111,7 +111,7 @@ def _machine(settings: Settings, address: str, chosen: Chosen, *, quiet: bool) -
         found = operator.node()
         if found.mode != _DEVELOPMENT:
             raise BuyerNeeded(node=address)
-        key = _key(settings, address, _secret(address), found.now)
+        key = _key(settings, address, _secret(settings, address), found.now)
         with Client(address, auth=key, connect_s=_CONNECT_S) as client:
             agent = client.agents.stand(_NAME)
             if not quiet:
@@ -123,10 +123,10 @@ def machines_buyer(address: str) -> str | None:
     """The agent that orders from this machine at a development node where nobody is logged in; None before it did."""
     from choir.doors.sdk.client import Client
 
-    kept = _kept(address)
+    settings = load_settings()
+    kept = _kept(settings, address)
     if kept is None:
         return None
-    settings = load_settings()
     with Client(address, "", connect_s=_CONNECT_S) as stranger:
         now = stranger.node().now
     with Client(address, auth=_key(settings, address, kept, now), connect_s=_CONNECT_S) as client:
@@ -162,29 +162,34 @@ def _known_as(settings: Settings, address: str) -> str:
     return f"http://localhost:{port}" if port else "http://localhost"
 
 
-def _path(address: str) -> Path:
+def keys_folder(settings: Settings) -> Path:
+    """Where this machine's buyers keep their keys: with the operator's token, without which they are not used."""
+    return settings.home / "buyers"
+
+
+def _path(settings: Settings, address: str) -> Path:
     from choir.doors.sdk import saved_logins
 
-    return saved_logins.folder().with_name("buyers") / f"{quote(saved_logins.origin_of(address), safe='')}.json"
+    return keys_folder(settings) / f"{quote(saved_logins.origin_of(address), safe='')}.json"
 
 
-def _secret(address: str) -> str:
+def _secret(settings: Settings, address: str) -> str:
     """This machine's key for a node, made once."""
     from choir.doors.sdk import saved_logins
 
-    kept = _kept(address)
+    kept = _kept(settings, address)
     if kept is None:
         value = {"node": saved_logins.origin_of(address), "secret": secrets.token_hex(32)}
-        saved_logins.write_private(_path(address), json.dumps(value))
-        kept = _kept(address)  # another command may have been first; whoever was last stays
+        saved_logins.write_private(_path(settings, address), json.dumps(value))
+        kept = _kept(settings, address)  # another command may have been first; whoever was last stays
         assert kept is not None
     return kept
 
 
-def _kept(address: str) -> str | None:
+def _kept(settings: Settings, address: str) -> str | None:
     from choir.doors.sdk import saved_logins
 
-    path = _path(address)
+    path = _path(settings, address)
     kept = saved_logins.read_private(path)
     if kept is None:
         return None

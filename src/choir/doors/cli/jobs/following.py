@@ -13,6 +13,7 @@ from rich.text import Text
 
 from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
+from choir.doors.cli.jobs import nobody
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import NodeOption
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 EXIT_NOT_DONE = 6
 _PATIENCE_S = 3.0
-_NOT_ASKED_AGAIN = {"failed", "withdrawn"}
 
 JobArgument = Annotated[str, typer.Argument(help="Such as job_01h….", metavar="JOB")]
 
@@ -126,25 +126,14 @@ class View:
         for step in steps[self._told :]:
             self._tell(step, attempts)
         self._told = len(steps)
+        self._say_why_nobody(job, at_once=True)
 
-    def _say_why_nobody(self, job: wire.JobOut) -> None:
-        """Who waits for a provider for a while is told, once for each wait, why there is none."""
-        waits = job.state == "open" and time.monotonic() > self._changed_s + _PATIENCE_S
-        if not waits or self._explained or self._as_json:
-            return
-        self._explained = True
-        why = self._client.jobs.select(job.type, int(job.budget), job.criteria).explanation
-        spent = {item.provider for item in job.attempts if item.state in _NOT_ASKED_AGAIN}
-        candidates = {one["provider"] for one in why.get("candidates", [])}
-        if candidates - spent:
-            return
-        because = "who could has failed it or given it back" if candidates else nobody_because(why)
-        output.say(f"Nobody can take it now: {because}. It waits until {job.expires_at}.")
-        output.say(f"Ctrl-C leaves it waiting; choir job cancel {job.id} calls it off.")
-        if dict(why.get("nobody_because", {})).get("not_qualified"):
-            output.say("A provider that has just started does a test job first; that takes some seconds.")
-        else:
-            output.say("Anybody can sell work: choir provider serve")
+    def _say_why_nobody(self, job: wire.JobOut, *, at_once: bool = False) -> None:
+        """Who waits for a provider is told, once for each wait, why there is none."""
+        waits = at_once or time.monotonic() > self._changed_s + _PATIENCE_S
+        if job.state == "open" and waits and not self._explained and not self._as_json:
+            said = nobody.tell(self._client, job, at_once=at_once)
+            self._explained = said or not at_once
 
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
@@ -182,6 +171,7 @@ _WORDS = {
     "lost": "{provider} passed too, but was not first: {paid} SAT",
     "timed_out": "{provider} was too late",
     "gone": "{provider} no longer answers",
+    "excused": "{provider} could not hand in: {reason}",
     "withdrawn": "{provider} gave it back: {said}",
     "called_off": "{provider} was called off",
     "cancel_asked": "cancelled by the buyer",
@@ -201,16 +191,6 @@ def _words(what: str, data: dict[str, Any], providers: dict[str, str]) -> str:
     for name in ("budget", "paid", "reason", "said"):
         told.setdefault(name, "")
     return _WORDS.get(what, what.replace("_", " ")).format(**told)
-
-
-def nobody_because(why: dict[str, Any]) -> str:
-    """What keeps all providers of a type from a job."""
-    tally = dict(why.get("nobody_because", {}))
-    known = tally.pop("known", 0)
-    if not known:
-        return "no provider sells such work here"
-    kept = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(tally.items()) if count]
-    return f"of {known} that sell it, " + (", ".join(kept) or "none fits the budget, the region and who has tried")
 
 
 def _clock(at: str) -> str:

@@ -1,4 +1,4 @@
-"""`choir job ls|show|explain|cancel`."""
+"""`choir job ls|show|cancel`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
-from choir.doors.cli.jobs.following import JobArgument, nobody_because
+from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
 from choir.foundation.clock import SystemClock, format_time
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from choir.doors.sdk.mesh_model import Check
 
 _ROWS = 20
-_PERCENT = 100
 
 _NOT_DONE = "Not run again"
 
@@ -31,7 +30,6 @@ _NOT_DONE = "Not run again"
 def register(app: typer.Typer) -> None:
     app.command("ls", epilog="Example: choir job ls")(ls)
     app.command("show", epilog="Example: choir job show job_01h…")(show)
-    app.command("explain", epilog="Example: choir job explain job_01h…")(explain)
     app.command("cancel", epilog="Example: choir job cancel job_01h…")(cancel)
 
 
@@ -45,7 +43,7 @@ def ls(
     with as_buyer(node, quiet=True) as buyer:
         found = list(itertools.islice(buyer.client.jobs.mine(limit=min(limit, 100)), limit))
     if as_json:
-        output.print_json([item.model_dump(mode="json") for item in found])
+        output.print_json([item.model_dump(mode="json", exclude={"attempts"}) for item in found])
         return
     if not found:
         output.say("None yet. Try: choir job submit run -- python3 -c 'print(6*7)'")
@@ -73,29 +71,6 @@ def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> 
     for item in disputes:
         won = f", won by the {item.winner}" if item.winner else ""
         output.print_line(f"dispute {item.id}  {_spoken(item.state)}  {_spoken(item.trigger)}{won}")
-
-
-def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Say why these providers were asked: every score, its weight, and how they add up."""
-    output.want_json(as_json)
-    with as_buyer(node, quiet=True) as buyer:
-        found = buyer.client.jobs.get(job)
-        steps = buyer.client.jobs.steps(job).items
-        choices = [step for step in steps if step.what == "offered" and "why" in step.data]
-        now = None
-        if not choices:
-            now = buyer.client.jobs.select(found.type, int(found.budget), found.criteria).explanation
-    if as_json:
-        output.print_json([{"at": step.at, **step.data} for step in choices] if now is None else [{"now": now}])
-        return
-    providers = {item.id: item.provider for item in found.attempts}
-    for step in choices:
-        chosen = providers.get(str(step.data.get("attempt")), "")
-        output.print_line(f"{step.at}  asked {chosen}")
-        _print_candidates(step.data["why"], chosen)
-    if now is not None:
-        output.print_line("Nobody has been asked yet. If it were offered now:")
-        _print_candidates(now, "")
 
 
 def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
@@ -155,7 +130,7 @@ def _verdict(client: Client, attempt: wire.AttemptOut) -> dict[str, Any] | None:
 def _print_job(found: wire.JobOut) -> None:
     from choir.doors.sdk.mesh_model import cost_of
 
-    output.print_line(f"{found.id}  {found.type.value}  {found.state}")
+    output.print_line(f"{found.id}  {found.type.word}  {found.state}")
     output.print_line(f"  buyer       {found.buyer}")
     output.print_line(f"  ordered     {found.created_at}" + (f", over {found.closed_at}" if found.closed_at else ""))
     output.print_line(f"  budget      {sat(found.budget)} SAT")
@@ -197,19 +172,3 @@ def shown_check(check: Check) -> str:
 def is_left_out(check: Check) -> bool:
     """Whether nothing was done: a run that is not deterministic, or was not drawn, is not run again."""
     return check.passed and check.details.startswith(_NOT_DONE)
-
-
-def _print_candidates(why: dict[str, Any], chosen: str) -> None:
-    if why.get("newcomers_turn"):
-        output.print_line("  This one went to a newcomer, by lot.")
-    candidates = why.get("candidates", [])
-    if not candidates:
-        output.print_line(f"  Nobody fits: {nobody_because(why)}.")
-    for one in candidates:
-        mark = "*" if one["provider"] == chosen else " "
-        output.print_line(
-            f"  {mark} {one['provider']}  {one['total']} points, {sat(one['price'])} SAT, tier {one['tier']}"
-        )
-        for part in one["components"]:
-            weight = f"{part['weight_bps'] / _PERCENT:g} %"
-            output.print_line(f"      {part['name']:<12} {part['score']:>7} × {weight:<6} = {part['points']}")

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from choir.bazaar.model import JobType
-from choir.doors.cli import output
-from choir.doors.cli.jobs import options, results, sending
+from choir.doors.cli import helping, output
+from choir.doors.cli.jobs import nobody, options, results, sending
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import ending_early, telling
 from choir.doors.cli.jobs.options import Wanted
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from choir.doors.sdk.mesh import MeshClient
     from choir.doors.sdk.mesh_model import Handle
 
-app = typer.Typer(help="Order work and wait for it.", no_args_is_help=True)
+
+class Group(helping.Group):
+    """Types have one name for people and one for programs; both are understood."""
+
+    other_names: ClassVar = {name: kind.word for kind in JobType for name in (kind.value, kind.value.replace("_", "-"))}
+
+
+app = typer.Typer(help="Order work and wait for it.", no_args_is_help=True, cls=Group)
 
 _POLICY = VerificationPolicy()
 _MILLI = 1_000
@@ -235,8 +242,11 @@ def _perhaps_ordered() -> Iterator[None]:
 
 
 def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
+    job = mesh.client.jobs.get(handle.id)
     if as_json:
-        output.print_json(mesh.client.jobs.get(handle.id).model_dump(mode="json"))
+        output.print_json(job.model_dump(mode="json"))
         return
     output.print_line(handle.id)
     output.say(f"At most {sat(handle.budget)} SAT are held. Get it with: choir job result {handle.id}")
+    if job.state == "open":
+        nobody.tell(mesh.client, job, at_once=True, waiting=False)

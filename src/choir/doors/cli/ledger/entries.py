@@ -38,6 +38,27 @@ class NoSuchNumber(NotFound):
     hint = "See which there are with `choir ledger entries`."
 
 
+class NotAnEntry(Invalid):
+    """Something else was named, which another command knows about."""
+
+    code = "cli.not_an_entry"
+    sentence = "{id} is {what}, not an entry of the ledger."
+    hint = "Try: {command}"
+
+
+# What is named like this, and which command tells about it.
+_OTHERS = {
+    "job_": ("a job", "choir job explain {id}"),
+    "attempt_": ("an attempt at a job", "choir job show JOB"),
+    "dispute_": ("a dispute", "choir job dispute show {id}"),
+    "provider_": ("a provider", "choir provider show {id}"),
+    "hold_": ("a hold", "choir ledger show {id}"),
+    "delegation_": ("a delegation", "choir delegation show {id}"),
+    "agent_": ("an agent", "choir agent ls"),
+    "token_": ("a token", "choir token ls"),
+}
+
+
 def register(app: typer.Typer) -> None:
     app.command(
         "transfer",
@@ -174,7 +195,8 @@ def explain(
 
 
 def entry_named(client: Client, text: str) -> str:
-    """The id of an entry that was called by its number, as listings show it; anything else is left as it is."""
+    """The id of an entry that was called by its number, as listings show it; what is something else is refused."""
+    _must_be_entry(text)
     number = text.strip()
     if not (number.isascii() and number.isdecimal() and len(number) <= 18):
         return text
@@ -183,6 +205,16 @@ def entry_named(client: Client, text: str) -> str:
         if page.items and page.items[0].seq == int(number):
             return page.items[0].id
     raise NoSuchNumber(number=int(number))
+
+
+def _must_be_entry(text: str) -> None:
+    """Whoever names something else is told which command knows about it."""
+    found = next((told for prefix, told in _OTHERS.items() if text.startswith(prefix)), None)
+    if found is None and "/" in text:
+        found = ("an account", "choir ledger statement {id}")
+    if found is not None:
+        what, command = found
+        raise NotAnEntry(id=text[:80], what=what, command=command.replace("{id}", text[:80]))
 
 
 def _show_batch(batch: wire.BatchOut, *, as_json: bool) -> None:

@@ -23,7 +23,11 @@ NameOption = Annotated[
 ]
 FolderOption = Annotated[
     str | None,
-    typer.Option("--provider-home", help="The provider's folder (CHOIR_PROVIDER_HOME).", metavar="FOLDER"),
+    typer.Option(
+        "--provider-home",
+        help="The provider's folder (CHOIR_PROVIDER_HOME); default: providers/NAME in CHOIR_HOME.",
+        metavar="FOLDER",
+    ),
 ]
 KeyFileOption = Annotated[
     Path | None, typer.Option("--key", help="Sell as the agent on the key in this file.", metavar="FILE")

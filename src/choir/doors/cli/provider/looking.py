@@ -187,7 +187,7 @@ def _print(item: wire.ProviderOut) -> None:
         if offer.offered:
             again = f", again from {offer.retry_at}" if offer.retry_at else ""
             price = f", {_price(offer.book)}" if offer.book is not None else ""
-            _line(f"  sells       {offer.type.value}: qualification {offer.qualification}{again}{price}")
+            _line(f"  sells       {offer.type.word}: qualification {offer.qualification}{again}{price}")
 
 
 def _price(book: wire.BookOut) -> str:
@@ -197,7 +197,7 @@ def _price(book: wire.BookOut) -> str:
 def _print_outcomes(found: list[wire.OutcomeOut]) -> None:
     for item in found:
         came = "passed" if item.passed else f"failed: {in_words(item.reason)}"
-        _line(f"  {item.at}  {item.job or 'a job'}  {item.type.value}  {came}  {sat(item.price)} SAT")
+        _line(f"  {item.at}  {item.job or 'a job'}  {item.type.word}  {came}  {sat(item.price)} SAT")
 
 
 def _line(text: str) -> None:
