@@ -77,9 +77,7 @@ def remembered(books: Books, known: Memory) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize("news", [0, 2], ids=["alone", "with news"])
 @pytest.mark.parametrize("count", [1, FEW, MANY], ids=["one", "few", "many"])
-def test_an_interrupt_in_any_line_leaves_the_memory_true(
-    books: Books, other: Submitter, count: int, news: int
-) -> None:
+def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Submitter, count: int, news: int) -> None:
     books.fund(ALICE, 1_000_000)
     keys = iter(range(1_000_000))
 
