@@ -1,0 +1,107 @@
+"""An interrupt in any line of a round leaves a memory that is true of its head, and a submitter that works on."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from choir.foundation.errors import Refusal
+from choir.ledger import memory, posting, store
+from choir.ledger.memory import Memory
+from choir.ledger.submitting import Submitter
+from choir.storage import asking
+from tests.ledger.books import ALICE, BOB, Books, moved
+
+FEW, MANY = 3, store.FEW_ENTRIES
+FILES = {memory.__file__, posting.__file__, store.__file__, asking.__file__}
+
+
+class Interrupt:
+    """Raises a KeyboardInterrupt before the n-th line that runs in these files; what repeats counts twice only."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.where = ""
+        self._lines: Counter[tuple[str, int]] = Counter()
+
+    def __enter__(self) -> Interrupt:
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _called(self, frame: FrameType, _event: str, _arg: Any) -> Callable[..., Any] | None:
+        return self._ran if frame.f_code.co_filename in FILES else None
+
+    def _ran(self, frame: FrameType, event: str, _arg: Any) -> Callable[..., Any]:
+        if event == "line" and not self.where:
+            line = (frame.f_code.co_filename.rpartition("/")[2], frame.f_lineno)
+            self._lines[line] += 1
+            self.left -= self._lines[line] <= 2
+            if self.left == 0:
+                self.where = f"{line[0]}:{line[1]} {frame.f_code.co_name}"
+                raise KeyboardInterrupt
+        return self._ran
+
+
+@pytest.fixture
+def other(books: Books) -> Iterator[Submitter]:
+    """As another process has it."""
+    submitter = Submitter(books.ledger, books.database)
+    yield submitter
+    submitter.close()
+
+
+def remembered(books: Books, known: Memory) -> dict[str, tuple[int, int]]:
+    """Accounts of which it remembers another balance than they had at its head: that one, and theirs."""
+    wrong = {}
+    with books.tx() as tx:
+        for name in (ALICE, BOB):
+            id_ = tx.value("select id from accounts where name = %s", name)
+            if known.head is None or not known.knows([name]):
+                continue
+            had = tx.value(
+                "select balance from postings where account = %s and seq <= %s order by seq desc, leg desc limit 1",
+                id_, known.head.seq,
+            )  # fmt: skip
+            if known.view({name: id_}).balances[id_] != (had or 0):
+                wrong[name] = (known.view({name: id_}).balances[id_], had or 0)
+    return wrong
+
+
+@pytest.mark.parametrize("news", [0, 2], ids=["alone", "with news"])
+@pytest.mark.parametrize("count", [1, FEW, MANY], ids=["one", "few", "many"])
+def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Submitter, count: int, news: int) -> None:
+    books.fund(ALICE, 1_000_000)
+    keys = iter(range(1_000_000))
+
+    def send(submitter: Submitter, entries: int) -> None:
+        batch = [[moved(f"k{next(keys)}", ALICE, BOB, 1)] for _ in range(entries)]
+        assert not any(isinstance(outcome, Refusal) for outcome in submitter.submit_batch(batch))
+
+    for at in range(1, 10_000):
+        send(books.submitter, FEW)  # from here on the accounts are remembered
+        if count == MANY:
+            books.submitter._rounds._memory._balances.pop(BOB, None)  # so that it is asked for early
+        if news:
+            send(other, news)
+        interrupt = Interrupt(at)
+        try:
+            with interrupt:
+                send(books.submitter, count)
+        except KeyboardInterrupt:
+            pass
+        assert not remembered(books, books.submitter._rounds._memory), interrupt.where
+        if not interrupt.where:
+            break
+        for entries in (MANY, FEW) if count == MANY else (FEW, 1):  # whoever comes next
+            before = books.balance(BOB)
+            send(books.submitter, entries)
+            assert books.balance(BOB) == before + entries, interrupt.where
+    books.check()

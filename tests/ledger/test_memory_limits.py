@@ -1,0 +1,140 @@
+"""What news cost, and what they cannot be mistaken about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import psycopg
+import pytest
+from psycopg.pq.abc import PGconn
+
+from choir.foundation.errors import Refusal
+from choir.ledger import store
+from choir.ledger.memory import Memory
+from choir.ledger.model import Head, Leg
+from choir.ledger.rounds import NEWS_MAX, News
+from choir.ledger.submitting import Submitter
+from choir.storage import asking
+from tests.ledger.books import ALICE, BOB, CAROL, Books, draft, moved
+
+HEAD = Head(3, b"h" * 32, 10, 1, b"a" * 32)
+
+
+def test_news_are_found_by_index_however_small_the_tables_were_when_they_were_first_asked_for(
+    books: Books, superuser_dsn: str
+) -> None:
+    """A plan is made once for each connection; one for empty tables reads all of them when they are large."""
+    with psycopg.connect(superuser_dsn, autocommit=True) as db:
+        db.execute("set plan_cache_mode = force_generic_plan")
+        db.execute("prepare news (bigint[], bigint, bigint, bigint) as " + store._NEWS._sql.decode())
+        plan = [row[0] for row in db.execute("explain (costs off) execute news ('{1}', 5, 1, 256)").fetchall()]
+    assert not [line.strip() for line in plan if "Seq Scan on entries" in line]
+    assert not [line.strip() for line in plan if "Seq Scan on accounts a_1" in line or "Hash Join" in line]
+
+
+def test_other_acts_make_it_forget() -> None:
+    """As after a restore: as many acts, but not the same ones; an account may be frozen that was open."""
+    memory = Memory()
+    memory.hear(News(HEAD, None, [], [], {"a": 1}))
+    memory.hear(News(replace(HEAD, acts_hash=b"b" * 32), HEAD.hash, [], [], {}))
+    assert not memory.knows(["a"])
+
+
+def test_after_a_restore_an_account_that_was_frozen_since_is_frozen(books: Books, superuser_dsn: str) -> None:
+    """The node runs on while the database goes back by one act, and another act takes its number."""
+    books.fund(ALICE, 1000)
+    books.submitter.submit_batch([[moved(f"warm {n}", ALICE, BOB, 1)] for n in range(3)])
+    with books.tx() as tx:
+        before = tx.row("select acts, acts_hash, at_us from ledger_head")
+    assert before is not None
+    books.change("freeze", CAROL)
+    books.submitter.submit_batch([[moved(f"poor {n}", ALICE, BOB, 5000)] for n in range(2)])  # hears of it
+    with psycopg.connect(superuser_dsn, autocommit=True) as db:  # what a restore to before the freeze comes to
+        db.execute("alter table account_acts disable trigger append_only")
+        db.execute("delete from account_acts where n > %s", [before[0]])
+        db.execute("alter table account_acts enable always trigger append_only")
+        db.execute("update accounts set state = 'open'")
+        db.execute("update ledger_head set acts = %s, acts_hash = %s, at_us = %s", before)
+    books.change("freeze", ALICE)
+    outcomes = books.submitter.submit_batch([[moved(f"frozen {n}", ALICE, BOB, 1)] for n in range(3)])
+    assert all(isinstance(outcome, Refusal) for outcome in outcomes)
+    books.check()
+
+
+def test_an_interrupt_right_after_an_early_question_harms_no_later_batch(
+    books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    books.fund(ALICE, 1000)
+    many = store.FEW_ENTRIES
+    for to in (BOB, CAROL):  # known in this process
+        books.submitter.submit_batch([[moved(f"warm {to} {n}", ALICE, to, 1)] for n in range(2)])
+    books.submitter._rounds._memory._balances.pop(CAROL)  # so that it is asked for early
+    with monkeypatch.context() as patched:
+        flush = asking._flush
+
+        def interrupted(connection: PGconn) -> None:
+            flush(connection)
+            raise KeyboardInterrupt
+
+        patched.setattr(asking, "_flush", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            books.submitter.submit_batch([[moved(f"lost {n}", ALICE, CAROL, 1)] for n in range(many)])
+    failures: list[str] = []
+    for attempt in range(3):
+        try:
+            books.submitter.submit_batch([[moved(f"next {attempt} {n}", ALICE, CAROL, 1)] for n in range(many)])
+        except AssertionError as error:
+            failures.append(str(error))
+    assert failures == []
+    books.check()
+
+
+@pytest.mark.parametrize("behind", [NEWS_MAX - 1, NEWS_MAX, NEWS_MAX + 1])
+@pytest.mark.parametrize("count", [1, 3, store.FEW_ENTRIES])
+def test_at_the_border_of_what_is_heard_balances_are_exact(books: Books, behind: int, count: int) -> None:
+    other = Submitter(books.ledger, books.database)
+    books.fund(ALICE, 1000)
+    books.submitter.submit_batch([[moved(f"warm {n}", ALICE, BOB, 1)] for n in range(3)])
+    left = 1000 - 3 - behind
+    other.submit_batch([[moved(f"other {n}", ALICE, BOB, 1)] for n in range(behind)])
+    spends = [[moved(f"all {n}", ALICE, BOB, left if n == 0 else 1)] for n in range(count)]
+    outcomes = books.submitter.submit_batch(spends)
+    assert [isinstance(outcome, Refusal) for outcome in outcomes] == [False] + [True] * (count - 1)
+    assert books.balance(ALICE) == 0
+    other.close()
+    books.check()
+
+
+ODD = ["\n", "\r\n", "\u2028", "\u0085", "\x0b\x0c\x1c\x1d\x1e", '"', "\\", "\\n", "\\\\n", "\x7f", "\U0001f600", "},{"]
+
+
+@pytest.mark.parametrize("count", [2, store.FEW_ENTRIES])
+def test_what_people_write_does_not_divide_the_news(books: Books, count: int) -> None:
+    other = Submitter(books.ledger, books.database)
+    books.fund(ALICE, 1000)
+    books.submitter.submit_batch([[moved(f"warm {n}", ALICE, BOB, 1)] for n in range(2)])
+    for n, odd in enumerate(ODD):
+        one = draft(f"{n}{odd}", Leg(ALICE, BOB, 2), Leg(BOB, ALICE, 1), kind=f"k{odd}", source=f"s{odd}")
+        other.submit(replace(one, refs=(odd, f"{odd}{odd}"), memo=odd))
+    left = 1000 - 2 - len(ODD)
+    spends = [[moved(f"all {n}", ALICE, BOB, left if n == 0 else 1)] for n in range(count)]
+    outcomes = books.submitter.submit_batch(spends)
+    assert [isinstance(outcome, Refusal) for outcome in outcomes] == [False] + [True] * (count - 1)
+    other.close()
+    books.check()
+
+
+def test_from_the_very_beginning(books: Books) -> None:
+    """The journal is empty when it is first looked at."""
+    other = Submitter(books.ledger, books.database)
+    refused = books.submitter.submit_batch([[moved(f"poor {n}", ALICE, BOB, 1)] for n in range(2)])
+    assert all(isinstance(outcome, Refusal) for outcome in refused)
+    head = books.submitter._rounds._memory.head
+    assert head is not None
+    assert head.seq == 0
+    books.fund(ALICE, 5)
+    other.submit(moved("one", ALICE, BOB, 1))
+    outcomes = books.submitter.submit_batch([[moved(f"rich {n}", ALICE, BOB, 2)] for n in range(3)])
+    assert [isinstance(outcome, Refusal) for outcome in outcomes] == [False, False, True]
+    other.close()
+    books.check()

@@ -1,0 +1,90 @@
+"""Two submitters, each with a memory of its own, and features that may roll back, against the simple model."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from contextlib import suppress
+from typing import ClassVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, rule, run_state_machine_as_test
+
+from choir.ledger import store
+from choir.ledger.model import Leg
+from choir.ledger.service import Ledger
+from choir.ledger.submitting import Submitter
+from choir.storage.database import Database
+from tests.ledger.books import Books
+from tests.ledger.test_model_based import LedgerAndModel
+
+EXAMPLES = int(os.environ.get("CHOIR_MODEL_EXAMPLES", "200")) // 2
+
+
+class _Undone(Exception):
+    pass
+
+
+class TwoMemoriesAndModel(LedgerAndModel):
+    """The same histories; which submitter posts changes in their midst."""
+
+    submitters: ClassVar[list[Submitter]]
+    numbers: ClassVar[itertools.count[int]] = itertools.count(1_000_000)
+
+    @initialize()
+    def choose_first(self) -> None:
+        self.books.submitter = self.submitters[0]
+
+    @rule(data=st.data())
+    def a_feature_changes_its_mind(self, data: st.DataObject) -> None:
+        drafts = [[self.draft(self.leg(data))] for _ in range(3)]
+        with suppress(_Undone), self.books.tx() as tx:
+            self.books.ledger.post_batch(tx, drafts)
+            raise _Undone
+        self.agree()
+
+    @rule(data=st.data())
+    def take_turns_with_the_same_accounts(self, data: st.DataObject) -> None:
+        """Each of them knows only its own part, and what it hears."""
+        for _ in range(data.draw(st.integers(2, 6), label="turns")):
+            from_, to = data.draw(st.permutations([1, 2, 3]), label="between")[:2]
+            who = data.draw(st.sampled_from(["first", "second", "feature", "freeze", "unfreeze"]), label="who")
+            if who in ("freeze", "unfreeze"):
+                self.act(act=who, place=from_)
+                continue
+            if who != "feature":
+                self.books.submitter = self.submitters[who == "second"]
+            count = data.draw(st.sampled_from([1, 2, 5, 5, store.FEW_ENTRIES]), label="entries")
+            leg = Leg(self.names[from_], self.names[to], data.draw(st.integers(1, 60), label="amount"))
+            self.send([[self.draft(leg)] for _ in range(count)], shared=who != "feature")
+
+    def agree(self) -> None:
+        super().agree()
+        with self.books.tx() as tx:
+            ids = dict(tx.rows("select name, id from accounts where name = any(%s)", self.names))
+            for submitter in self.submitters:
+                memory = submitter._rounds._memory
+                for name, id_ in ids.items():
+                    if memory.head is not None and memory.knows([name]):
+                        had = tx.value(
+                            "select balance from postings where account = %s and seq <= %s"
+                            " order by seq desc, leg desc limit 1",
+                            id_, memory.head.seq,
+                        )  # fmt: skip
+                        assert memory.view({name: id_}).balances[id_] == (had or 0), name
+
+
+def test_two_submitters_do_what_a_simple_model_does(database: Database) -> None:
+    TwoMemoriesAndModel.books = books = Books(database).sign_from_now()
+    second = Submitter(Ledger(books.clock, books.ledger.entropy, books.policy), database)
+    TwoMemoriesAndModel.submitters = first, second = [books.submitter, second]
+    run_state_machine_as_test(
+        TwoMemoriesAndModel,
+        settings=settings(
+            max_examples=EXAMPLES, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+    books.check()
+    for submitter in (first, second):
+        submitter.close()
