@@ -308,9 +308,17 @@ def _check_memory(books: Books, memory: Memory) -> None:
 HEAD = Head(3, b"h" * 32, 10, 1, b"a" * 32)
 
 
+def news(
+    head: Head = HEAD, since: Head | None = HEAD, contents: Sequence[str] = (), balances: dict[str, int] | None = None
+) -> News:
+    """What somebody hears who was at `since`."""
+    hash_, acts_hash = (None, None) if since is None else (since.hash, since.acts_hash)
+    return News(head, hash_, acts_hash, list(contents), [], balances or {})
+
+
 def _knowing(**balances: int) -> Memory:
     memory = Memory(100)
-    memory.hear(News(HEAD, None, [], [], balances))
+    memory.hear(news(since=None, balances=balances))
     return memory
 
 
@@ -318,9 +326,16 @@ def test_another_journal_makes_it_forget() -> None:
     """As after a rollback: the entry that it knows last is another one, or is not there."""
     for hash_ in (b"x" * 32, None):
         memory = _knowing(a=1)
-        memory.hear(News(replace(HEAD, hash=b"y" * 32), hash_, [], [], {"b": 2}))
+        memory.hear(replace(news(replace(HEAD, hash=b"y" * 32), balances={"b": 2}), since_hash=hash_))
         assert memory.missing({"a": 1, "b": 2}) == {"a": 1}
         assert memory.head == replace(HEAD, hash=b"y" * 32)
+
+
+def test_other_acts_make_it_forget() -> None:
+    """As after a restore: as many acts, but not the same ones; an account may be frozen that was open."""
+    memory = _knowing(a=1)
+    memory.hear(replace(news(replace(HEAD, acts_hash=b"b" * 32)), since_acts_hash=b"b" * 32))
+    assert not memory.knows(["a"])
 
 
 def test_accounts_that_others_open_change_nothing_that_is_remembered(books: Books, meanwhile: Meanwhile) -> None:
@@ -352,7 +367,7 @@ class Interrupted(BaseException):
 
 
 def test_who_is_interrupted_while_it_learns_knows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    news = News(replace(HEAD, seq=4), HEAD.hash, [_content("a", "b", 5)], [], {})
+    heard = news(replace(HEAD, seq=4), contents=[_content("a", "b", 5)])
     move = Memory._move
     for victim in ("a", "b"):  # before the leg's first side, and between its sides
         memory = _knowing(a=10, b=0)
@@ -364,10 +379,10 @@ def test_who_is_interrupted_while_it_learns_knows_nothing(monkeypatch: pytest.Mo
 
         monkeypatch.setattr(Memory, "_move", interrupted)
         with pytest.raises(Interrupted):
-            memory.hear(news)
+            memory.hear(heard)
         monkeypatch.setattr(Memory, "_move", move)
         assert not memory.knows(["a"])
-        memory.hear(News(replace(HEAD, seq=4), None, [], [], {"a": 5}))
+        memory.hear(news(replace(HEAD, seq=4), since=None, balances={"a": 5}))
         assert memory.view({"a": 1}).balances == {1: 5}
         assert memory.missing({"b": 2})  # what was half learned is gone
 
@@ -393,7 +408,7 @@ def test_it_is_bounded() -> None:
     memory = Memory(accounts_max=10)
     for n in range(0, 40, 4):
         names = {str(n + k): n + k for k in range(4)}
-        memory.hear(News(HEAD, HEAD.hash, [], [], dict.fromkeys(names, 1)))
+        memory.hear(news(balances=dict.fromkeys(names, 1)))
         assert memory.knows(names)  # what was just asked for is there, whatever else
         assert 4 <= len(memory) <= 14
         memory.follow(memory.view(names), HEAD)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import FrameType
 from typing import Any
 
 import pytest
 
 from choir.foundation.errors import Refusal
-from choir.ledger import memory, posting, store
+from choir.ledger import memory, posting, store, submitting
 from choir.ledger.memory import Memory
 from choir.ledger.submitting import Submitter
 from choir.storage import asking
@@ -24,8 +26,9 @@ FILES = {memory.__file__, posting.__file__, store.__file__, asking.__file__}
 class Interrupt:
     """Raises a KeyboardInterrupt before the n-th line that runs in these files; what repeats counts twice only."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, files: Collection[str] = FILES) -> None:
         self.left = at
+        self._files = files
         self.where = ""
         self._lines: Counter[tuple[str, int]] = Counter()
 
@@ -37,10 +40,10 @@ class Interrupt:
         sys.settrace(None)
 
     def _called(self, frame: FrameType, _event: str, _arg: Any) -> Callable[..., Any] | None:
-        return self._ran if frame.f_code.co_filename in FILES else None
+        return self._ran if frame.f_code.co_filename in self._files else None
 
     def _ran(self, frame: FrameType, event: str, _arg: Any) -> Callable[..., Any]:
-        if event == "line" and not self.where:
+        if event == "line" and not self.where and not _holds_a_lock(frame):
             line = (frame.f_code.co_filename.rpartition("/")[2], frame.f_lineno)
             self._lines[line] += 1
             self.left -= self._lines[line] <= 2
@@ -48,6 +51,11 @@ class Interrupt:
                 self.where = f"{line[0]}:{line[1]} {frame.f_code.co_name}"
                 raise KeyboardInterrupt
         return self._ran
+
+
+def _holds_a_lock(frame: FrameType) -> bool:
+    """At the line of a `with`, also on the way out of it, where an interrupt would keep the lock for ever."""
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith("with ")
 
 
 @pytest.fixture
@@ -104,4 +112,26 @@ def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Su
             before = books.balance(BOB)
             send(books.submitter, entries)
             assert books.balance(BOB) == before + entries, interrupt.where
+    books.check()
+
+
+@pytest.mark.parametrize("count", [1, FEW, MANY], ids=["one", "few", "many"])
+def test_an_interrupt_of_whoever_leads_keeps_nobody_waiting(books: Books, count: int) -> None:
+    books.fund(ALICE, 1_000_000)
+    for at in range(1, 10_000):
+        submitter = Submitter(books.ledger, books.database)
+        interrupt = Interrupt(at, {submitting.__file__})
+        try:
+            with interrupt:
+                submitter.submit_batch([[moved(f"{at} {n}", ALICE, BOB, 1)] for n in range(count)])
+        except KeyboardInterrupt:
+            pass
+        follower = threading.Thread(target=submitter.submit, args=[moved(f"{at} then", ALICE, BOB, 1)], daemon=True)
+        follower.start()
+        follower.join(30)
+        assert not follower.is_alive(), interrupt.where
+        submitter.close()
+        if not interrupt.where:
+            break
+    assert at > 10
     books.check()

@@ -10,14 +10,11 @@ from psycopg.pq.abc import PGconn
 
 from choir.foundation.errors import Refusal
 from choir.ledger import store
-from choir.ledger.memory import Memory
-from choir.ledger.model import Head, Leg
-from choir.ledger.rounds import NEWS_MAX, News
+from choir.ledger.model import Leg
+from choir.ledger.rounds import NEWS_MAX
 from choir.ledger.submitting import Submitter
 from choir.storage import asking
 from tests.ledger.books import ALICE, BOB, CAROL, Books, draft, moved
-
-HEAD = Head(3, b"h" * 32, 10, 1, b"a" * 32)
 
 
 def test_news_are_found_by_index_however_small_the_tables_were_when_they_were_first_asked_for(
@@ -26,18 +23,10 @@ def test_news_are_found_by_index_however_small_the_tables_were_when_they_were_fi
     """A plan is made once for each connection; one for empty tables reads all of them when they are large."""
     with psycopg.connect(superuser_dsn, autocommit=True) as db:
         db.execute("set plan_cache_mode = force_generic_plan")
-        db.execute("prepare news (bigint[], bigint, bigint, bigint) as " + store._NEWS._sql.decode())
-        plan = [row[0] for row in db.execute("explain (costs off) execute news ('{1}', 5, 1, 256)").fetchall()]
+        db.execute("prepare news (bigint[], bigint, bigint, bigint, bigint) as " + store._NEWS._sql.decode())
+        plan = [row[0] for row in db.execute("explain (costs off) execute news ('{1}', 5, 1, 256, 999)").fetchall()]
     assert not [line.strip() for line in plan if "Seq Scan on entries" in line]
     assert not [line.strip() for line in plan if "Seq Scan on accounts a_1" in line or "Hash Join" in line]
-
-
-def test_other_acts_make_it_forget() -> None:
-    """As after a restore: as many acts, but not the same ones; an account may be frozen that was open."""
-    memory = Memory()
-    memory.hear(News(HEAD, None, [], [], {"a": 1}))
-    memory.hear(News(replace(HEAD, acts_hash=b"b" * 32), HEAD.hash, [], [], {}))
-    assert not memory.knows(["a"])
 
 
 def test_after_a_restore_an_account_that_was_frozen_since_is_frozen(books: Books, superuser_dsn: str) -> None:

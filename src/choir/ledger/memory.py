@@ -2,8 +2,9 @@
 
 Guarantees: what it holds is true of one head, `head`, which is compared with the journal's own whenever it is used; of
 a journal that went on it hears the news or forgets everything; accounts that are not open, and those of holds, are
-never in it. It learns of a round after its commit only, so a round that failed leaves it where it was. It is no larger
-than its limit and what one round needs. It belongs to whoever leads: it is not thread-safe.
+never in it. It learns of a round after its commit only, so a round that failed leaves it where it was; interrupted
+while it learns, it knows nothing. It is no larger than its limit and what one round needs. It belongs to whoever
+leads: it is not thread-safe.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Memory:
 
     def missing(self, accounts: Mapping[str, int]) -> dict[str, int]:
         """Those of the accounts whose balance is not remembered."""
-        known = self._balances
+        known = self._balances if self.head is not None else {}
         return {name: id_ for name, id_ in accounts.items() if name not in known}
 
     def view(self, accounts: dict[str, int]) -> View:
@@ -44,7 +45,7 @@ class Memory:
     def hear(self, news: News) -> None:
         """Go on to where the journal is, with the balances that were asked for."""
         known, self.head = self.head, None  # who is interrupted on the way knows nothing
-        if known is None or self._is_full or not self._follows(known, news):
+        if known is None or self._is_full or not self._take_in(known, news):
             self._balances = {}
         self._balances.update(news.balances)
         self.head = news.head
@@ -78,11 +79,11 @@ class Memory:
         self._move(leg.to, leg.amount)
         self.head = Head(posted.seq, posted.hash, posted.at_us, head.acts, head.acts_hash)
 
-    def _follows(self, head: Head, news: News) -> bool:
-        """Whether the news begin where our knowledge ends; then they are part of it."""
-        if news.since_hash != head.hash or len(news.contents) != news.head.seq - head.seq:
+    def _take_in(self, head: Head, news: News) -> bool:
+        """Add the news to what is known, if they begin where that ends; says whether they do."""
+        if (news.since_hash, news.since_acts_hash) != (head.hash, head.acts_hash):
             return False
-        if len(news.changed) > NEWS_MAX or news.head.acts < head.acts:
+        if len(news.contents) != news.head.seq - head.seq or len(news.changed) > NEWS_MAX:
             return False
         for content in news.contents:
             for leg in hashing.parse_legs(content):

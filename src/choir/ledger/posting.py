@@ -5,8 +5,8 @@ memory only where the journal still is: under the head's lock, or with an append
 Plain transfers are posted without a look at their keys, which the unique index checks (docs/decisions/0009); few of
 them without a lock, because most nodes have one process that writes (docs/decisions/0005).
 
-Guarantees: what is returned is committed; whatever is raised, nothing was written, or the connection is broken and
-nobody knows. Not thread-safe: it is for whoever leads.
+Guarantees: what is returned is committed; where an error of the database is raised, nothing was written, or the
+connection is broken and nobody knows; so it is after an interrupt. Not thread-safe: it is for whoever leads.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ class Rounds:
             memory.hear(store.NewsQuestion(db, memory.head, memory.missing(accounts)).fetch())
             if memory.knows(accounts):
                 return memory.view(accounts)
-        return self._ledger.read(db, groups, committed=True, keys=False)  # an account is not open
+        # An account is not open, or there are more than can be remembered.
+        return self._ledger.read(db, groups, committed=True, keys=False)
 
     def _committed(self, view: View, decision: Decision | None) -> list[Outcome]:
         assert decision is not None, "nobody else can move a locked head"

@@ -35,7 +35,7 @@ class KnownEntry(NamedTuple):
 
 @dataclass(slots=True)
 class View:
-    """What the database knew, read under the head lock. Accounts are plain numbers: there are thousands in a batch."""
+    """What was known when the journal's head was `head`. Accounts are plain numbers: there are thousands in a batch."""
 
     head: Head
     ids: dict[str, int]  # of the accounts that there are
@@ -47,7 +47,7 @@ class View:
     new_account_ids: list[int] = field(default_factory=list)  # reserved for the holds that this round places
 
 
-NEWS_CHARS_MAX = 1 << 18  # of all contents; they are read under the head's lock
+NEWS_CHARS_MAX = 1 << 17  # of all contents; they are read under the head's lock
 NEWS_MAX = 256  # entries, or changed accounts; who missed more forgets, because to look balances up is no slower then
 
 
@@ -57,6 +57,7 @@ class News:
 
     head: Head  # where the journal is now
     since_hash: bytes | None  # of the entry where the known head was; another, or none, in another journal
+    since_acts_hash: bytes | None  # the same of its last act
     contents: list[str]  # of the entries since
     changed: list[str]  # the accounts that were frozen, unfrozen or closed since
     balances: dict[str, int]  # of the accounts that were asked for, if all of them are open

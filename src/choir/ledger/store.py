@@ -124,12 +124,14 @@ class NewsQuestion:
 
     def fetch(self) -> News:
         """Wait for the answer."""
-        numbers, hash_, acts_hash, balances, not_open, since_hash, contents, changed = self._question.answer()
+        numbers, hash_, acts_hash, balances, not_open, *since = self._question.answer()
+        since_hash, since_acts_hash, contents, changed = since
         assert numbers is not None
         seq, at_us, acts = _HEAD_NUMBERS.unpack(numbers)
         return News(
             head=Head(seq, hash_ or b"", at_us, acts, acts_hash or b""),
             since_hash=ZERO_HASH if self._since is not None and self._since.seq == 0 else since_hash,
+            since_acts_hash=ZERO_HASH if self._since is not None and self._since.acts == 0 else since_acts_hash,
             contents=_lines(contents),
             changed=_lines(changed),
             balances={} if not_open is not None else self._named(balances),
@@ -192,8 +194,8 @@ def append_many(db: Connection, round_: Round, head: Head) -> Decision:
         decision = round_.finish()
     if decision.entries:
         moved = db.execute(
-            "update ledger_head set seq = %s, hash = %s, at_us = %s where seq = %s and hash = %s and acts = %s",
-            [decision.entries[-1][0], decision.head_hash, decision.at_us, head.seq, head.hash, head.acts],
+            "update ledger_head set seq = %s, hash = %s, at_us = %s where seq = %s and hash = %s and acts_hash = %s",
+            [decision.entries[-1][0], decision.head_hash, decision.at_us, head.seq, head.hash, head.acts_hash],
         )
         assert moved.rowcount == 1, "nobody else can move a locked head"
     _write_beside(db, decision)
@@ -206,7 +208,7 @@ def _append_some(db: Connection, decision: Decision, head: Head) -> bool:
     row = db.execute(
         _APPEND,
         [
-            head.seq, head.hash, head.acts, decision.at_us,
+            head.seq, head.hash, head.acts_hash, decision.at_us,
             bigints(seqs), uuids(ids), texts(sources), texts(keys), texts(contents), byteas(hashes),
             bigints(accounts), bigints(account_seqs), smallints(legs), bigints(deltas), bigints(balances),
         ],
@@ -333,16 +335,20 @@ _NEWS = Statement(
          from unnest($1::bigint[]) with ordinality as asked (id, n)),
         (select true where exists (select from accounts a where a.id = any($1::bigint[]) and a.state <> 'open')),
         (select e.hash from entries e where e.seq = $2::bigint),
+        (select t.hash from account_acts t where t.n = $3::bigint),
         case when h.seq - $2 between 1 and $4::bigint then
-            (select string_agg(e.content, e'\\n' order by e.seq) from entries e where e.seq > $2
-             having sum(length(e.content)) <= $5::bigint) end,
-        (select string_agg(a.name, e'\\n')
-         from (select t.account from account_acts t where t.n > $3::bigint and t.act <> 'open'
-               order by t.n limit $4 + 1) changed
-         join accounts a on a.id = changed.account)
+            (select string_agg(news.content, e'\\n' order by news.seq)
+             from (select n as seq, (select e.content from entries e where e.seq = n) as content
+                   from generate_series($2 + 1, h.seq) as n) news
+             having sum(length(news.content)) <= $5::bigint) end,
+        (select string_agg((select a.name from accounts a where a.id = changed.account), e'\\n')
+         from (select t.account from account_acts t where t.n > $3 and t.act <> 'open'
+               order by t.n limit $4 + 1) changed)
     from ledger_head h
     """,
-)  # canonical JSON and the names of accounts have no line breaks
+)
+# Canonical JSON and the names of accounts have no line breaks. Rows are looked up one by one, by sub-selects: a plan is
+# made once for each connection, and one that was made for small tables would read large ones whole.
 
 _COPY_ENTRIES = b"copy entries from stdin (format binary)"
 _COPY_POSTINGS = b"copy postings from stdin (format binary)"
@@ -379,7 +385,7 @@ _POST_ONE = """
 
 _APPEND = """
     select ledger_append(
-        %b::bigint, %b::bytea, %b::bigint, %b::bigint,
+        %b::bigint, %b::bytea, %b::bytea, %b::bigint,
         %b::bigint[], %b::uuid[], %b::text[], %b::text[], %b::text[], %b::bytea[],
         %b::bigint[], %b::bigint[], %b::smallint[], %b::bigint[], %b::bigint[])
 """

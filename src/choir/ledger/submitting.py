@@ -42,14 +42,13 @@ _RETRY_S = 0.05
 class _Waiting:
     """One caller's groups and the answer it waits for."""
 
-    __slots__ = ("done", "entries", "error", "groups", "leads", "outcomes")
+    __slots__ = ("done", "entries", "error", "groups", "outcomes")
 
     def __init__(self, groups: Sequence[PreparedGroup]) -> None:
         self.groups = groups
         self.entries = entries_in(groups)
         self.outcomes: list[Outcome] = []
         self.error: BaseException | None = None
-        self.leads = False
         self.done = threading.Lock()  # a lock that is released once is the cheapest event there is
         self.done.acquire()
 
@@ -62,7 +61,7 @@ class Submitter:
         self._database = database
         self._guard = threading.Lock()
         self._queue: deque[_Waiting] = deque()
-        self._busy = False
+        self._leader: object | None = None  # whoever posts now, or was asked to
         self._connection: Connection | None = None  # used by whoever leads
         self._rounds = Rounds(ledger)  # used by whoever leads
 
@@ -72,31 +71,35 @@ class Submitter:
 
     def submit_batch(self, groups: Sequence[Group]) -> list[Outcome]:
         """Post many entries, each group accepted or refused on its own, in order."""
-        if sum([len(group) for group in groups]) >= store.FEW_ENTRIES and self._take_lead():
-            return self._submit_large(groups)
+        if sum([len(group) for group in groups]) >= store.FEW_ENTRIES:
+            me = object()
+            try:
+                if self._take_lead(me):
+                    outcomes = self._submit_large(groups)
+                    self._hand_over(me)
+                    return outcomes
+            except BaseException:
+                self._hand_over(me)
+                raise
         return self.submit_prepared(self._ledger.prepare_batch(groups))
-
-    def _take_lead(self) -> bool:
-        """Whether nobody leads, so that we do from now on."""
-        with self._guard:
-            if self._busy:
-                return False
-            self._busy = True
-        return True
 
     def _submit_large(self, groups: Sequence[Group]) -> list[Outcome]:
         """Having the lead: the database looks up balances while we check the drafts."""
+        early = self._ask_early(groups)
         try:
-            early = self._ask_early(groups)
-            try:
-                prepared = self._ledger.prepare_batch(groups)
-            except BaseException:
-                if early is not None and early.question is not None:
-                    self.close()  # its answer would come to somebody else's question
-                raise
-            return self._post_until_answered(prepared, early)
-        finally:
-            self._hand_over([])
+            prepared = self._ledger.prepare_batch(groups)
+        except BaseException:
+            if early is not None and early.question is not None:
+                self.close()  # its answer would come to somebody else's question
+            raise
+        return self._post_until_answered(prepared, early)
+
+    def _take_lead(self, me: object) -> bool:
+        """Whether nobody leads, so that we do from now on."""
+        with self._guard:
+            if self._leader is None:
+                self._leader = me
+            return self._leader is me
 
     def _ask_early(self, groups: Sequence[Group]) -> Early | None:
         try:
@@ -104,36 +107,42 @@ class Submitter:
         except (psycopg.Error, DatabaseUnavailable):  # whether it comes back is seen when it is needed
             self.close()
             return None
+        except BaseException:
+            self.close()  # an interrupt may have come between the question and its answer
+            raise
 
     def submit_prepared(self, groups: Sequence[PreparedGroup]) -> list[Outcome]:
-        """The same, for a caller that has prepared the groups itself."""
+        """The same, for a caller that has prepared the groups itself.
+
+        Who works for a caller with a deadline waits no longer than that; what is under way may still be posted.
+        """
         mine = _Waiting(groups)
-        with self._guard:
-            self._queue.append(mine)
-            if not self._busy:
-                self._busy = mine.leads = True
-        if not mine.leads:
-            self._wait(mine)
-        if mine.leads:
-            self._lead()
+        try:
+            if not self._join(mine):
+                _acquire_in_time(mine.done)  # until somebody posted for us, or handed us the lead
+            if self._leader is mine:
+                self._lead(mine)
+        except BaseException:
+            self._leave(mine)
+            raise
         if mine.error is not None:
             raise mine.error
         return mine.outcomes
 
-    def _wait(self, mine: _Waiting) -> None:
-        """Until somebody posted for us or handed us the lead; an interrupt must leave nobody else waiting.
+    def _join(self, mine: _Waiting) -> bool:
+        """Wait in line; whether nobody leads, so that we do from now on."""
+        with self._guard:
+            self._queue.append(mine)
+            if self._leader is None:
+                self._leader = mine
+            return self._leader is mine
 
-        Who works for a caller with a deadline waits no longer than that; what is under way may still be posted.
-        """
-        try:
-            _acquire_in_time(mine.done)
-        except BaseException:
-            with self._guard:
-                if mine in self._queue and not mine.leads:
-                    self._queue.remove(mine)
-            if mine.leads:
-                self._lead()
-            raise
+    def _leave(self, mine: _Waiting) -> None:
+        """Whatever interrupted us, nobody else may be left waiting."""
+        with self._guard:
+            if mine in self._queue:
+                self._queue.remove(mine)
+        self._hand_over(mine)
 
     def close(self) -> None:
         """Drop the connection; the next submit opens another."""
@@ -141,10 +150,11 @@ class Submitter:
             self._connection.close()
             self._connection = None
 
-    def _lead(self) -> None:
+    def _lead(self, mine: _Waiting) -> None:
         """Post everything that waits now, then hand the lead to whoever came meanwhile."""
-        batch = self._take()
+        batch: list[_Waiting] = []
         try:
+            self._take(batch)
             self._post(batch)
         except BaseException as error:  # whatever it was, nobody may be left waiting
             for waiting in batch:
@@ -152,33 +162,31 @@ class Submitter:
             if not isinstance(error, Exception):
                 raise
         finally:
-            self._hand_over(batch)
+            self._hand_over(mine)
+            for waiting in batch:
+                if waiting is not mine:
+                    waiting.done.release()
 
-    def _take(self) -> list[_Waiting]:
-        batch: list[_Waiting] = []
+    def _take(self, batch: list[_Waiting]) -> None:
+        """Let this round have those who wait, as many as fit."""
         entries = 0
         with self._guard:
             while self._queue and (not batch or entries + self._queue[0].entries <= self._limit):
-                batch.append(self._queue.popleft())
-                entries += batch[-1].entries
-        return batch
+                batch.append(self._queue[0])
+                entries += self._queue.popleft().entries
 
     @property
     def _limit(self) -> int:
         return self._ledger.policy.submit_batch_entries_max
 
-    def _hand_over(self, batch: list[_Waiting]) -> None:
+    def _hand_over(self, me: object) -> None:
+        """Whoever leads passes that on to the first who waits; nothing for anybody else."""
         with self._guard:
-            following = self._queue[0] if self._queue else None
-            if following is None:
-                self._busy = False
-            else:
-                following.leads = True
+            if self._leader is not me:
+                return
+            following = self._leader = self._queue[0] if self._queue else None
         if following is not None:
             following.done.release()
-        for waiting in batch:
-            if not waiting.leads:
-                waiting.done.release()
 
     def _post(self, batch: list[_Waiting]) -> None:
         try:

@@ -42,7 +42,7 @@ class Statement:
             raise psycopg.OperationalError("the connection is closed")
         assert db.info.transaction_status in (TransactionStatus.IDLE, TransactionStatus.INTRANS), "one at a time"
         if db not in self._known:
-            _checked(db.pgconn.prepare(self._name, self._sql), db.pgconn)
+            _checked(db.pgconn.prepare(self._name, self._sql))
             self._known.add(db)
         formats = [Format.BINARY] * len(parameters)
         db.pgconn.send_query_prepared(self._name, parameters, formats, result_format=Format.BINARY)
@@ -60,7 +60,7 @@ class Question:
         """The fields of its one row, when they are there."""
         result = _result(self._connection)
         assert result is not None
-        _checked(result, self._connection)
+        _checked(result)
         while _result(self._connection) is not None:
             pass
         return [result.get_value(0, column) for column in range(result.nfields)]
@@ -159,6 +159,6 @@ def _wait(connection: PGconn, what: int) -> int:
     return found
 
 
-def _checked(result: PGresult, connection: PGconn) -> None:
+def _checked(result: PGresult) -> None:
     if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-        raise psycopg.OperationalError(connection.error_message.decode(errors="replace"))
+        raise psycopg.errors.error_from_result(result)

@@ -66,13 +66,13 @@ create table postings (
 -- Append a few entries in one call. It moves the head only if it is still where the caller read it,
 -- and says whether it did: a caller that read without a lock then reads and decides again.
 create function ledger_append(
-    expected_seq bigint, expected_hash bytea, expected_acts bigint, new_at_us bigint,
+    expected_seq bigint, expected_hash bytea, expected_acts_hash bytea, new_at_us bigint,
     seqs bigint[], ids uuid[], sources text[], keys text[], contents text[], hashes bytea[],
     accounts bigint[], account_seqs bigint[], legs smallint[], deltas bigint[], balances bigint[]
 ) returns boolean language plpgsql as $$
 begin
     update ledger_head set seq = seqs[cardinality(seqs)], hash = hashes[cardinality(hashes)], at_us = new_at_us
-        where seq = expected_seq and hash = expected_hash and acts = expected_acts;
+        where seq = expected_seq and hash = expected_hash and acts_hash = expected_acts_hash;
     if not found then
         return false;
     end if;
@@ -86,7 +86,7 @@ end $$;
 
 -- What a lone caller sends, an entry of one leg and nothing else, read, decided, chained and written in one call.
 -- Anything that is not simply accepted is left to the caller: then nothing is written and no row comes back. The
--- layout of ids and hashes is that of `ledger/deciding.py` and `ledger/hashing.py`, and tests hold them together.
+-- layout of ids and hashes is that of `ledger/chaining.py` and `ledger/hashing.py`, and tests hold them together.
 create function ledger_post_one(
     payer bigint, payee bigint, amount bigint, may_overdraw boolean,
     new_source text, new_key text, new_content text, digest bytea, now_us bigint, chance bigint
