@@ -188,7 +188,7 @@ def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
     if as_json:
         output.print_json({"lines": done.lines, "new": done.new, "file": str(file)})
     else:
-        output.print_line(f"{count(done.lines, 'line')} of {file} imported; {done.new} of them were new.")
+        output.print_line(f"{count(done.lines, 'line')} of {file} imported, {done.new} new.")
 
 
 def _show(report: Report, *, as_json: bool, of_file: bool) -> None:
