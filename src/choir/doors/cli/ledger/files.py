@@ -54,8 +54,10 @@ _CHECKS = {
     ExportFormat.JSONL: "Verify with: python3 auditor/choir_verify.py export",
     ExportFormat.BEANCOUNT: "Check with: bean-check",
 }
-_EXPORT_FORMAT = "jsonl can be verified and imported; csv is for spreadsheets; aidollar is an ai$ file of all AID."
-_IMPORT_FORMAT = "jsonl loads a whole ledger; aidollar posts an ai$ file to a development node."
+_EXPORT_FORMAT = (
+    "jsonl, to be verified or imported; csv, for spreadsheets; beancount; aidollar, an ai$ file of all AID."
+)
+_IMPORT_FORMAT = "jsonl, a whole ledger; aidollar, an ai$ file, posted to the ledger of a development node."
 
 
 def register(app: typer.Typer) -> None:
@@ -96,7 +98,9 @@ def verify(
 
 def export(
     file: Annotated[str, typer.Argument(help="Where to write; - for standard output.")],
-    format_: Annotated[ExportFormat, typer.Option("--format", help=_EXPORT_FORMAT)] = ExportFormat.JSONL,
+    format_: Annotated[
+        ExportFormat, typer.Option("--format", help=_EXPORT_FORMAT, metavar="FORMAT")
+    ] = ExportFormat.JSONL,
     force: ForceOption = False,
     home: HomeOption = None,
     as_json: AsJson = False,
@@ -145,7 +149,9 @@ def _written(format_: ExportFormat, done: dict[str, Any], file: str) -> str:
 
 def import_(
     file: Annotated[Path, typer.Argument(help="An export.")],
-    format_: Annotated[ImportFormat, typer.Option("--format", help=_IMPORT_FORMAT)] = ImportFormat.JSONL,
+    format_: Annotated[
+        ImportFormat, typer.Option("--format", help=_IMPORT_FORMAT, metavar="FORMAT")
+    ] = ImportFormat.JSONL,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
