@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from choir.foundation.clock import SeededEntropy
 from choir.foundation.errors import Refusal
+from choir.foundation.policy import LedgerPolicy
 from choir.ledger import holds, reading
 from choir.ledger.formats.aidollar import BadAidollarLine, EntryType, Line, account_of, id_of, read_line
 from choir.ledger.formats.aidollar_import import AidInUse, AidollarImport, Imported
@@ -130,6 +131,17 @@ def test_a_longer_file_goes_on_where_the_shorter_ended(empty_books: Books) -> No
     lines = SEED.encode().splitlines(keepends=True)
     assert import_into(empty_books, b"".join(lines[:2])) == (2, 2)
     assert import_into(empty_books, b"".join(lines)) == (6, 4)
+
+
+def test_a_file_is_posted_in_several_batches_and_yet_whole_or_not_at_all(database: Database) -> None:
+    books = Books(database, policy=LedgerPolicy(batch_entries_max=2)).sign_from_now()
+    twice = SEED + SEED.split("\n", maxsplit=1)[0]
+    with pytest.raises(BadAidollarLine, match=r"Line 8 .* earlier line"):
+        import_into(books, twice.encode())
+    assert ledger_balances(books) == {}
+    assert import_into(books, SEED.encode()) == (6, 6)
+    books.check()
+    books.close()
 
 
 def test_memos_of_a_file_are_beside_the_journal_and_can_be_erased(empty_books: Books) -> None:

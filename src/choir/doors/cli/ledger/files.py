@@ -54,10 +54,22 @@ _CHECKS = {
     ExportFormat.JSONL: "Verify with: python3 auditor/choir_verify.py export",
     ExportFormat.BEANCOUNT: "Check with: bean-check",
 }
-_EXPORT_FORMAT = (
-    "jsonl, to be verified or imported; csv, for spreadsheets; beancount; aidollar, an ai$ file of all AID."
-)
-_IMPORT_FORMAT = "jsonl, a whole ledger; aidollar, an ai$ file, posted to the ledger of a development node."
+_ExportOption = Annotated[
+    ExportFormat,
+    typer.Option(
+        "--format",
+        help="jsonl, to be verified or imported; csv, for spreadsheets; beancount; aidollar, an ai$ file of all AID.",
+        metavar="FORMAT",
+    ),
+]
+_ImportOption = Annotated[
+    ImportFormat,
+    typer.Option(
+        "--format",
+        help="jsonl, a whole ledger; aidollar, an ai$ file, posted to the ledger of a development node.",
+        metavar="FORMAT",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -98,9 +110,7 @@ def verify(
 
 def export(
     file: Annotated[str, typer.Argument(help="Where to write; - for standard output.")],
-    format_: Annotated[
-        ExportFormat, typer.Option("--format", help=_EXPORT_FORMAT, metavar="FORMAT")
-    ] = ExportFormat.JSONL,
+    format_: _ExportOption = ExportFormat.JSONL,
     force: ForceOption = False,
     home: HomeOption = None,
     as_json: AsJson = False,
@@ -149,9 +159,7 @@ def _written(format_: ExportFormat, done: dict[str, Any], file: str) -> str:
 
 def import_(
     file: Annotated[Path, typer.Argument(help="An export.")],
-    format_: Annotated[
-        ImportFormat, typer.Option("--format", help=_IMPORT_FORMAT, metavar="FORMAT")
-    ] = ImportFormat.JSONL,
+    format_: _ImportOption = ImportFormat.JSONL,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
