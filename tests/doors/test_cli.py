@@ -239,7 +239,7 @@ def test_an_export_is_the_same_bytes_on_standard_output_and_verifies(funded: Nod
         check=True,
     )
     assert piped.stdout == file.read_bytes()
-    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".choir-*"))
     key = funded.run("key", "show", "--json").json[-1]["key"]
     assert verifier.run("export", file, "--key", key).code == 0
     assert funded.run("ledger", "verify", "--file", str(file), "--key", key).code == 0

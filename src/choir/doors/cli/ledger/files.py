@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from rich.progress import Progress
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, ForceOption, HomeOption
+from choir.doors.cli.result_file import whole_file
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Invalid, Refusal
+from choir.foundation.settings import Settings
 from choir.foundation.words import count
 from choir.operations.home import prepare_home, running_node
 
 if TYPE_CHECKING:
     from choir.ledger.verifying import Report
+    from choir.node import Node
+    from choir.storage.database import Tx
 
 
 class StopTheNode(Refusal):
@@ -28,9 +34,47 @@ class StopTheNode(Refusal):
     hint = "Stop it with `choir down` first."
 
 
+class ExportFormat(StrEnum):
+    """What an export can be written as."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+    BEANCOUNT = "beancount"
+    AIDOLLAR = "aidollar"
+
+
+class ImportFormat(StrEnum):
+    """What can be read again."""
+
+    JSONL = "jsonl"
+    AIDOLLAR = "aidollar"
+
+
+_CHECKS = {
+    ExportFormat.JSONL: "Verify with: python3 auditor/choir_verify.py export",
+    ExportFormat.BEANCOUNT: "Check with: bean-check",
+}
+_ExportOption = Annotated[
+    ExportFormat,
+    typer.Option(
+        "--format",
+        help="jsonl, to be verified or imported; csv, for spreadsheets; beancount; aidollar, an ai$ file of all AID.",
+        metavar="FORMAT",
+    ),
+]
+_ImportOption = Annotated[
+    ImportFormat,
+    typer.Option(
+        "--format",
+        help="jsonl, a whole ledger; aidollar, an ai$ file, posted to the ledger of a development node.",
+        metavar="FORMAT",
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     app.command("verify", epilog="Example: choir ledger verify --file export.jsonl --checkpoint kept.note")(verify)
-    app.command("export", epilog="Example: choir ledger export ledger.jsonl")(export)
+    app.command("export", epilog="Example: choir ledger export books.beancount --format beancount")(export)
     app.command("import", epilog="Example: choir ledger import ledger.jsonl --home /srv/copy")(import_)
 
 
@@ -66,11 +110,12 @@ def verify(
 
 def export(
     file: Annotated[str, typer.Argument(help="Where to write; - for standard output.")],
+    format_: _ExportOption = ExportFormat.JSONL,
     force: ForceOption = False,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the whole ledger as canonical JSONL with a signed trailer, for anyone to verify."""
+    """Write the whole ledger: as canonical JSONL with a signed trailer for anyone to verify, or for other tools."""
     from choir.operations.preparing import opened_node
     from choir.storage.database import Tx, connect
 
@@ -81,34 +126,57 @@ def export(
     with opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
         with _bar("Exporting", quiet=as_json or file == "-") as told:
             if file == "-":
-                done = node.exporter.write(Tx(db), sys.stdout.buffer.write, told)
+                done = _write(node, format_, Tx(db), sys.stdout.buffer.write, told)
             else:
-                target = Path(file)
-                partial = target.with_name(target.name + ".partial")
-                with partial.open("wb") as stream:
-                    done = node.exporter.write(Tx(db), stream.write, told)
-                partial.replace(target)
+                with whole_file(Path(file), force=force) as stream:
+                    done = _write(node, format_, Tx(db), stream.write, told)
         db.commit()
     if as_json:
-        output.print_json({"entries": done.size, "checkpoint": done.note, "file": file})
+        output.print_json(done | {"file": file, "format": format_})
     else:
-        written = f"{count(done.size, 'entry', 'entries')} written to {file}."
-        result = f"{written} Verify with: python3 auditor/choir_verify.py export {file}"
-        (output.say if file == "-" else output.print_line)(result)
+        (output.say if file == "-" else output.print_line)(_written(format_, done, file))
+
+
+def _write(
+    node: Node, format_: ExportFormat, tx: Tx, write: Callable[[bytes], Any], told: Callable[[int, int], None]
+) -> dict[str, Any]:
+    """Write in this format; what is to be said of it."""
+    if format_ is ExportFormat.JSONL:
+        checkpoint = node.exporter.write(tx, write, told)
+        return {"entries": checkpoint.size, "checkpoint": checkpoint.note}
+    from choir.ledger.formats import WRITERS
+
+    many = "lines" if format_ is ExportFormat.AIDOLLAR else "entries"
+    return {many: WRITERS[format_](tx, write, told)}
+
+
+def _written(format_: ExportFormat, done: dict[str, Any], file: str) -> str:
+    if format_ is ExportFormat.AIDOLLAR:
+        return f"{count(done['lines'], 'line')} written to {file}."
+    written = f"{count(done['entries'], 'entry', 'entries')} written to {file}."
+    return f"{written} {_CHECKS[format_]} {file}" if format_ in _CHECKS else written
 
 
 def import_(
     file: Annotated[Path, typer.Argument(help="An export.")],
+    format_: _ImportOption = ImportFormat.JSONL,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load an export into a new, empty ledger; the node needs the key it is signed with."""
+    """Load an export into a new, empty ledger; the node needs the key it is signed with. Or bring in an ai$ file."""
+    output.want_json(as_json)
+    settings = output.settings_of(home)
+    if format_ is ImportFormat.AIDOLLAR:
+        _import_aidollar(settings, file, as_json=as_json)
+    else:
+        _import_export(settings, file, as_json=as_json)
+
+
+def _import_export(settings: Settings, file: Path, *, as_json: bool) -> None:
     from choir.foundation.node_key import load_node_secret
     from choir.ledger.importing import import_export
     from choir.operations.preparing import database_of, owner_connection, prepare_database
 
-    output.want_json(as_json)
-    settings = output.settings_of(home)
     if running_node(settings.home) is not None:
         raise StopTheNode(home=settings.home)
     _open(file).close()
@@ -118,6 +186,23 @@ def import_(
         with owner_connection(dsns) as owner:
             report = import_export(owner, file, load_node_secret(settings).signer(), told)
     _show(report, as_json=as_json, of_file=True)
+
+
+def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
+    """By entries like all others, so the node may run meanwhile."""
+    from choir.ledger.formats.aidollar_import import AidollarImport
+    from choir.operations.preparing import opened_node
+    from choir.storage.database import Tx, connect
+
+    with _open(file) as stream, opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
+        service = AidollarImport(node.ledger, node.accounts, node.entropy, production=node.identity.production)
+        with _bar("Importing", quiet=as_json) as told:
+            done = service.run(Tx(db), stream, told)
+        db.commit()
+    if as_json:
+        output.print_json({"lines": done.lines, "new": done.new, "file": str(file)})
+    else:
+        output.print_line(f"{count(done.lines, 'line')} of {file} imported, {done.new} new.")
 
 
 def _show(report: Report, *, as_json: bool, of_file: bool) -> None:
