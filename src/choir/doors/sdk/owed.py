@@ -38,10 +38,9 @@ def check(client: Client, proof: wire.LiabilitiesProofOut, *, key: str | None = 
     told = {item.account: int(item.balance) for item in proof.accounts}
     for account in client.me.accounts():
         balance = int(client.balance(account.name, at_seq=note.journal.size).balance)
-        if balance != told.get(account.name, 0):
-            raise OwedDiffers(
-                why=f"{account.name} had {balance} units and the proof is about {told.get(account.name, 0)}"
-            )
+        proven = told.get(account.name, 0)
+        if balance != proven:
+            raise OwedDiffers(why=f"{account.name} had {balance} units and the proof is about {proven}")
     return note
 
 

@@ -34,7 +34,7 @@ class LiabilitiesOut(
     Wire,
     json_schema_extra=example(size=42, at=_AT, totals=[_TOTAL], note=_NOTE, checkpoint=_CHECKPOINT, rotations=[]),
 ):
-    """What the node owed to people and agents after so many entries. `note` is what it signed; the rest is for reading."""
+    """What the node owed to people and agents after so many entries. `note` is signed; the rest is for reading."""
 
     size: int
     at: str

@@ -1,8 +1,8 @@
 """The signed note that says what a node owes: for each asset how many accounts, their total, and the root over them.
 
 It names a journal by its size and root, as the checkpoint of that size does. A node signs one such note for each size:
-two that differ are proof of its cheating, for everybody to see. It cannot pass for a checkpoint or a change of keys,
-whose texts begin otherwise.
+two that differ are proof of its cheating, for everybody to see. What proofs bind is the total; of the number of
+accounts they only show that it fits. It cannot pass for a checkpoint or a change of keys, whose texts begin otherwise.
 """
 
 from __future__ import annotations

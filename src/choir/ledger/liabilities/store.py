@@ -32,6 +32,11 @@ def held_for(tx: Tx, size: int) -> list[tuple[int, str, int]]:
     return [(payer, name, int(held)) for payer, name, held in tx.rows(_HELD, size, size, size)]
 
 
+def owed_by_asset(tx: Tx, size: int) -> dict[str, int]:
+    """What all accounts of people and agents had together, without what was held for them."""
+    return {asset: int(total) for asset, total in tx.rows(_OWED_TOTALS, size)}
+
+
 def rest_by_asset(tx: Tx, size: int) -> dict[str, int]:
     """What all accounts had together that are neither of people, nor of agents, nor of holds."""
     return {asset: int(total) for asset, total in tx.rows(_REST, size)}
@@ -53,6 +58,11 @@ def latest(tx: Tx) -> Snapshot | None:
 
 def of_size(tx: Tx, size: int) -> Snapshot | None:
     return _snapshot(tx.row(f"select {_COLUMNS} from liability_snapshots where size = %s", size))  # noqa: S608
+
+
+def notes(tx: Tx) -> list[tuple[int, str, str]]:
+    """Of all that were ever published: size, signed totals, checkpoint."""
+    return tx.rows("select size, note, checkpoint from liability_snapshots order by size")
 
 
 def insert(tx: Tx, snapshot: Snapshot) -> bool:
@@ -119,10 +129,16 @@ def _snapshot(row: tuple[Any, ...] | None) -> Snapshot | None:
     return None if row is None else Snapshot(*row)
 
 
+_IS_OWED = "(a.name >= 'agent:' and a.name < 'agent;' or a.name >= 'person:' and a.name < 'person;')"
+
 _OWED = f"""
     select a.id, a.name, {_BALANCE.format(account="a.id")} from accounts a
-    where a.id > %s and (a.name >= 'agent:' and a.name < 'agent;' or a.name >= 'person:' and a.name < 'person;')
-    order by a.id limit %s
+    where a.id > %s and {_IS_OWED} order by a.id limit %s
+"""  # noqa: S608 - no input
+
+_OWED_TOTALS = f"""
+    select split_part(a.name, '/', 3), sum({_BALANCE.format(account="a.id")}) from accounts a
+    where {_IS_OWED} group by 1
 """  # noqa: S608 - no input
 
 _HELD = f"""
