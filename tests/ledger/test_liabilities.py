@@ -299,7 +299,7 @@ def test_a_changed_snapshot_is_found_by_verifying(town: Books, superuser_dsn: st
     town.check()
     with psycopg.connect(superuser_dsn, autocommit=True) as db:
         db.execute("drop trigger append_only on liability_snapshots")
-        db.execute(f"update liability_snapshots set {change}")  # type: ignore[arg-type]
+        db.execute(f"update liability_snapshots set {change}")
     [found] = town.verify().differences
     assert why in found.what
 

@@ -69,7 +69,8 @@ def _check(client: Client, proof: wire.LiabilitiesProofOut) -> None:
     for item in proof.accounts:
         asset = item.account.rpartition("/")[2]
         yours[asset] = yours.get(asset, 0) + int(item.balance) + int(item.held)
-    output.say(f"Checked: after {note.journal.size} entries, of what {note.journal.origin} says it owes, is yours:")
+    journal = note.journal
+    output.say(f"Checked. Of what {journal.origin} says it owes after entry {journal.size}, this is yours:")
     for total in note.totals:
         mine, all_ = (amount_of(total.asset, str(units)) for units in (yours.get(total.asset, 0), total.total))
         output.say(f"  {mine} of {all_} {total.asset}")
