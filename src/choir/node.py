@@ -165,7 +165,9 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
         issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing),
-        liabilities=Liabilities(database, keys, checkpoints, clock, entropy, policy.ledger),
+        liabilities=Liabilities(
+            database, keys, checkpoints, clock, entropy, policy.ledger, lambda: load_node_secret(settings)
+        ),
         funding=Funding(accounts, production=identity.production),
         objects=objects,
         outbox=outbox,

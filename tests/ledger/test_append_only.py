@@ -40,7 +40,9 @@ def written(books: Books) -> Books:
     books.checkpoint()
     with books.tx() as tx:
         books.checkpoints.keep_tiles(tx)
-    Liabilities(books.database, books.keys, books.checkpoints, books.clock, SeededEntropy(3), books.policy).publish()
+    Liabilities(
+        books.database, books.keys, books.checkpoints, books.clock, SeededEntropy(3), books.policy, lambda: books.secret
+    ).publish()
     return books
 
 

@@ -33,7 +33,10 @@ OWNERS = ("person:alice", "person:bob", "person:carol", "agent:a1")
 
 def make(books: Books, seed: int = 5, kept: int = 12) -> Liabilities:
     policy = replace(books.policy, liabilities_kept=kept)
-    return Liabilities(books.database, books.keys, books.checkpoints, books.clock, SeededEntropy(seed), policy)
+    entropy = SeededEntropy(seed)
+    return Liabilities(
+        books.database, books.keys, books.checkpoints, books.clock, entropy, policy, lambda: books.secret
+    )
 
 
 @pytest.fixture
@@ -120,6 +123,22 @@ def test_there_is_one_for_each_size(town: Books) -> None:
     earlier = prove(town, service, "person:carol", first.size)
     assert told(earlier) == {CAROL: (400, 0)}
     assert check(town, earlier).journal.size == first.size
+
+
+def test_one_that_was_lost_is_made_again_word_for_word(town: Books, superuser_dsn: str) -> None:
+    """Else an honest node that restored a backup would seem to say different things to different people."""
+    before, _ = make(town).publish()
+    proof = door.proof(prove(town, make(town), "person:bob"))
+    with psycopg.connect(superuser_dsn, autocommit=True) as db:
+        db.execute("drop trigger append_only on liability_snapshots")
+        db.execute("delete from liability_snapshots; delete from liability_tiles; delete from liability_pages")
+    again, new = make(town, seed=9).publish()
+    assert new
+    assert (again.note, again.checkpoint) == (before.note, before.checkpoint)
+    assert door.proof(prove(town, make(town), "person:bob")) == proof
+    town.fund(CAROL, 1)
+    later, _ = make(town).publish()
+    assert later.secret != again.secret
 
 
 def test_a_hold_that_ended_since_is_still_told_as_it_was(town: Books) -> None:

@@ -2,13 +2,13 @@
 
 Guarantees: a snapshot tells of the journal as it was after a number of entries that a checkpoint was signed over; there
 is one for each number. What it counts and all that it does not count add up to zero, asset by asset, or it is not
-published. Entries are posted meanwhile: nothing is locked, and no transaction is open while this computes.
-Its cost grows with the accounts and holds there are, not with the entries.
+published. The same journal and key give the same note, word for word. Entries are posted meanwhile: nothing is locked,
+and no transaction is open while this computes. Its cost grows with the accounts and holds, not with the entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -16,7 +16,8 @@ from uuid import UUID
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.ids import uuid7
 from choir.foundation.policy import LedgerPolicy
-from choir.ledger.checkpoints import Checkpoints
+from choir.foundation.signing import NodeSecret
+from choir.ledger.checkpoints import Checkpoints, SignedCheckpoint
 from choir.ledger.keys import NodeKeys
 from choir.ledger.liabilities import rules, store, tree
 from choir.ledger.liabilities.model import (
@@ -53,6 +54,7 @@ class Liabilities:
         clock: Clock,
         entropy: Entropy,
         policy: LedgerPolicy,
+        load_secret: Callable[[], NodeSecret],
     ) -> None:
         self._database = database
         self._keys = keys
@@ -60,6 +62,7 @@ class Liabilities:
         self._clock = clock
         self._entropy = entropy
         self._policy = policy
+        self._load_secret = load_secret
 
     def publish(self) -> tuple[Snapshot, bool]:
         """Say what is owed after all entries so far; whether that is new. With no new entry, it is the last one."""
@@ -68,7 +71,7 @@ class Liabilities:
             known = store.of_size(tx, checkpoint.size)
         if known is not None:
             return known, False
-        id_, secret = self._new_id(self._clock.now_us()), self._entropy.bytes(rules.SECRET_BYTES)
+        id_, secret = self._new_id(self._clock.now_us()), self._secret(checkpoint)
         planters = self._count(checkpoint.size, secret)
         totals = []
         for asset in sorted(planters):
@@ -111,6 +114,11 @@ class Liabilities:
     def rotations(self, tx: Tx) -> list[str]:
         """How the node's keys followed one another, for whoever trusts an earlier one."""
         return self._checkpoints.rotations(tx)
+
+    def _secret(self, checkpoint: SignedCheckpoint) -> bytes:
+        """What hides the leaves. It follows from the node's key and the journal, so that a node which lost a snapshot,
+        by restoring a backup, makes the same one again instead of a second note for one size."""
+        return self._load_secret().derive(f"liabilities {self._keys.origin} {checkpoint.size} {checkpoint.root.hex()}")
 
     def _count(self, size: int, secret: bytes) -> dict[str, rules.Planter]:
         """Everything that is owed, by asset, and compared with everything that is not."""

@@ -66,13 +66,14 @@ def root_of(row: bytes) -> bytes:
     return row
 
 
-def tiles(leaves: bytes) -> Iterator[tuple[int, int, bytes]]:
+def tiles(leaves: bytes | bytearray) -> Iterator[tuple[int, int, bytes]]:
     """All that is kept of a tree: level, number and nodes of each tile. The root is that of the last one."""
-    level, row = 0, leaves
+    level = 0
+    row = leaves
     while True:
         above = []
         for n, start in enumerate(range(0, len(row), _TILE_BYTES)):
-            tile = row[start : start + _TILE_BYTES]
+            tile = bytes(row[start : start + _TILE_BYTES])
             yield level, n, tile
             above.append(root_of(tile))
         if len(above) == 1:
