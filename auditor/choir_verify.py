@@ -9,6 +9,7 @@ every line again, and replays every movement of value.
     python3 choir_verify.py export ledger.jsonl --key "..." --checkpoint checkpoint-of-last-year.txt
     python3 choir_verify.py proof entry-proof.json --key "..."
     python3 choir_verify.py consistency from-may-to-june.json --key "..."
+    python3 choir_verify.py liabilities what-i-am-owed.json --key "..."
     gunzip -c ledger.jsonl.gz | python3 choir_verify.py export - --json
 
 What `export` establishes, if it says VERIFIED:
@@ -18,6 +19,10 @@ What `export` establishes, if it says VERIFIED:
     in time, and never more than was put in; accounts are closed empty;
   * with --key: it was that node; with --checkpoint: its history still begins as it did back then.
 What no export can show by itself: that its end was not cut off. Keep checkpoints and pass the latest.
+
+What `liabilities` establishes, if it says VERIFIED: what the file says the node owes you is part of the total that the
+node signed. Look yourself whether the accounts and amounts are all that you have. That others are shown the same total
+you learn by comparing signed notes: pass one that you got from somebody else with --note.
 
 Exit codes: 0 verified, 2 wrong usage, 5 a difference was found (the report says where).
 Memory stays constant but for one number per account and hold.
@@ -42,6 +47,8 @@ EXPORT_FORMAT = "choir-ledger-export/1"
 PROOF_FORMAT = "choir-ledger-proof/1"
 CONSISTENCY_FORMAT = "choir-ledger-consistency/1"
 ROTATION_FORMAT = "choir-key-rotation/1"
+LIABILITIES_FORMAT = "choir-liabilities-proof/1"
+TOTALS_FORMAT = "choir-liabilities/1"
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
 FILE_BYTES_MAX = 64 * 1024 * 1024  # of a proof, which is read at once
@@ -50,6 +57,8 @@ SIGNATURES_MAX = 100
 INTEGER_MAX = 2**53 - 1  # the largest exact integer of canonical JSON
 AMOUNT_MAX = 2**63 - 1
 BALANCE_MIN = -(2**63)
+SUM_END = 2**127  # sums of liabilities stay below it
+SHARES = 4  # what is owed on an account is split into so many
 NO_HASH = bytes(32)
 
 
@@ -381,6 +390,8 @@ OBJECT_HASH = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII)
 AMOUNT = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
+SUM_DIGITS = re.compile(r"0|[1-9][0-9]{0,38}", re.ASCII)
+TOTAL_LINE = re.compile(r"([A-Z]{1,8}) ([1-9][0-9]{0,15}) ([1-9][0-9]{0,38}) ([A-Za-z0-9+/]{43}=)", re.ASCII)
 ACCOUNT = re.compile(
     r"(?P<owner>person|agent|treasury|system|world|hold|node):[A-Za-z0-9_-]{1,64}"
     r"/(?P<role>[a-z][a-z0-9_]{0,31})(?:\.[a-z][a-z0-9_]{0,31})?"
@@ -402,6 +413,10 @@ def is_integer(least: int) -> Callable[[object], bool]:
 
 def is_amount(value: object) -> bool:
     return type(value) is str and AMOUNT.fullmatch(value) is not None and int(value) <= AMOUNT_MAX
+
+
+def is_sum(value: object) -> bool:
+    return type(value) is str and SUM_DIGITS.fullmatch(value) is not None and int(value) < SUM_END
 
 
 TEXT: Check = ("a non-empty string", lambda value: type(value) is str and value != "")
@@ -450,6 +465,16 @@ TRAILER = {"account_head": HASH, "accounts": COUNTER, "bytes": COUNTER, "checkpo
 TRAILER.update({"sha256": HASH, "signature": TEXT, "type": literal("trailer")})
 PROOF = {"format": literal(PROOF_FORMAT), "entry": OBJECT, "proof": TEXTS, "checkpoint": NOTE, "rotations": TEXTS}
 CONSISTENCY = {"format": literal(CONSISTENCY_FORMAT), "from": NOTE, "to": NOTE, "proof": TEXTS, "rotations": TEXTS}
+OBJECTS: Check = (
+    "a list of objects",
+    lambda value: type(value) is list and all(type(item) is dict for item in value),
+)
+SUM: Check = ("a decimal string from 0 to 2^127-1", is_sum)
+LIABILITIES = {"format": literal(LIABILITIES_FORMAT), "accounts": OBJECTS, "note": NOTE, "checkpoint": NOTE}
+LIABILITIES.update({"rotations": TEXTS})
+OWED = {"account": NAME, "balance": SUM, "held": SUM, "shares": OBJECTS}
+SHARE = {"amount": SUM, "beside": OBJECTS, "index": COUNTER, "salt": TEXT}
+BESIDE = {"hash": TEXT, "sum": SUM}
 
 
 def short_integer(digits: str) -> int:
@@ -1146,6 +1171,169 @@ def verify_consistency(data: bytes, trusted: Key) -> dict[str, Any]:
     }
 
 
+# --- What the node owes ---------------------------------------------------------------------------
+# A sum tree: a node is a sum and a hash, and a hash above is over both sums and both hashes below. What is owed on an
+# account is four leaves, one in each of four trees, whose roots are joined as the leaves of a small tree are.
+
+SumNode = tuple[int, bytes]
+
+
+class Totals:
+    """What a signed note says is owed: after which entries; of each asset how many accounts, how much, which root."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.split("\n")
+        if len(lines) < 5 or lines[0] != TOTALS_FORMAT:
+            what = "the note does not say what the node owes"
+            raise Difference(what, "", f"four lines or more, the first {TOTALS_FORMAT}", lines[0][:80])
+        self.tree = Tree(lines[1], lines[2], lines[3])
+        self.assets: dict[str, tuple[int, int, bytes]] = {}
+        for line in lines[4:-1]:
+            self.read_asset(line)
+        if list(self.assets) != sorted(self.assets):
+            raise Difference("the note's assets are not in the order of their names")
+
+    def read_asset(self, line: str) -> None:
+        match = TOTAL_LINE.fullmatch(line)
+        root = decode_base64(match[4]) if match else None
+        if match is None or root is None or not is_sum(match[3]) or match[1] in self.assets:
+            what = "a line of the note is malformed"
+            raise Difference(what, "", "once for each: ASSET ACCOUNTS TOTAL BASE64-OF-32-BYTES", line[:160])
+        self.assets[match[1]] = (int(match[2]), int(match[3]), root)
+
+
+def sum_bytes(node: SumNode) -> bytes:
+    return node[0].to_bytes(16, "big") + node[1]
+
+
+def join_sums(left: SumNode, right: SumNode) -> SumNode:
+    total = left[0] + right[0]
+    if total >= SUM_END:
+        raise Difference("a sum is too large", "beside", "below 2^127", total)
+    return total, sha256(b"\x01" + sum_bytes(left) + sum_bytes(right))
+
+
+def climb_sums(index: int, size: int, node: SumNode, beside: list[SumNode]) -> SumNode:
+    """The root above a leaf; takes what it needs from the front of the list."""
+    last = size - 1
+    if index > last:
+        raise Difference("there is no such leaf", "index", f"at most {last}", index)
+    while last:
+        if index % 2 or index < last:
+            if not beside:
+                raise Difference("there are too few sums beside the way to the root", "beside")
+            other = beside.pop(0)
+            node = join_sums(other, node) if index % 2 else join_sums(node, other)
+        index, last = index // 2, last // 2
+    return node
+
+
+def share_leaf(owed: dict[str, Any], number: int) -> SumNode:
+    """The leaf that stands for one share of what is owed on an account."""
+    share = owed["shares"][number]
+    salt = decode_base64(share["salt"])
+    if salt is None or len(salt) != 16:
+        raise Difference("a salt is malformed", "salt", "base64 of 16 bytes", share["salt"][:80])
+    amounts = [int(text).to_bytes(16, "big") for text in (share["amount"], owed["balance"], owed["held"])]
+    preimage = b"\x00choir-liability-v1" + salt + bytes([number]) + b"".join(amounts) + owed["account"].encode()
+    return int(share["amount"]), sha256(preimage)
+
+
+def beside_nodes(share: dict[str, Any]) -> list[SumNode]:
+    nodes = []
+    for number, item in enumerate(share["beside"]):
+        check_fields(item, f"beside[{number}].", BESIDE)
+        data = decode_base64(item["hash"])
+        if data is None or len(data) != 32:
+            raise Difference("a hash is malformed", f"beside[{number}].hash", "base64 of 32 bytes", item["hash"][:80])
+        nodes.append((int(item["sum"]), data))
+    return nodes
+
+
+def check_share(owed: dict[str, Any], number: int, accounts: int, root: SumNode) -> None:
+    share = owed["shares"][number]
+    check_fields(share, "", SHARE)
+    beside = beside_nodes(share)
+    found = climb_sums(share["index"], accounts, share_leaf(owed, number), beside)
+    found = climb_sums(number, SHARES, found, beside)
+    expect(len(beside), 0, "beside", "there are too many sums beside the way to the root")
+    expect(found[0], root[0], "beside", "the sums lead to another total than the signed one")
+    expect(found[1].hex(), root[1].hex(), "beside", "the hashes lead to another root than the signed one")
+
+
+def check_owed(owed: dict[str, Any], totals: Totals) -> tuple[str, int]:
+    """What is owed on an account is part of the signed total of its asset; returns the asset and the amount."""
+    check_fields(owed, "", OWED)
+    match = ACCOUNT.fullmatch(owed["account"])
+    if match is None or match["owner"] not in ("person", "agent"):
+        raise Difference("nothing can be owed on this account", "account", "of a person or an agent", owed["account"])
+    if match["asset"] not in totals.assets:
+        raise Difference("the signed totals have no such asset", "account", ", ".join(totals.assets), match["asset"])
+    accounts, total, root = totals.assets[match["asset"]]
+    expect(len(owed["shares"]), SHARES, "shares", "there is another number of shares")
+    for number in range(SHARES):
+        try:
+            check_share(owed, number, accounts, (total, root))
+        except Difference as difference:
+            raise difference.within(f"shares[{number}]") from None
+    amount = int(owed["balance"]) + int(owed["held"])
+    shared = sum(int(share["amount"]) for share in owed["shares"])
+    expect(shared, amount, "shares", "the shares do not add up to what is owed")
+    return match["asset"], amount
+
+
+def verify_liabilities(data: bytes, trusted: Key, other_note: str | None) -> dict[str, Any]:
+    """What is owed to somebody is part of the totals that the node signed for a size of its journal."""
+    record = parse_file(data)
+    check_fields(record, "", LIABILITIES)
+    keys, origins = reachable_keys(trusted, record["rotations"])
+    journal = open_named(record, "checkpoint", keys, origins)
+    totals = open_totals(record["note"], keys, "note")
+    for field in ("origin", "size", "root"):
+        expect(getattr(totals.tree, field), getattr(journal, field), "note", f"the checkpoint has another {field}")
+    if other_note is not None:
+        compare_totals(totals, open_totals(other_note, keys, "--note"))
+    owed: dict[str, int] = {}
+    seen = set()
+    for number, item in enumerate(record["accounts"]):
+        try:
+            asset, amount = check_owed(item, totals)
+        except Difference as difference:
+            raise difference.within(f"accounts[{number}]") from None
+        owed[asset] = owed.get(asset, 0) + amount
+        seen.add(item["account"])
+    expect(len(seen), len(record["accounts"]), "accounts", "an account is there twice")
+    notes = ["Compare the accounts and amounts with what you know: an account that is not in the file is not covered."]
+    if other_note is None:
+        notes.append("No --note was given: that others are shown the same totals is not shown.")
+    return {
+        "origin": journal.origin,
+        "size": journal.size,
+        "root": journal.root.hex(),
+        "accounts": [{name: item[name] for name in ("account", "balance", "held")} for item in record["accounts"]],
+        "owed": {asset: str(amount) for asset, amount in owed.items()},
+        "totals": {asset: str(total) for asset, (_, total, _) in totals.assets.items()},
+        "note_given": other_note is not None,
+        "notes": notes,
+    }
+
+
+def open_totals(note: str, keys: list[Key], field: str) -> Totals:
+    try:
+        return Totals(open_note(note, keys))
+    except Difference as difference:
+        raise difference.within(field) from None
+
+
+def compare_totals(one: Totals, other: Totals) -> None:
+    """Two notes of one journal and size must say the same; of others nothing can be told."""
+    expect(other.tree.origin, one.tree.origin, "--note", "your note is of another journal")
+    if other.tree.size != one.tree.size:
+        raise Difference("your note is of another size, so it tells nothing", "--note", one.tree.size, other.tree.size)
+    what = "the node signed two different notes for one size: it shows different people different totals"
+    expect((other.tree.root, other.assets), (one.tree.root, one.assets), "--note", what)
+
+
 # --- Command line ---------------------------------------------------------------------------------
 
 
@@ -1181,6 +1369,14 @@ def build_parser() -> argparse.ArgumentParser:
         "  choir_verify.py consistency from-may-to-june.json --key 'choir.example+0a1b2c3d+AbCd...'",
         key_needed=True,
     )
+    add_command(
+        commands,
+        "liabilities",
+        "check that what the node owes you is part of the total that it signed",
+        "  choir_verify.py liabilities what-i-am-owed.json --key 'choir.example+0a1b2c3d+AbCd...'\n"
+        "  choir_verify.py liabilities what-i-am-owed.json --key '...' --note the-note-that-ada-was-shown.txt",
+        key_needed=True,
+    ).add_argument("--note", metavar="NOTEFILE", help="the signed totals as somebody else was shown them")
     return parser
 
 
@@ -1214,8 +1410,8 @@ def read_key(text: str | None) -> Key | None:
         raise UsageError("--key: this is not a verifier key, which looks like NAME+HASH+BASE64") from None
 
 
-def read_held(name: str | None) -> str | None:
-    """The auditor's own checkpoint. What cannot be a note at all is a mistake in the command."""
+def read_held(name: str | None, option: str) -> str | None:
+    """A note of the auditor's own. What cannot be a note at all is a mistake in the command."""
     if name is None:
         return None
     with open_file(name) as stream:
@@ -1224,7 +1420,7 @@ def read_held(name: str | None) -> str | None:
         note = data.decode("utf-8")
         split_note(note)
     except (UnicodeDecodeError, Difference):
-        raise UsageError(f"--checkpoint: {name} is not a signed note") from None
+        raise UsageError(f"{option}: {name} is not a signed note") from None
     return note
 
 
@@ -1232,7 +1428,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Carry out the command; returns what was established."""
     key = read_key(arguments.key)
     if arguments.command == "export":
-        export = Export(key, read_held(arguments.checkpoint))
+        export = Export(key, read_held(arguments.checkpoint, "--checkpoint"))
         with open_file(arguments.file) as stream:
             export.run(stream)
         return export.result()
@@ -1240,6 +1436,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         data = stream.read(FILE_BYTES_MAX + 1)
     if key is None:
         raise UsageError("--key is needed")
+    if arguments.command == "liabilities":
+        return verify_liabilities(data, key, read_held(arguments.note, "--note"))
     return verify_proof(data, key) if arguments.command == "proof" else verify_consistency(data, key)
 
 
@@ -1250,11 +1448,22 @@ def tell_verified(arguments: argparse.Namespace, result: dict[str, Any]) -> str:
         "export": "{entries} entries and {account_acts} account acts of {origin}, {bytes} bytes",
         "proof": "entry {seq} ({id}) is one of the {size} entries of {origin}",
         "consistency": "the {size} entries of {origin} begin with the {from_size} entries of the first checkpoint",
+        "liabilities": "after {size} entries {origin} owes you what is below, as part of all that it owes",
     }
     lines = ["VERIFIED  " + sentences[arguments.command].format(**result), f"  root  {result['root']}"]
     if "key" in result:
         lines.append(f"  key   {result['key']} (key changes: {result['key_changes']})")
+    if arguments.command == "liabilities":
+        lines += tell_owed(result)
     return "\n".join(lines + ["  note  " + note for note in result["notes"]])
+
+
+def tell_owed(result: dict[str, Any]) -> list[str]:
+    """In smallest units; what is held for an account belongs to what is owed on it."""
+    accounts = [f"  owed  {each['account']}: {each['balance']}, and held {each['held']}" for each in result["accounts"]]
+    part = "  {}  you are owed {} of all the {} that are owed"
+    totals = [part.format(asset, result["owed"].get(asset, 0), total) for asset, total in result["totals"].items()]
+    return accounts + totals
 
 
 def tell_difference(arguments: argparse.Namespace, difference: Difference) -> str:

@@ -68,7 +68,9 @@ def cli_page() -> str:
     ]
     for path, command in _commands(typer.main.get_command(app), ["choir"]):
         if hasattr(command, "commands"):
-            parts += [f"## {' '.join(path)}", (command.help or "").strip()]
+            parts += [f"## {' '.join(path)}"]
+            by_itself = command.invoke_without_command  # then it is a command as well
+            parts += list(_command_parts(path, command))[1:] if by_itself else [(command.help or "").strip()]
         else:
             parts += _command_parts(path, command)
     return _page(parts)

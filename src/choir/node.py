@@ -38,6 +38,7 @@ from choir.ledger.exporting import Exporter
 from choir.ledger.funding import Funding
 from choir.ledger.issuing.service import Issuing
 from choir.ledger.keys import NodeKeys
+from choir.ledger.liabilities.service import Liabilities
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
 from choir.ledger.submitting_async import AsyncSubmitter
@@ -65,6 +66,7 @@ class Node:
     checkpoints: Checkpoints
     exporter: Exporter
     issuing: Issuing
+    liabilities: Liabilities
     funding: Funding
     objects: Objects
     outbox: Outbox
@@ -163,6 +165,9 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
         issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing),
+        liabilities=Liabilities(
+            database, keys, checkpoints, clock, entropy, policy.ledger, lambda: load_node_secret(settings)
+        ),
         funding=Funding(accounts, production=identity.production),
         objects=objects,
         outbox=outbox,

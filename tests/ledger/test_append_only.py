@@ -7,6 +7,8 @@ import pytest
 from psycopg import errors as pg
 from psycopg import sql
 
+from choir.foundation.clock import SeededEntropy
+from choir.ledger.liabilities.service import Liabilities
 from tests.ledger.books import ALICE, Books, moved
 from tests.ledger.books import ISSUANCE as ISSUER
 
@@ -17,6 +19,7 @@ JOURNAL = {
     "merkle_tiles": "hashes",
     "checkpoints": "note",
     "node_keys": "vkey",
+    "liability_snapshots": "note",
 }
 
 
@@ -37,6 +40,9 @@ def written(books: Books) -> Books:
     books.checkpoint()
     with books.tx() as tx:
         books.checkpoints.keep_tiles(tx)
+    Liabilities(
+        books.database, books.keys, books.checkpoints, books.clock, SeededEntropy(3), books.policy, lambda: books.secret
+    ).publish()
     return books
 
 

@@ -31,6 +31,7 @@ from choir.ledger.export_file import (
     trailer_checkpoint,
 )
 from choir.ledger.keys import NodeKeys
+from choir.ledger.liabilities import verifying as liabilities
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
 from choir.storage.database import Tx
 
@@ -87,6 +88,7 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
     check = JournalCheck()
     known = _check_keys(tx, keys.origin, check)
     _check_checkpoints(tx, keys.origin, known, check)
+    _check_liabilities(tx, known, check)
     _expect_held(check, known, held)
     check.start()
     _check_journal(tx, check, head.seq, on_progress)
@@ -228,6 +230,15 @@ def _check_checkpoints(tx: Tx, origin: str, known: Sequence[VerifierKey], check:
                 check.differ(where, "its note says something else than its row")
         except ChoirError as error:
             check.differ(where, str(error))
+
+
+def _check_liabilities(tx: Tx, known: Sequence[VerifierKey], check: JournalCheck) -> None:
+    """What was published as owed is signed, of this journal, and what its entries give."""
+    for where, said, wrong in liabilities.read_all(tx, known):
+        if said is not None:
+            check.expect_root(said.journal.size, said.journal.root, where)
+        if wrong:
+            check.differ(where, wrong)
 
 
 def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progress) -> None:

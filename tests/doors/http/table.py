@@ -83,6 +83,13 @@ class Scene:
         body = {"bytes": 5, "hash": bytes_hash(b"hello")}
         return str(done(self.owner.http.post("/v1/uploads", json=body))["id"])
 
+    @cached_property
+    def liabilities(self) -> int:
+        """After how many entries the node said what it owes."""
+        made = self.callers["operator"].post("/v1/liabilities")
+        assert made.status_code in (200, 201)
+        return int(made.json()["size"])
+
     def own(self, path: str) -> Any:
         return done(self.owner.http.get(path))
 
@@ -173,6 +180,16 @@ def _transfer(scene: Scene) -> Json:
     return {"from": scene.owner.owner, "to": scene.owner.agent()["owner"], "asset": "SAT", "amount": "1"}
 
 
+def _after_an_entry(scene: Scene) -> str:
+    fund(scene.node, scene.owner.owner, 1)
+    return "/v1/liabilities"
+
+
+def _after_publishing(scene: Scene) -> str:
+    assert scene.liabilities
+    return "/v1/liabilities/latest"
+
+
 def _login_body(_: Scene) -> Json:
     return {"challenge": new_verifier()[1], "name": "a terminal", "scopes": ["read"], "days": 1}
 
@@ -236,6 +253,9 @@ LEDGER = [
     Row("GET", "/v1/checkpoints/latest", operator(200)),
     Row("GET", "/v1/checkpoints/{size}", operator(404), path=always("/v1/checkpoints/999999999")),
     Row("GET", "/v1/consistency", operator(404), params={"size1": "999999999"}),
+    Row("POST", "/v1/liabilities", operator(201), path=_after_an_entry),
+    Row("GET", "/v1/liabilities/latest", EVERYBODY, path=_after_publishing),
+    Row("GET", "/v1/liabilities/{size}", EVERYBODY, path=lambda s: f"/v1/liabilities/{s.liabilities}"),
     Row("POST", "/v1/fund", operator(201), body=always({"account": _ACCOUNT.replace("table", "t2"), "amount": "1"})),
 ]
 
@@ -347,6 +367,12 @@ AGENTS = [
 
 MONEY = [
     Row("GET", "/v1/me/accounts", (401, 200, 403, 200, 200, 200)),
+    Row(
+        "GET",
+        "/v1/me/liabilities",
+        (401, 200, 403, 200, 200, 403),
+        path=lambda s: f"/v1/me/liabilities?size={s.liabilities}",
+    ),
     Row("GET", "/v1/balance", (401, 404, 403, 200, 200, 200), params={"account": "own"}),
     Row("GET", "/v1/statement", (401, 404, 403, 200, 200, 200), params={"account": "own"}),
     Row("POST", "/v1/transfers", (401, 403, 403, 201, 201, 403), body=_transfer),

@@ -25,6 +25,7 @@ from choir.doors.http import (
     jobs,
     keys,
     ledger,
+    liabilities,
     logins,
     money,
     passkeys,
@@ -53,6 +54,7 @@ _THREADS = 64  # requests that may wait for the database at one time
 _PROBLEMS = describing.COMMON | describing.problems(404, 409)
 _ROOMS = (
     issuing,
+    liabilities,
     *(sessions, people, passkeys, agents, delegations, tokens, keys, logins, money, events),
     *(uploads, jobs, attempts, disputes, providers),
 )

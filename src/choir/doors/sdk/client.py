@@ -16,6 +16,7 @@ from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, Peop
 from choir.doors.sdk.issuing import Issuances
 from choir.doors.sdk.jobs import Disputes, Jobs, Uploads
 from choir.doors.sdk.ledger import Ledger
+from choir.doors.sdk.liabilities import Liabilities
 from choir.doors.sdk.providers import AttemptsRoom, Providers
 from choir.doors.sdk.transport import AsyncTransport, Transport
 from choir.foundation.settings import load_settings
@@ -32,6 +33,7 @@ class Rooms(Ledger[R], Events[R]):
     def __init__(self, transport: R) -> None:
         super().__init__(transport)
         self.issuances: Issuances[R] = Issuances(transport)
+        self.liabilities: Liabilities[R] = Liabilities(transport)
         self.me: Me[R] = Me(transport)
         self.people: People[R] = People(transport)
         self.agents: Agents[R] = Agents(transport)

@@ -99,6 +99,14 @@ from choir.doors.wire.ledger import (
     TrialBalanceOut,
     TrialLineOut,
 )
+from choir.doors.wire.liabilities import (
+    AssetTotalOut,
+    BesideOut,
+    LiabilitiesOut,
+    LiabilitiesProofOut,
+    OwedOut,
+    OwedShareOut,
+)
 from choir.doors.wire.node import (
     ExplainOut,
     NodeOut,
@@ -163,6 +171,7 @@ __all__ = [
     "AgentPage",
     "Amount",
     "ApprovalOut",
+    "AssetTotalOut",
     "AttemptOut",
     "AttemptPage",
     "BatchEntryIn",
@@ -171,6 +180,7 @@ __all__ = [
     "BatchOut",
     "BeatIn",
     "BeatOut",
+    "BesideOut",
     "BlobIn",
     "BookIn",
     "BookOut",
@@ -225,6 +235,8 @@ __all__ = [
     "Lasting",
     "LegIn",
     "LegOut",
+    "LiabilitiesOut",
+    "LiabilitiesProofOut",
     "LoginIn",
     "LoginOut",
     "LoginStartedOut",
@@ -239,6 +251,8 @@ __all__ = [
     "OrderOut",
     "OutcomeOut",
     "OutcomePage",
+    "OwedOut",
+    "OwedShareOut",
     "PasskeyList",
     "PasskeyOut",
     "Period",

@@ -24,6 +24,9 @@ class LedgerPolicy:
     checkpoint_s: int = value(
         60, "seconds", 1, 86_400, "engineering", "How often a checkpoint is signed when there is something new."
     )
+    liabilities_kept: int = value(
+        12, "snapshots", 1, 1_000, "engineering", "Snapshots of what is owed from which proofs can still be made."
+    )
     page_rows_max: int = value(1_000, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
     remembered_accounts_max: int = value(
         200_000, "accounts", 0, 5_000_000, "engineering", "Balances that a process remembers between commits; 0: none."

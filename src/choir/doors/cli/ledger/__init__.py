@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli.ledger import accounts, entries, files, holds, issuing, proofs
+from choir.doors.cli.ledger import accounts, entries, files, holds, issuing, liabilities, proofs
 
 app = typer.Typer(help="Accounts, entries, holds, statements and proofs.", no_args_is_help=True)
-for part in (accounts, entries, holds, proofs, files):
+for part in (accounts, entries, holds, proofs, liabilities, files):
     part.register(app)
 app.add_typer(issuing.app, name="issue")

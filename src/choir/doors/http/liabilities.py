@@ -1,0 +1,124 @@
+"""What the node owes, over HTTP: the signed totals for everybody, and a proof for whoever is owed something."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated
+
+from fastapi import Path, Query, Response
+
+from choir.doors import wire
+from choir.doors.http.access import AccessRoute, AnyoneDep, NodeDep, OperatorDep, ReaderDep
+from choir.doors.http.describing import also, problems
+from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
+from choir.doors.http.rooms import Room
+from choir.foundation.clock import format_time
+from choir.ledger.liabilities import tree
+from choir.ledger.liabilities.model import OwedProof, Proof, Share, Snapshot
+from choir.ledger.liabilities.service import note_of
+from choir.operations.preparing import publish_checkpoint
+
+router = Room(tags=["liabilities"], route_class=AccessRoute)
+
+
+@router.post(
+    "/liabilities",
+    status_code=201,
+    responses=also(200, wire.LiabilitiesOut, "No entry was posted since the last time."),
+)
+def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> wire.LiabilitiesOut:
+    """Sign what the node owes after all entries so far. Takes some seconds for each hundred thousand accounts."""
+    snapshot, new = node.liabilities.publish()
+    if not new:
+        response.status_code = 200
+    publish_checkpoint(node.settings.home, snapshot.checkpoint)
+    with node.unit_of_work() as tx:
+        return shown(snapshot, node.liabilities.rotations(tx))
+
+
+@router.get("/liabilities/latest", response_model=wire.LiabilitiesOut, responses=NOT_CHANGED | problems(404))
+def latest_liabilities(
+    _: AnyoneDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
+) -> wire.LiabilitiesOut | Response:
+    """What the node owes, as it last signed it. For everybody: compare the note with the one that others are shown."""
+    with node.unit_of_work() as tx:
+        found, rotations = node.liabilities.latest(tx), node.liabilities.rotations(tx)
+    return _tagged(found, rotations, response, if_none_match)
+
+
+@router.get("/liabilities/{size}", response_model=wire.LiabilitiesOut, responses=NOT_CHANGED | problems(404))
+def get_liabilities(
+    size: Annotated[int, Path(ge=0, le=2**62, description="After how many entries.")],
+    _: AnyoneDep,
+    node: NodeDep,
+    response: Response,
+    if_none_match: IfNoneMatch = None,
+) -> wire.LiabilitiesOut | Response:
+    """What the node signed that it owed after so many entries. It never changes."""
+    with node.unit_of_work() as tx:
+        found, rotations = node.liabilities.of_size(tx, size), node.liabilities.rotations(tx)
+    return _tagged(found, rotations, response, if_none_match)
+
+
+@router.get("/me/liabilities", responses=problems(404))
+def prove_own_liabilities(
+    who: ReaderDep,
+    node: NodeDep,
+    size: Annotated[
+        int | None, Query(ge=0, le=2**62, description="After how many entries; default: as last signed.")
+    ] = None,
+) -> wire.LiabilitiesProofOut:
+    """A proof that what one is owed is part of the signed totals; to an agent, also of its person's accounts."""
+    with node.unit_of_work() as tx:
+        return proof(node.liabilities.prove(tx, who.owners, size))
+
+
+def shown(snapshot: Snapshot, rotations: list[str]) -> wire.LiabilitiesOut:
+    totals = [
+        wire.AssetTotalOut(asset=item.asset, accounts=item.accounts, total=str(item.total), root=_encoded(item.root))
+        for item in note_of(snapshot).totals
+    ]
+    return wire.LiabilitiesOut(
+        size=snapshot.size,
+        at=format_time(snapshot.at_us),
+        totals=totals,
+        note=snapshot.note,
+        checkpoint=snapshot.checkpoint,
+        rotations=rotations,
+    )
+
+
+def proof(item: Proof) -> wire.LiabilitiesProofOut:
+    return wire.LiabilitiesProofOut(
+        accounts=[_owed(each) for each in item.accounts],
+        note=item.snapshot.note,
+        checkpoint=item.snapshot.checkpoint,
+        rotations=item.rotations,
+    )
+
+
+def _owed(item: OwedProof) -> wire.OwedOut:
+    return wire.OwedOut(
+        account=item.owed.account,
+        balance=str(item.owed.balance),
+        held=str(item.owed.held),
+        shares=[_share(each) for each in item.shares],
+    )
+
+
+def _share(item: Share) -> wire.OwedShareOut:
+    beside = [wire.BesideOut(sum=str(tree.sum_of(node)), hash=_encoded(tree.hash_of(node))) for node in item.beside]
+    leaf = item.leaf
+    return wire.OwedShareOut(amount=str(leaf.amount), index=leaf.index, salt=_encoded(leaf.salt), beside=beside)
+
+
+def _tagged(
+    snapshot: Snapshot, rotations: list[str], response: Response, if_none_match: str | None
+) -> wire.LiabilitiesOut | Response:
+    tag = tag_of("".join([snapshot.note, *rotations]).encode())
+    response.headers["ETag"] = tag
+    return unchanged(if_none_match, tag) or shown(snapshot, rotations)
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,30 @@
+"""What the node owes: the totals it signed, and the proof that what it owes whoever asks is part of them."""
+
+from __future__ import annotations
+
+from choir.doors import wire
+from choir.doors.sdk.calls import Call, R, Room, call
+
+
+class Liabilities(Room[R]):
+    """What the node owes to people and agents. `choir.doors.sdk.owed.check` checks a proof."""
+
+    @call
+    def publish(self) -> Call[wire.LiabilitiesOut]:
+        """For an operator: sign what is owed after all entries so far."""
+        return Call("POST", "/v1/liabilities", wire.LiabilitiesOut, again=True)
+
+    @call
+    def latest(self) -> Call[wire.LiabilitiesOut]:
+        """What is owed, as the node last signed it."""
+        return Call("GET", "/v1/liabilities/latest", wire.LiabilitiesOut)
+
+    @call
+    def get(self, size: int) -> Call[wire.LiabilitiesOut]:
+        """What the node signed that it owed after so many entries."""
+        return Call("GET", f"/v1/liabilities/{int(size)}", wire.LiabilitiesOut)
+
+    @call
+    def prove(self, size: int | None = None) -> Call[wire.LiabilitiesProofOut]:
+        """A self-contained proof that what whoever asks is owed is part of the signed totals."""
+        return Call("GET", "/v1/me/liabilities", wire.LiabilitiesProofOut, params={"size": size})

@@ -1,0 +1,87 @@
+"""What a node says it owes, what a proof of it consists of, and what can be said no to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from choir.foundation.errors import Broken, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the node owed after so many entries, as it was published."""
+
+    id: UUID
+    size: int  # of the journal
+    at_us: int
+    note: str  # the totals, signed
+    checkpoint: str  # the journal's own signed note of that size
+    secret: bytes = field(repr=False)  # what hides the leaves of others from who sees a proof
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What is owed on one account: what it has, and what is held for it."""
+
+    account: str
+    balance: int
+    held: int
+
+    @property
+    def amount(self) -> int:
+        return self.balance + self.held
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One of the shares that an account's amount is split into, with its place."""
+
+    amount: int
+    salt: bytes
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A leaf and the nodes beside its way to the root."""
+
+    leaf: Leaf
+    beside: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OwedProof:
+    """That an account's amount is part of the total of its asset."""
+
+    owed: Owed
+    shares: tuple[Share, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Everything that somebody needs to check what is owed to them."""
+
+    snapshot: Snapshot
+    rotations: list[str]
+    accounts: tuple[OwedProof, ...]
+
+
+class NothingPublished(NotFound):
+    code = "ledger.liabilities.none"
+    sentence = "This node has not published what it owes{when}."
+    hint = "An operator does so with `choir ledger liabilities`."
+
+
+class NoLongerKept(NotFound):
+    code = "ledger.liabilities.not_kept"
+    sentence = "What is needed for proofs of what was owed after entry {size} is no longer kept."
+    hint = "Ask for the latest; how many are kept is `choir policy explain ledger.liabilities_kept`."
+
+
+class NotAllCounted(Broken):
+    """What is owed and what the node itself has do not add up to zero, so some account was missed."""
+
+    code = "ledger.liabilities.not_all_counted"
+    sentence = "The {asset} that is owed is {owed} and all the rest is {rest}, which must add up to zero."
+    hint = "`choir ledger verify` says what is wrong with the journal."

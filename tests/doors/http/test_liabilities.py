@@ -1,0 +1,72 @@
+"""What a node owes, from the operator's command to the check that somebody makes who trusts nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from choir.doors.sdk import owed
+from choir.doors.sdk.owed import OwedDiffers
+from choir.sdk import Client
+from tests.auditor.verifier import run
+from tests.doors.http.visitors import Browser, client, done, fund
+from tests.operations.nodes import NodeUnderTest
+
+
+def test_from_publishing_to_checking(served: NodeUnderTest, ada: Browser, bob: Browser, tmp_path: Path) -> None:
+    fund(served, ada.owner, 4_321)
+    fund(served, bob.owner, 987_654_321)
+    published = served.run("ledger", "liabilities", "--json").json
+    again = served.run("ledger", "liabilities").out
+    assert again == published["note"]
+
+    token = {"CHOIR_TOKEN": ada.make_token("read")["secret"]}
+    proof = served.run("account", "prove", env=token)
+    assert proof.code == 0, proof.err
+    [sats] = [total for total in published["totals"] if total["asset"] == "SAT"]
+    assert f"4.321 of {int(sats['total']) / 1000:.3f} SAT" in proof.err
+    account = f"{ada.owner}/available/SAT"
+    assert {each["account"]: each["balance"] for each in proof.json["accounts"]}[account] == "4321"
+    assert bob.owner.partition(":")[2] not in proof.out
+    assert "987654321" not in proof.out
+
+    with client(served) as nobody:
+        latest = nobody.get("/v1/liabilities/latest")
+        assert done(latest) == published == done(nobody.get(f"/v1/liabilities/{published['size']}"))
+        headers = {"If-None-Match": latest.headers["etag"]}
+        assert nobody.get("/v1/liabilities/latest", headers=headers).status_code == 304
+        key = done(nobody.get("/v1/node"))["key"]
+    file, note = tmp_path / "proof.json", tmp_path / "liabilities.note"
+    file.write_text(proof.out)
+    note.write_text(published["note"])
+    outcome = run("liabilities", file, "--key", key, "--note", str(note))
+    assert (outcome.code, outcome.report["owed"]["SAT"]) == (0, "4321")
+    listed = served.run("account", "--json", env=token).json  # beside its subcommand it is still a command itself
+    assert {each["name"]: each["balance"] for each in listed}[account] == "4321"
+
+
+def test_an_agent_gets_its_persons_proof_too(served: NodeUnderTest, ada: Browser) -> None:
+    agent = ada.agent()
+    fund(served, ada.owner, 5)
+    fund(served, agent["owner"], 7)
+    with served.client() as operator:
+        operator.liabilities.publish()
+    delegation = ada.grant(agent, "read")
+    with ada.program("read", delegation=delegation) as http:
+        found = {each["account"]: each["balance"] for each in done(http.get("/v1/me/liabilities"))["accounts"]}
+    assert found[f"{ada.owner}/available/SAT"] == "5"
+    assert found[f"{agent['owner']}/available/SAT"] == "7"
+
+
+def test_an_account_that_was_left_out_is_found(served: NodeUnderTest, ada: Browser) -> None:
+    fund(served, ada.owner, 5)
+    with served.client() as operator:
+        operator.liabilities.publish()
+        key = operator.node().key
+    with Client(served.url, ada.make_token("read")["secret"]) as mine:
+        proof = mine.liabilities.prove()
+        owed.check(mine, proof, key=key)
+        left = [each for each in proof.accounts if not each.account.endswith("/SAT")]
+        with pytest.raises(OwedDiffers, match="had 5 units and the proof is about 0"):
+            owed.check(mine, proof.model_copy(update={"accounts": left}), key=key)
