@@ -99,6 +99,24 @@ class Books:
         with self.tx() as tx:
             return self.ledger.post_batch(tx, groups)
 
+    def misremembered(self, submitter: Submitter) -> dict[str, tuple[int, int]]:
+        """Accounts whose remembered balance is not what they had at the memory's head: that one, and theirs."""
+        memory = submitter._rounds._memory
+        wrong: dict[str, tuple[int, int]] = {}
+        with self.tx() as tx:
+            for name, id_ in tx.rows("select name, id from accounts") if memory.head is not None else ():
+                if not memory.knows([name]):
+                    continue
+                assert memory.head is not None
+                had = tx.value(
+                    "select balance from postings where account = %s and seq <= %s order by seq desc, leg desc limit 1",
+                    id_, memory.head.seq,
+                )  # fmt: skip
+                remembered = memory.view({name: id_}).balances[id_]
+                if remembered != (had or 0):
+                    wrong[name] = (remembered, had or 0)
+        return wrong
+
     def refused(self, *drafts: Draft) -> Refusal:
         """The refusal of these drafts, posted together; nothing may have changed."""
         with self.tx() as tx:

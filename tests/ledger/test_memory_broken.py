@@ -17,7 +17,6 @@ from choir.ledger.model import Leg, Posted
 from choir.ledger.submitting import Submitter
 from choir.storage import asking
 from tests.ledger.books import ALICE, BOB, CAROL, Books, draft, moved
-from tests.ledger.test_memory_interrupted import remembered
 
 FEW, MANY = 3, store.FEW_ENTRIES
 CALLS: list[tuple[type, str]] = [
@@ -115,7 +114,7 @@ def test_a_connection_that_breaks_around_any_call_changes_nothing_but_time(
         breaking.left = 0
         assert all(isinstance(outcome, Posted) for outcome in outcomes), breaking.where
         spent += len(groups) - (what == "again")
-        assert not remembered(books, books.submitter._rounds._memory), (breaking.where, at)
+        assert not books.misremembered(books.submitter), (breaking.where, at)
         for count in (FEW, MANY):
             assert not any(isinstance(each, Refusal) for each in books.submitter.submit_batch(moves(count)))
             spent += count

@@ -14,7 +14,6 @@ import pytest
 
 from choir.foundation.errors import Refusal
 from choir.ledger import memory, posting, store, submitting
-from choir.ledger.memory import Memory
 from choir.ledger.submitting import Submitter
 from choir.storage import asking
 from tests.ledger.books import ALICE, BOB, Books, moved
@@ -66,23 +65,6 @@ def other(books: Books) -> Iterator[Submitter]:
     submitter.close()
 
 
-def remembered(books: Books, known: Memory) -> dict[str, tuple[int, int]]:
-    """Accounts of which it remembers another balance than they had at its head: that one, and theirs."""
-    wrong = {}
-    with books.tx() as tx:
-        for name in (ALICE, BOB):
-            id_ = tx.value("select id from accounts where name = %s", name)
-            if known.head is None or not known.knows([name]):
-                continue
-            had = tx.value(
-                "select balance from postings where account = %s and seq <= %s order by seq desc, leg desc limit 1",
-                id_, known.head.seq,
-            )  # fmt: skip
-            if known.view({name: id_}).balances[id_] != (had or 0):
-                wrong[name] = (known.view({name: id_}).balances[id_], had or 0)
-    return wrong
-
-
 @pytest.mark.parametrize("news", [0, 2], ids=["alone", "with news"])
 @pytest.mark.parametrize("count", [1, FEW, MANY], ids=["one", "few", "many"])
 def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Submitter, count: int, news: int) -> None:
@@ -105,7 +87,7 @@ def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Su
                 send(books.submitter, count)
         except KeyboardInterrupt:
             pass
-        assert not remembered(books, books.submitter._rounds._memory), interrupt.where
+        assert not books.misremembered(books.submitter), interrupt.where
         if not interrupt.where:
             break
         for entries in (MANY, FEW) if count == MANY else (FEW, 1):  # whoever comes next

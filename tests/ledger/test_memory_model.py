@@ -61,18 +61,8 @@ class TwoMemoriesAndModel(LedgerAndModel):
 
     def agree(self) -> None:
         super().agree()
-        with self.books.tx() as tx:
-            ids = dict(tx.rows("select name, id from accounts where name = any(%s)", self.names))
-            for submitter in self.submitters:
-                memory = submitter._rounds._memory
-                for name, id_ in ids.items():
-                    if memory.head is not None and memory.knows([name]):
-                        had = tx.value(
-                            "select balance from postings where account = %s and seq <= %s"
-                            " order by seq desc, leg desc limit 1",
-                            id_, memory.head.seq,
-                        )  # fmt: skip
-                        assert memory.view({name: id_}).balances[id_] == (had or 0), name
+        for submitter in self.submitters:
+            assert not self.books.misremembered(submitter)
 
 
 def test_two_submitters_do_what_a_simple_model_does(database: Database) -> None:
