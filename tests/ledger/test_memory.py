@@ -402,8 +402,7 @@ def test_it_is_bounded() -> None:
 @SIZES
 def test_it_can_be_turned_off(books: Books, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     books.fund(ALICE, 10 * MANY)
-    books.ledger.policy = replace(books.policy, remembered_accounts_max=0)
-    forgetful = Submitter(books.ledger, books.database)
+    forgetful = Submitter(books.ledger, books.database, remembered_accounts_max=0)
     forgetful.submit_batch(spends("warm", count))
     meanwhile = Meanwhile(books, monkeypatch)
     for n in range(3):

@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from choir.benchmarks.measuring import concurrently
 from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
@@ -60,8 +60,7 @@ class Bench:
         self.ledger = Ledger(clock, SystemEntropy(), policy)
         self.database = Database(self.dsn).open()
         self.submitter = Submitter(self.ledger, self.database)
-        forgetful = Ledger(clock, SystemEntropy(), replace(policy, remembered_accounts_max=0))
-        self.forgetful = Submitter(forgetful, self.database)
+        self.forgetful = Submitter(self.ledger, self.database, remembered_accounts_max=0)
         self.names = [f"person:p{n}/available/CREDIT" for n in range(size.accounts)]
         self.random = random.Random(1)  # noqa: S311 - the same work in every run
         self._keys = 0

@@ -37,7 +37,7 @@ class Memory:
         return {name: id_ for name, id_ in accounts.items() if name not in known}
 
     def view(self, accounts: dict[str, int]) -> View:
-        """What a round that needs these accounts begins with; all of them are remembered."""
+        """What a round that needs these accounts begins with; `KeyError` where one of them is not remembered."""
         assert self.head is not None
         known = self._balances
         return View(self.head, accounts, {id_: known[name] for name, id_ in accounts.items()})
@@ -55,13 +55,13 @@ class Memory:
         if view.head != self.head:
             return  # it comes with the next news
         self.head = None
-        self._balances.update(
-            {
-                name: view.balances[id_]
-                for name, id_ in view.ids.items()
-                if id_ not in view.states and not name.startswith(HOLD_ACCOUNTS)
-            }
-        )
+        balances = view.balances
+        if view.states or view.holds:
+            for name, id_ in view.ids.items():
+                if id_ not in view.states and not name.startswith(HOLD_ACCOUNTS):
+                    self._balances[name] = balances[id_]
+        else:
+            self._balances.update(zip(view.ids, map(balances.__getitem__, view.ids.values()), strict=True))
         if self._is_full:
             self._balances = {}
         self.head = after

@@ -31,18 +31,22 @@ _KEYED_ROUNDS = 8  # after a key came again, how many rounds look keys up: repea
 
 
 class Early(NamedTuple):
-    """The accounts of a large batch, and the question for what is not remembered of them."""
+    """What can be known of a large batch before it is checked: its accounts, and what is remembered of all of them.
+
+    Else there is a question for what is not remembered.
+    """
 
     accounts: dict[str, int]
+    view: View | None
     question: store.NewsQuestion | None
 
 
 class Rounds:
     """The rounds of one submitter, one after the other."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, remembered_accounts_max: int) -> None:
         self._ledger = ledger
-        self._memory = Memory(ledger.policy.remembered_accounts_max)
+        self._memory = Memory(remembered_accounts_max)
         self._asked_rounds = 0
         self._locked_rounds = 0
         self._keyed_rounds = 0
@@ -52,8 +56,13 @@ class Rounds:
         accounts = None if self._keyed_rounds else self._ledger.known_accounts(groups)
         if accounts is None:
             return None
-        missing = self._memory.missing(accounts)
-        return Early(accounts, store.NewsQuestion(db, self._memory.head, missing) if missing else None)
+        head = self._memory.head
+        try:
+            if head is not None:
+                return Early(accounts, self._memory.view(accounts), None)
+        except KeyError:
+            pass
+        return Early(accounts, None, store.NewsQuestion(db, head, self._memory.missing(accounts)))
 
     def post(self, db: Connection, groups: Sequence[PreparedGroup], early: Early | None = None) -> list[Outcome]:
         """Post them together and commit."""
@@ -65,24 +74,23 @@ class Rounds:
         self._keyed_rounds -= self._keyed_rounds > 0
         if plain and self._keyed_rounds == 0:
             try:
-                return self._post_unkeyed(db, groups, None if early is None else early.accounts)
+                return self._post_unkeyed(db, groups, early)
             except (KeyUsed, UniqueViolation):
                 self._keyed_rounds = _KEYED_ROUNDS
         return self._post_keyed(db, groups, plain=plain)
 
-    def _post_unkeyed(
-        self, db: Connection, groups: Sequence[PreparedGroup], accounts: dict[str, int] | None
-    ) -> list[Outcome]:
+    def _post_unkeyed(self, db: Connection, groups: Sequence[PreparedGroup], early: Early | None) -> list[Outcome]:
         """Plain transfers whose keys nobody has looked up: of the journal, only balances are needed."""
         alone = _alone(groups)
         if alone is not None and (posted := self._post_one(db, alone)) is not None:
             return [posted]
-        if accounts is None:
-            accounts = self._ledger.accounts(db, groups, committed=True)
+        accounts = self._ledger.accounts(db, groups, committed=True) if early is None else early.accounts
         if self._may_race(groups) and (outcomes := self._race(db, groups, accounts)) is not None:
             return outcomes
+        view = None if early is None else early.view
         with store.locked(db) as head:
-            view = self._recall(db, groups, accounts, head)
+            if view is None or view.head != head:
+                view = self._recall(db, groups, accounts, head)
             decision = self._ledger.append(db, groups, view, keys=False)
         return self._committed(view, decision)
 

@@ -54,16 +54,20 @@ class _Waiting:
 
 
 class Submitter:
-    """Posts for callers that have no transaction of their own. Thread-safe; one per process."""
+    """Posts for callers that have no transaction of their own. Thread-safe; one per process.
 
-    def __init__(self, ledger: Ledger, database: Database) -> None:
+    How many balances it remembers is policy, unless it is said here.
+    """
+
+    def __init__(self, ledger: Ledger, database: Database, remembered_accounts_max: int | None = None) -> None:
         self._ledger = ledger
         self._database = database
         self._guard = threading.Lock()
         self._queue: deque[_Waiting] = deque()
         self._leader: object | None = None  # whoever posts now, or was asked to
         self._connection: Connection | None = None  # used by whoever leads
-        self._rounds = Rounds(ledger)  # used by whoever leads
+        most = ledger.policy.remembered_accounts_max if remembered_accounts_max is None else remembered_accounts_max
+        self._rounds = Rounds(ledger, most)  # used by whoever leads
 
     def submit(self, *drafts: Draft) -> list[Posted]:
         """Post these entries together and wait for the commit; raises their refusal."""
