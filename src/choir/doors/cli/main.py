@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -65,6 +64,8 @@ helping.improve(app)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         output.print_line(f"choir {version('choir')}")
         raise typer.Exit
 

@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
-
-import httpx
+from urllib.parse import quote, urlsplit
 
 from choir.doors.cli import output
 from choir.doors.cli.login import NotLoggedIn
@@ -95,6 +93,8 @@ def as_buyer(node: str | None, *, quiet: bool = False) -> Iterator[Buyer]:
 
 def _must_answer(address: str) -> None:
     """Whoever forgot to start the node is told so, not to log in."""
+    import httpx
+
     from choir.doors.sdk.errors import NoNode
 
     try:
@@ -158,7 +158,7 @@ def _known_as(settings: Settings, address: str) -> str:
     """The address that the node knows itself by, which is what gets signed."""
     if settings.chose("public_url"):
         return settings.public_url
-    port = httpx.URL(address).port
+    port = urlsplit(address).port
     return f"http://localhost:{port}" if port else "http://localhost"
 
 
