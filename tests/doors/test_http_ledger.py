@@ -409,6 +409,9 @@ def test_a_production_node_makes_no_money_by_one_operator() -> None:
         assert node.run("fund", ADA, "5").code == 1
         _two_operators_make_money(node)
         assert node.stop() == 0
+        sick = node.run("doctor", env={"CHOIR_MODE": "dev"})
+        assert sick.code != 0
+        assert "made as a production node" in sick.out + sick.err
         other = node.run("up", env={"CHOIR_MODE": "dev"})
         assert other.code == 1
         assert "made as a production node" in other.err
@@ -420,7 +423,7 @@ def _two_operators_make_money(node: NodeUnderTest) -> None:
     proposed = _said(node, "ledger", "issue", "propose", ADA, "5", "--reason", "an invoice", "--json")
     shown = node.run("ledger", "issue", "ls").out
     assert proposed["id"] in shown
-    assert "5.00 CREDIT" in shown
+    assert "5.00 CREDIT from system:node/issuance/CREDIT to person:ada" in shown
     alone = node.run("ledger", "issue", "approve", proposed["id"])
     assert (alone.code, node.entries()) == (1, before)
     assert "somebody else has to approve it" in alone.err

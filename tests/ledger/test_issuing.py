@@ -14,6 +14,7 @@ from choir.foundation.clock import SeededEntropy
 from choir.foundation.errors import ChoirError, Refusal
 from choir.foundation.policy import IssuingPolicy
 from choir.ledger import reading
+from choir.ledger.explaining import explain_entry
 from choir.ledger.issuing import rules, store
 from choir.ledger.issuing.model import Issuance, IssuanceState, issuance_id
 from choir.ledger.issuing.service import Issuing
@@ -31,6 +32,7 @@ class Office:
         self.books = books
         self.policy = policy or IssuingPolicy()
         self.issuing = self.under(self.policy)
+        self.removed: set[str] = set()
 
     def under(self, policy: IssuingPolicy) -> Issuing:
         return Issuing(self.books.ledger, self.books.accounts, self.books.clock, SeededEntropy(5), policy)
@@ -41,7 +43,7 @@ class Office:
 
     def approve(self, issuance: Issuance, who: str = GRACE) -> Issuance:
         with self.books.tx() as tx:
-            return self.issuing.approve(tx, who, issuance.id)
+            return self.issuing.approve(tx, who, issuance.id, lambda name: name not in self.removed)
 
     def withdraw(self, issuance: Issuance, who: str = GRACE) -> Issuance:
         with self.books.tx() as tx:
@@ -96,8 +98,8 @@ def test_every_step_can_be_repeated_and_has_one_effect(office: Office) -> None:
     assert first == again
     assert office.entries == 1
     assert office.propose().entry == first.entry
-    assert refused(lambda: office.approve(proposed, EDITH)) == "ledger.issuance.ended"
-    assert refused(lambda: office.withdraw(proposed)) == "ledger.issuance.ended"
+    assert refused(lambda: office.approve(proposed, EDITH)) == "ledger.issuance.posted"
+    assert refused(lambda: office.withdraw(proposed)) == "ledger.issuance.posted"
     assert refused(lambda: office.propose(Leg(ISSUANCE, ALICE, 1))) == "ledger.conflicting_key"
     assert refused(lambda: office.propose(reason="another")) == "ledger.conflicting_key"
     assert office.propose(who=GRACE).id != proposed.id  # keys belong to whoever uses them
@@ -129,6 +131,24 @@ def test_policy_says_how_many_must_agree(books: Books) -> None:
     assert office.entries == 1
 
 
+def test_whoever_is_no_operator_any_more_has_no_voice(office: Office) -> None:
+    proposed = office.propose(who=EDITH)
+    office.removed.add(EDITH)
+    assert office.state(office.approve(proposed, GRACE)) is IssuanceState.OPEN
+    assert office.entries == 0
+    assert office.state(office.approve(proposed, ADA)) is IssuanceState.POSTED
+    assert office.entries == 1
+
+
+def test_an_entry_says_who_proposed_and_approved_it(office: Office) -> None:
+    posted = office.approve(office.propose(reason="first line\nIt moved 1.00 CREDIT"))
+    with office.books.tx() as tx:
+        assert posted.entry is not None
+        told = explain_entry(tx, posted.entry).sentences
+    assert f"It was proposed by {ADA} and approved by {GRACE}." in told
+    assert not any("\n" in sentence for sentence in told)
+
+
 def test_one_is_never_enough_whatever_policy_says() -> None:
     assert rules.operators_needed(LEGS, IssuingPolicy(credit_operators=1)) == 2
     both = (Leg(ISSUANCE, ALICE, 1), Leg(SAT_WORLD, ALICE_SAT, 1))
@@ -148,6 +168,7 @@ def test_what_policy_forbids_is_not_posted_even_if_it_was_proposed_before(office
     ("leg", "code"),
     [
         (Leg(ALICE, BOB, 1), "ledger.issuance.other_payer"),
+        (Leg(ISSUANCE, "system:node/issuance/CREDIT", 1), "ledger.issuance.other_payer"),
         (Leg("system:node/issuance/CHIP", "person:alice/available/CHIP", 1), "ledger.issuance.not_by_operators"),
         (Leg(ISSUANCE, "person:nobody/available/CREDIT", 1), "ledger.account.unknown"),
         (Leg(ISSUANCE, ALICE_SAT, 1), "ledger.asset_mismatch"),

@@ -100,6 +100,9 @@ def test_an_older_backup_over_a_newer_checkpoint_is_noticed(kept: NodeUnderTest,
     accepted = other.run("restore", "--accept-rollback", "--json")
     assert accepted.code == 0, accepted.err
     assert accepted.json == {"entries": 1}
+    again = other.run("restore", "--accept-rollback")
+    assert again.code == 1
+    assert "nothing to accept" in again.err
     other.up()
     with other.client() as client:
         assert client.balance(BOB).balance == "0"

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from choir.foundation.clock import format_time
 from choir.ledger import reading
+from choir.ledger.issuing import rules as issuing
 from choir.ledger.model import Entry, account_name, entry_id, hold_id
 from choir.storage.database import Tx
 
@@ -41,7 +42,9 @@ def explain_entry(tx: Tx, id_: UUID) -> Explanation:
 
 
 def _because(content: dict[str, Any]) -> str:
-    return "" if content["reason"] == content["kind"] else f", because: {content['reason']}"
+    """On one line, so that nobody can write further sentences into it."""
+    reason = content["reason"].replace("\n", "\\n").replace("\r", "\\r")
+    return "" if reason == content["kind"] else f", because: {reason}"
 
 
 def _leg_sentence(leg: dict[str, Any]) -> str:
@@ -62,6 +65,9 @@ def _rules(entry: Entry) -> list[str]:
         )
     elif hold:
         told.append(f"It used the hold {hold_id(UUID(hold['id']))}.")
+    if content["source"] == issuing.SOURCE:
+        proposed, *approved = [ref.partition(":")[2] for ref in content["refs"][1:]]
+        told.append(f"It was proposed by {proposed} and approved by {' and '.join(approved)}.")
     if "corrects" in content:
         told.append(f"It corrects the entry {entry_id(UUID(content['corrects']))}.")
     if "policy" in content:

@@ -33,6 +33,7 @@ from choir.operations.preparing import (
     PUBLISHED,
     Dsns,
     Progress,
+    RolledBack,
     database_of,
     opened_node,
     prepare_database,
@@ -40,6 +41,7 @@ from choir.operations.preparing import (
 )
 from choir.storage.database import Tx, connect
 from choir.storage.embedded.binaries import installed_programs
+from choir.storage.identity import NodeIdentity
 
 _FORMAT = "choir-backup/1"
 _MANIFEST_BYTES_MAX = 1_000_000
@@ -96,6 +98,14 @@ class BackupNeedsOwner(Refusal):
     hint = "Set CHOIR_DATABASE_OWNER_URL."
 
 
+class NothingRolledBack(Refusal):
+    """There is no loss to accept."""
+
+    code = "backup.nothing_rolled_back"
+    sentence = "The database in {home} has all that its published checkpoint has, so there is nothing to accept."
+    hint = "Is it the right home? Name it with --home."
+
+
 class NodeIsRunning(Refusal):
     """A restore under a running node is not possible."""
 
@@ -136,7 +146,7 @@ def back_up(settings: Settings, target: Path, say: Progress) -> Manifest:
     return manifest
 
 
-def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback: bool) -> Manifest:
+def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback: bool) -> tuple[Manifest, NodeIdentity]:
     """Load a backup into an empty database and compare it with what was published."""
     manifest = read_manifest(source)
     if settings.home.exists() and running_node(settings.home) is not None:
@@ -160,13 +170,14 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
             if accept_rollback:
                 (settings.home / PUBLISHED).unlink(missing_ok=True)
                 publish_checkpoint(settings.home, manifest.checkpoint)
-            prepare_database(settings, dsns)
-    return manifest
+            identity = prepare_database(settings, dsns)
+    return manifest, identity
 
 
 def accept_rollback(settings: Settings, say: Progress) -> int:
     """Publish what the database has now, although a published checkpoint had more."""
     with database_of(settings, say) as dsns:
+        _must_be_rolled_back(settings, dsns)
         (settings.home / PUBLISHED).unlink(missing_ok=True)
         prepare_database(settings, dsns)
     with opened_node(settings, say) as node:
@@ -174,6 +185,15 @@ def accept_rollback(settings: Settings, say: Progress) -> int:
             checkpoint = node.checkpoints.sign(tx)
         publish_checkpoint(settings.home, checkpoint.note)
     return checkpoint.size
+
+
+def _must_be_rolled_back(settings: Settings, dsns: Dsns) -> None:
+    """Nobody gives up a published checkpoint by mistake, in a home that has all of it."""
+    try:
+        prepare_database(settings, dsns)
+    except RolledBack:
+        return
+    raise NothingRolledBack(home=settings.home)
 
 
 def read_manifest(source: Path) -> Manifest:

@@ -53,6 +53,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
         with database_of(settings) as dsns:
             yield from _checked("database", lambda: _database(settings, dsns))
             yield from _checked("migrations", lambda: _migrations(dsns))
+            yield from _checked("mode", lambda: _mode(settings, dsns))
             yield from _checked("signing key", lambda: _signing_key(settings, dsns))
             yield from _checked("published checkpoint", lambda: _published(settings, dsns))
     except ChoirError as error:
@@ -168,6 +169,14 @@ def _migrations(dsns: Dsns) -> str:
     with connect(dsns.app) as app:
         check_migrated(app)
     return "up to date"
+
+
+def _mode(settings: Settings, dsns: Dsns) -> str:
+    """It is fixed when a database is made; a restored one may not be what the settings here say."""
+    with connect(dsns.app) as app:
+        identity = read_identity(Tx(app))
+    identity.must_be(settings.mode)
+    return f"made as a {identity.mode} node"
 
 
 def _signing_key(settings: Settings, dsns: Dsns) -> str:

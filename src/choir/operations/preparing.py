@@ -58,7 +58,7 @@ class RolledBack(Broken):
     sentence = "The last published checkpoint has {published} entries; this database has {entries}: {why}."
     hint = (
         "Restore a newer backup if there is one. If entries are really lost, say so with"
-        " `choir restore --accept-rollback`: whoever holds the checkpoint will notice."
+        " `choir restore --accept-rollback --home {home}`: whoever holds the checkpoint will notice."
     )
 
 
@@ -169,10 +169,12 @@ def compare_published(tx: Tx, path: Path) -> None:
     try:
         published = Checkpoint.parse(open_note(note, keys).text)
     except ChoirError as error:
-        raise RolledBack(published="?", entries=entries, why=f"it is of another ledger ({error})") from None
+        raise RolledBack(
+            home=path.parent, published="?", entries=entries, why=f"it is of another ledger ({error})"
+        ) from None
     why = what_differs(tx, published)
     if why is not None:
-        raise RolledBack(published=published.size, entries=entries, why=why)
+        raise RolledBack(home=path.parent, published=published.size, entries=entries, why=why)
 
 
 @contextmanager

@@ -252,7 +252,7 @@ _CREDENTIALS = {
 
 def _name(me: wire.MeOut) -> str:
     if me.role == "operator":
-        return "the operator"
+        return me.owner if me.owner.startswith("operator:") else "the operator"
     if me.role == "agent":
         return f"the agent {me.agent}" + (f" of {me.handle}" if me.handle else "")
     return f"{me.handle} ({me.owner})" if me.handle else me.owner

@@ -319,9 +319,10 @@ def restore(
         size = backups.accept_rollback(settings, output.say)
         _tell(as_json, {"entries": size}, f"Accepted: the ledger goes on from {count(size, 'entry', 'entries')}.")
         return
-    manifest = backups.restore(settings, file, output.say, accept_rollback=accept_rollback)
+    manifest, identity = backups.restore(settings, file, output.say, accept_rollback=accept_rollback)
     entries = count(manifest.entries, "entry", "entries")
-    told = f"Restored {entries} from {manifest.made_at}. Start the node with `{_up_command(settings)}`."
+    mode = "" if identity.mode == settings.mode else f"CHOIR_MODE={identity.mode} "  # it was in the old home's settings
+    told = f"Restored {entries} from {manifest.made_at}. Start the node with `{mode}{_up_command(settings)}`."
     _tell(as_json, {"entries": manifest.entries, "made_at": manifest.made_at}, told)
 
 

@@ -28,6 +28,7 @@ from choir.storage.database import Tx
 
 T = TypeVar("T")
 _OPERATOR_PREFIX = "op_"
+_FIRST = "operator"  # whose token is in the home folder; further ones have a name behind it
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -38,15 +39,19 @@ class Operators:
         self._digest = hashlib.sha256(token.encode()).digest() if token else b""
         self._further = further  # hashes by name, as they are now
 
+    def know(self, source: str) -> bool:
+        """Whether somebody is an operator now."""
+        return source == _FIRST or source.removeprefix(f"{_FIRST}:") in self._further()
+
     def recognise(self, given: str) -> Principal | None:
         digest = hashlib.sha256(given.encode()).digest()
         if self._digest and hmac.compare_digest(digest, self._digest):
-            return Principal(Role.OPERATOR, "operator", credential="operator")
+            return Principal(Role.OPERATOR, _FIRST, credential="operator")
         if not given.startswith(_OPERATOR_PREFIX):
             return None
         for name, known in self._further().items():
             if hmac.compare_digest(digest, known):
-                return Principal(Role.OPERATOR, f"operator:{name}", credential="operator")
+                return Principal(Role.OPERATOR, f"{_FIRST}:{name}", credential="operator")
         return None
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import Response
+from fastapi import Request, Response
 
 from choir.doors import wire
 from choir.doors.http import views
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
+from choir.doors.http.credentials import Operators
 from choir.doors.http.describing import also, problems
 from choir.doors.http.ledger import page_rows
 from choir.doors.http.paging import IdCursor, Limit, before_id
@@ -59,10 +60,14 @@ def get_issuance(issuance: str, _: OperatorDep, node: NodeDep) -> wire.IssuanceO
 
 
 @router.post("/issuances/{issuance}/approve", responses=problems(404, 409))
-def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep) -> wire.IssuanceOut:
-    """Agree to it. It is posted as soon as enough operators do; who proposed it cannot be the second."""
+def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, request: Request) -> wire.IssuanceOut:
+    """Agree to it. It is posted as soon as enough operators do; who proposed it cannot be the second.
+
+    Only those count who are operators at that moment.
+    """
     id_ = parse_issuance_id(issuance)
-    return _shown(node, node.database.run(lambda tx: node.issuing.approve(tx, who.source, id_)))
+    operators: Operators = request.app.state.operators
+    return _shown(node, node.database.run(lambda tx: node.issuing.approve(tx, who.source, id_, operators.know)))
 
 
 @router.post("/issuances/{issuance}/withdraw", responses=problems(404, 409))

@@ -77,7 +77,7 @@ class NotIssued(Refusal):
 
 class NotAnIssuance(Invalid):
     code = "ledger.issuance.other_payer"
-    sentence = "{account} cannot be issued from: it is neither an issuance nor an external account."
+    sentence = "An issuance goes from issuance or external accounts to others; this is not so for {account}."
     hint = "Move money that is there already with `choir ledger transfer`."
 
 
@@ -97,6 +97,12 @@ class IssuanceEnded(Refusal):
     code = "ledger.issuance.ended"
     sentence = "The issuance {issuance} is {state}; nothing more can become of it."
     hint = "Propose it anew with `choir ledger issue propose`."
+
+
+class IssuancePosted(Refusal):
+    code = "ledger.issuance.posted"
+    sentence = "The issuance {issuance} was posted as {entry}; what it brought into being is there."
+    hint = "`choir explain {entry}` tells of it. An entry that gives the money back can correct it."
 
 
 class TooManyOpen(Refusal):

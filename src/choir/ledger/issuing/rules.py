@@ -6,7 +6,7 @@ operator may use them; on a production node one operator alone may not, by whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from choir.foundation.policy import IssuingPolicy
 from choir.ledger.issuing.model import Issuance, IssuanceNeedsTwo, NotAnIssuance, NotIssued, issuance_id
@@ -32,14 +32,19 @@ def operators_needed(legs: Sequence[Leg], policy: IssuingPolicy) -> int:
     needed = _FEWEST
     for leg in legs:
         payer = account_name(leg.from_)
-        if not payer.may_overdraw:
-            raise NotAnIssuance(account=leg.from_)
+        if not payer.may_overdraw or account_name(leg.to).may_overdraw:
+            raise NotAnIssuance(account=leg.to if payer.may_overdraw else leg.from_)
         field = f"{payer.asset.name.lower()}_operators"
         wanted: int = getattr(policy, field)
         if wanted == 0:
             raise NotIssued(asset=payer.asset.name, policy=f"issuing.{field}")
         needed = max(needed, wanted)
     return needed
+
+
+def agreed(issuance: Issuance, is_operator: Callable[[str], bool]) -> int:
+    """How many agree who are operators now: whoever was removed has no voice any more."""
+    return sum(is_operator(approval.operator) for approval in issuance.approvals)
 
 
 def entry_of(issuance: Issuance) -> Draft:

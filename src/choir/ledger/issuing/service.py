@@ -7,6 +7,7 @@ refuses leaves it open. All steps can be repeated.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from choir.ledger.issuing.model import (
     Approval,
     Issuance,
     IssuanceEnded,
+    IssuancePosted,
     IssuanceState,
     NeedsAnother,
     NotIssued,
@@ -27,7 +29,7 @@ from choir.ledger.issuing.model import (
     UnknownIssuance,
     issuance_id,
 )
-from choir.ledger.model import ConflictingKey, Leg, UnknownAccount
+from choir.ledger.model import ConflictingKey, Leg, UnknownAccount, entry_id
 from choir.ledger.service import Ledger
 from choir.storage.database import Tx
 
@@ -69,8 +71,8 @@ class Issuing:
         self._accounts.open(tx, payers, reason="an issuance was proposed", source=operator)  # last: it locks the head
         return issuance, True
 
-    def approve(self, tx: Tx, operator: str, id_: UUID) -> Issuance:
-        """Agree to it, once; posts it if that makes enough."""
+    def approve(self, tx: Tx, operator: str, id_: UUID, is_operator: Callable[[str], bool]) -> Issuance:
+        """Agree to it, once; posts it if that makes enough of those who are operators now."""
         issuance = self._locked(tx, id_)
         agreed = issuance.approved_by(operator)
         if agreed and issuance.entry is not None:
@@ -82,7 +84,7 @@ class Issuing:
             approval = Approval(operator, self._clock.now_us())
             store.add_approval(tx, id_, approval)
             issuance = replace(issuance, approvals=(*issuance.approvals, approval))
-        if len(issuance.approvals) < rules.operators_needed(issuance.legs, self._policy):
+        if rules.agreed(issuance, is_operator) < rules.operators_needed(issuance.legs, self._policy):
             return issuance
         return self._post(tx, issuance, operator)
 
@@ -139,6 +141,8 @@ class Issuing:
 
     def _must_be_open(self, issuance: Issuance) -> None:
         state = self.state(issuance)
+        if issuance.entry is not None:
+            raise IssuancePosted(issuance=issuance_id(issuance.id), entry=entry_id(issuance.entry))
         if state is not IssuanceState.OPEN:
             raise IssuanceEnded(issuance=issuance_id(issuance.id), state=str(state))
 

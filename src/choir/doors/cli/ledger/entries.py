@@ -52,6 +52,7 @@ _OTHERS = {
     "attempt_": ("an attempt at a job", "choir job show JOB"),
     "dispute_": ("a dispute", "choir job dispute show {id}"),
     "provider_": ("a provider", "choir provider show {id}"),
+    "issuance_": ("an issuance", "choir ledger issue show {id}"),
     "hold_": ("a hold", "choir ledger show {id}"),
     "delegation_": ("a delegation", "choir delegation show {id}"),
     "agent_": ("an agent", "choir agent ls"),

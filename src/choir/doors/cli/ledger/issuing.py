@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -63,8 +64,8 @@ def ls(
     if as_json:
         output.print_json([item.model_dump(by_alias=True) for item in found])
     elif found:
-        rows = [(item.id, item.state, _amounts(item), item.proposed_by, item.reason) for item in found]
-        output.print_table(["issuance", "state", "amount", "proposed by", "reason"], rows)
+        for item in found:
+            _show(item, as_json=False)
     else:
         output.print_line("Nothing waits for approval." if not everything else "Nothing was ever proposed.")
 
@@ -97,10 +98,11 @@ def _show(item: wire.IssuanceOut, *, as_json: bool) -> None:
     if as_json:
         output.print_json(item.model_dump(by_alias=True))
         return
-    output.print_line(f"{item.id}  {item.state}, proposed by {item.proposed_by} at {item.proposed_at}: {item.reason}")
+    output.print_line(f"{item.id}  {item.state}, proposed by {item.proposed_by} at {item.proposed_at}")
     for leg in item.legs:
         asset = account_name(leg.from_).asset.name
         output.print_line(f"  {amount_of(asset, leg.amount)} {asset} from {leg.from_} to {leg.to}")
+    output.print_line(f"  Reason: {json.dumps(item.reason, ensure_ascii=False)}")  # quoted: it can fake no line
     output.print_line(f"  {_what_next(item)}")
 
 
@@ -118,11 +120,3 @@ def _what_next(item: wire.IssuanceOut) -> str:
 
 def _approvers(item: wire.IssuanceOut) -> str:
     return " and ".join(each.operator for each in item.approvals if each.operator != item.proposed_by)
-
-
-def _amounts(item: wire.IssuanceOut) -> str:
-    totals: dict[str, int] = {}
-    for leg in item.legs:
-        asset = account_name(leg.from_).asset.name
-        totals[asset] = totals.get(asset, 0) + int(leg.amount)
-    return ", ".join(f"{amount_of(asset, str(units))} {asset}" for asset, units in totals.items())
