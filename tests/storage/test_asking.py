@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable, Iterator
 
 import psycopg
@@ -9,7 +11,7 @@ import pytest
 from psycopg.errors import CheckViolation, UniqueViolation
 from psycopg.pq import TransactionStatus
 
-from choir.storage.asking import Copying
+from choir.storage.asking import Copying, Statement
 from choir.storage.copying import fixed_row
 from choir.storage.database import Connection, Database
 
@@ -105,3 +107,23 @@ def test_a_lost_connection_says_so(db: Connection, database: Database) -> None:
     with pytest.raises(psycopg.OperationalError):
         send(db, (FIRST, rows(1)), then=cut)
     assert db.closed
+
+
+def _cut_off(db: Connection) -> None:
+    """As when the server's machine is gone: it can no longer say why."""
+    with socket.socket(fileno=os.dup(db.pgconn.socket)) as wire:
+        wire.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_server_that_can_say_nothing_any_more_is_a_lost_connection(database: Database) -> None:
+    """Not an error of the statement, which would be taken for a bug and not tried again."""
+    slow = Statement("slow", "select int8send(1) from pg_sleep(0.5)")
+    fresh, planned = database.dedicated(), database.dedicated()
+    _cut_off(fresh)
+    with pytest.raises(psycopg.OperationalError):
+        slow.ask(fresh, [])  # where it is planned
+    assert slow.ask(planned, []).answer() == [bytes(7) + b"\x01"]
+    question = slow.ask(planned, [])
+    _cut_off(planned)
+    with pytest.raises(psycopg.OperationalError):
+        question.answer()

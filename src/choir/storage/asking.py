@@ -16,7 +16,7 @@ from typing import Self
 from weakref import WeakSet
 
 import psycopg
-from psycopg.pq import ExecStatus, Format, TransactionStatus
+from psycopg.pq import DiagnosticField, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
 from choir.storage import copying
@@ -125,7 +125,7 @@ class Copying:
         result = _result(self._connection)
         assert result is not None
         if result.status != status:
-            raise psycopg.errors.error_from_result(result)
+            raise _error_of(result)
 
     def _leave(self) -> None:
         """End what is still under way, so that the next command on this connection is understood."""
@@ -161,4 +161,11 @@ def _wait(connection: PGconn, what: int) -> int:
 
 def _checked(result: PGresult) -> None:
     if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-        raise psycopg.errors.error_from_result(result)
+        raise _error_of(result)
+
+
+def _error_of(result: PGresult) -> psycopg.Error:
+    """What the server says is wrong; where it says nothing, the connection to it is lost."""
+    if result.error_field(DiagnosticField.SQLSTATE) is None:
+        return psycopg.OperationalError(result.error_message.decode(errors="replace"))
+    return psycopg.errors.error_from_result(result)
