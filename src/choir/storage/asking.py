@@ -22,6 +22,7 @@ from psycopg.pq.abc import PGconn, PGresult
 from choir.storage import copying
 from choir.storage.database import Connection
 
+_LOST = "the connection was lost before there was an answer"
 _NO_MEMORY = "what was sent before is flushed, so only memory can be missing"
 
 
@@ -38,9 +39,8 @@ class Statement:
 
     def ask(self, db: Connection, parameters: Sequence[bytes | None]) -> Question:
         """Send it."""
-        if db.info.transaction_status == TransactionStatus.UNKNOWN:
-            raise psycopg.OperationalError("the connection is closed")
-        assert db.info.transaction_status in (TransactionStatus.IDLE, TransactionStatus.INTRANS), "one at a time"
+        if db.info.transaction_status not in (TransactionStatus.IDLE, TransactionStatus.INTRANS):
+            raise psycopg.OperationalError("the connection is closed, or was left in the middle of something")
         if db not in self._known:
             _checked(db.pgconn.prepare(self._name, self._sql))
             self._known.add(db)
@@ -59,7 +59,8 @@ class Question:
     def answer(self) -> list[bytes | None]:
         """The fields of its one row, when they are there."""
         result = _result(self._connection)
-        assert result is not None
+        if result is None:
+            raise psycopg.OperationalError(_LOST)
         _checked(result)
         while _result(self._connection) is not None:
             pass
@@ -123,7 +124,8 @@ class Copying:
 
     def _expect(self, status: ExecStatus) -> None:
         result = _result(self._connection)
-        assert result is not None
+        if result is None:
+            raise psycopg.OperationalError(_LOST)
         if result.status != status:
             raise _error_of(result)
 
