@@ -162,8 +162,9 @@ def _wait(connection: PGconn, what: int) -> int:
 
 
 def _checked(result: PGresult) -> None:
+    """A question only reads: whatever goes wrong with it, another connection may try again."""
     if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-        raise _error_of(result)
+        raise psycopg.OperationalError(result.error_message.decode(errors="replace"))
 
 
 def _error_of(result: PGresult) -> psycopg.Error:
