@@ -79,6 +79,22 @@ def test_what_another_writer_did_is_seen(books: Books, size: int) -> None:
     books.check()
 
 
+def test_the_connection_is_kept_when_a_round_meets_a_used_key(books: Books) -> None:
+    """Undoing that round makes the server forget what it has planned; the next questions are planned again."""
+    many = store.FEW_ENTRIES
+    books.fund(ALICE, 20 * many)
+    other = Submitter(books.ledger, books.database)
+    connections = set()
+    for turn, word in enumerate(["first", "second", "used", "used", *map(str, range(12))]):
+        other.submit(moved(f"by another {turn}", ALICE, BOB, 1))  # so that there are news
+        outcomes = books.submitter.submit_batch([[moved(f"{word} {n}", ALICE, BOB, 1)] for n in range(many)])
+        assert codes(outcomes) == ["posted"] * many
+        connections.add(books.submitter._connection)
+    assert len(connections) == 1
+    other.close()
+    books.check()
+
+
 def test_a_refusal_is_judged_anew(books: Books) -> None:
     books.fund(ALICE, 1)
     books.submitter.submit(moved("warm", ALICE, BOB, 1))

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from psycopg.errors import CheckViolation, UniqueViolation
+from psycopg.errors import CheckViolation, DivisionByZero, UniqueViolation
 from psycopg.pq import TransactionStatus
 
-from choir.storage.asking import Copying, Statement
+from choir.storage.asking import Copying, Statement, roll_back
 from choir.storage.copying import fixed_row
 from choir.storage.database import Connection, Database
 
@@ -127,3 +127,20 @@ def test_a_server_that_can_say_nothing_any_more_is_a_lost_connection(database: D
     _cut_off(planned)
     with pytest.raises(psycopg.OperationalError):
         question.answer()
+
+
+def test_a_statement_is_planned_again_after_its_connection_was_rolled_back(db: Connection) -> None:
+    one = Statement("one", "select int8send(1)")
+    for _ in range(4):  # from the third on the driver has statements of its own to forget
+        db.execute("begin")
+        db.execute("select 1")
+        assert one.ask(db, []).answer() == [bytes(7) + b"\x01"]
+        roll_back(db)
+    assert db.info.transaction_status == TransactionStatus.IDLE
+
+
+def test_what_is_wrong_with_a_statement_is_told_as_it_is(db: Connection) -> None:
+    """Not as a lost connection: it would be tried again and again."""
+    with pytest.raises(DivisionByZero):
+        Statement("wrong", "select int8send(1 / $1::int)").ask(db, [bytes(4)]).answer()
+    db.close()  # as its owner must

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from uuid import UUID
 
-import psycopg
 from psycopg.pq import TransactionStatus
 
 from choir.ledger.deciding import Round
@@ -23,7 +22,7 @@ from choir.ledger.model import Head, Posted
 from choir.ledger.rounds import NEWS_CHARS_MAX, NEWS_MAX, Decision, HoldState, KnownEntry, News, View
 from choir.ledger.rules import Prepared
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
-from choir.storage.asking import Copying, Statement
+from choir.storage.asking import Copying, Statement, roll_back
 from choir.storage.copying import fixed_row
 from choir.storage.database import Connection
 
@@ -70,10 +69,7 @@ def locked(db: Connection) -> Iterator[Head]:
         assert row is not None
         yield Head(*row)
     except BaseException:
-        try:
-            db.rollback()
-        except psycopg.Error:
-            db.close()
+        roll_back(db)
         raise
     db.commit()
 

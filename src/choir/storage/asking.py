@@ -5,7 +5,8 @@ answer in the same call. For a connection that nobody else uses meanwhile.
 
 Guarantees: nothing blocks with the interpreter's lock held; between asking and `answer`, and inside a `Copying`, the
 connection can be used for nothing else. If a question goes wrong, the connection is broken and its owner must close
-it. A `Copying` that is left by an error leaves a connection that can be rolled back, or a closed one.
+it. A `Copying` that is left by an error leaves a connection that can be rolled back, or a closed one. A connection on
+which statements are asked is rolled back by `roll_back` alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import select
 from collections.abc import Sequence
 from typing import Self
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.pq import DiagnosticField, ExecStatus, Format, TransactionStatus
@@ -25,6 +26,22 @@ from choir.storage.database import Connection
 _LOST = "the connection was lost before there was an answer"
 _NO_MEMORY = "what was sent before is flushed, so only memory can be missing"
 
+_planned: WeakKeyDictionary[Connection, set[bytes]] = WeakKeyDictionary()  # the statements that each server side knows
+
+
+def roll_back(db: Connection) -> None:
+    """Undo the transaction under way, if any; a connection on which that fails is closed.
+
+    The driver then lets the server forget all plans, ours too, but only if it has made some of its own. So that we know
+    what is planned, all are forgotten here.
+    """
+    _planned.pop(db, None)
+    try:
+        db.rollback()
+        db.execute("deallocate all", prepare=False)
+    except psycopg.Error:
+        db.close()
+
 
 class Statement:
     """A statement with `$1`, `$2`, …; parameters and answers are in PostgreSQL's binary form.
@@ -35,15 +52,15 @@ class Statement:
     def __init__(self, name: str, sql: str) -> None:
         self._name = name.encode()
         self._sql = sql.encode()
-        self._known: WeakSet[Connection] = WeakSet()  # the connections that have planned it
 
     def ask(self, db: Connection, parameters: Sequence[bytes | None]) -> Question:
         """Send it."""
         if db.info.transaction_status not in (TransactionStatus.IDLE, TransactionStatus.INTRANS):
             raise psycopg.OperationalError("the connection is closed, or was left in the middle of something")
-        if db not in self._known:
+        planned = _planned.setdefault(db, set())
+        if self._name not in planned:
             _checked(db.pgconn.prepare(self._name, self._sql))
-            self._known.add(db)
+            planned.add(self._name)
         formats = [Format.BINARY] * len(parameters)
         db.pgconn.send_query_prepared(self._name, parameters, formats, result_format=Format.BINARY)
         _flush(db.pgconn)
@@ -162,9 +179,8 @@ def _wait(connection: PGconn, what: int) -> int:
 
 
 def _checked(result: PGresult) -> None:
-    """A question only reads: whatever goes wrong with it, another connection may try again."""
     if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-        raise psycopg.OperationalError(result.error_message.decode(errors="replace"))
+        raise _error_of(result)
 
 
 def _error_of(result: PGresult) -> psycopg.Error:
