@@ -49,6 +49,9 @@ CONSISTENCY_FORMAT = "choir-ledger-consistency/1"
 ROTATION_FORMAT = "choir-key-rotation/1"
 LIABILITIES_FORMAT = "choir-liabilities-proof/1"
 TOTALS_FORMAT = "choir-liabilities/1"
+COMMAND_OF = {EXPORT_FORMAT: "export", PROOF_FORMAT: "proof", CONSISTENCY_FORMAT: "consistency"}
+COMMAND_OF[LIABILITIES_FORMAT] = "liabilities"
+NAMED_FORMAT = re.compile(rb'"format"\s*:\s*"([^"]+)"')
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
 FILE_BYTES_MAX = 64 * 1024 * 1024  # of a proof, which is read at once
@@ -1403,6 +1406,15 @@ def open_file(name: str) -> BinaryIO:
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
 
 
+def command_for(name: str) -> str | None:
+    """The command that checks the kind of file that this one says it is, if it says so."""
+    if name == "-":
+        return None
+    with open_file(name) as stream:
+        found = NAMED_FORMAT.search(stream.read(FILE_BYTES_MAX))
+    return COMMAND_OF.get(found[1].decode("utf-8", "replace")) if found else None
+
+
 def read_key(text: str | None) -> Key | None:
     try:
         return None if text is None else Key(text.strip())
@@ -1467,13 +1479,20 @@ def tell_owed(result: dict[str, Any]) -> list[str]:
 
 
 def tell_difference(arguments: argparse.Namespace, difference: Difference) -> str:
+    meant = command_for(arguments.file)
+    hint = "" if meant in (None, arguments.command) else f"choir_verify.py {meant}, which is for files of this kind"
     if arguments.json:
         report = {"verified": False, "command": arguments.command, "file": arguments.file}
-        return json.dumps({**report, "difference": difference.report()})
+        return json.dumps({**report, "difference": difference.report(), **({"try": hint} if hint else {})})
     lines = [f"DIFFERENCE  {difference.what}"]
     if difference.line is not None:
         lines.append(f"  where     line {difference.line}, byte {difference.offset}")
-    for title, value in (("field", difference.field), ("expected", difference.expected), ("found", difference.found)):
+    for title, value in (
+        ("field", difference.field),
+        ("expected", difference.expected),
+        ("found", difference.found),
+        ("try", hint),
+    ):
         if value:
             lines.append(f"  {title:<9} {value}")
     return "\n".join(lines)

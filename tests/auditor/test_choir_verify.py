@@ -395,6 +395,23 @@ def test_a_checkpoint_by_a_stranger_or_of_another_journal_is_a_difference(tmp_pa
 # The command line
 
 
+@pytest.mark.parametrize("command", ["export", "proof", "consistency", "liabilities"])
+def test_a_file_for_another_command_is_told_which(tmp_path: Path, command: str) -> None:
+    maker = small_journal()
+    files = {
+        "export": maker.export(),
+        "proof": json.dumps(maker.proof(1), indent=2).encode(),
+        "consistency": json.dumps(maker.consistency(1, 2)).encode(),
+        "liabilities": b'{"accounts": [], "format": "choir-liabilities-proof/1"}',
+    }
+    file = tmp_path / "file"
+    for meant in sorted(set(files) - {command}):
+        file.write_bytes(files[meant])
+        outcome = run(command, file, "--key", str(maker.keys[0]))
+        assert outcome.difference
+        assert outcome.report["try"].startswith(f"choir_verify.py {meant},")
+
+
 def test_wrong_usage_is_told_apart_from_a_difference(tmp_path: Path, note_file: Path) -> None:
     file = tmp_path / "export.jsonl"
     file.write_bytes(small_journal().export())
