@@ -182,6 +182,16 @@ def test_what_cannot_be_posted_is_not_even_proposed(office: Office, leg: Leg, co
         assert office.issuing.newest(tx, before=None, limit=10) == []
 
 
+def test_what_the_ledger_would_refuse_today_is_not_even_proposed(office: Office) -> None:
+    office.approve(office.propose(Leg(ISSUANCE, ALICE, 2**63 - 1)))
+    office.books.change("freeze", BOB)
+    entries = office.entries
+    assert refused(lambda: office.propose(Leg(ISSUANCE, ALICE, 1), key="too much")) == "ledger.balance_out_of_range"
+    assert refused(lambda: office.propose(Leg(ISSUANCE, BOB, 1), key="frozen")) == "ledger.account.frozen"
+    assert office.entries == entries  # trying it out leaves nothing
+    office.books.check()
+
+
 def test_where_the_money_comes_from_is_opened_with_the_proposal(office: Office) -> None:
     mint = "system:node/issuance/CREDIT"
     office.approve(office.propose(Leg(mint, ALICE, 7)))

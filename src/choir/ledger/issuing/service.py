@@ -8,6 +8,7 @@ refuses leaves it open. All steps can be repeated.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -29,7 +30,7 @@ from choir.ledger.issuing.model import (
     UnknownIssuance,
     issuance_id,
 )
-from choir.ledger.model import ConflictingKey, Leg, UnknownAccount, entry_id
+from choir.ledger.model import ConflictingKey, Leg, entry_id
 from choir.ledger.service import Ledger
 from choir.storage.database import Tx
 
@@ -68,7 +69,8 @@ class Issuing:
         self._check(tx, issuance)
         store.insert(tx, issuance)
         payers = [leg.from_ for leg in legs]
-        self._accounts.open(tx, payers, reason="an issuance was proposed", source=operator)  # last: it locks the head
+        self._accounts.open(tx, payers, reason="an issuance was proposed", source=operator)  # late: it locks the head
+        self._rehearse(tx, issuance)
         return issuance, True
 
     def approve(self, tx: Tx, operator: str, id_: UUID, is_operator: Callable[[str], bool]) -> Issuance:
@@ -114,18 +116,19 @@ class Issuing:
             return 0
 
     def _check(self, tx: Tx, issuance: Issuance) -> None:
-        """Raise what can be said against it now; the ledger itself judges it when it is posted."""
+        """Raise what policy has against it."""
         prepared = self._ledger.prepare(rules.entry_of(issuance))
         if isinstance(prepared, Refusal):
             raise prepared
         rules.operators_needed(issuance.legs, self._policy)
         if store.count_open(tx, issuance.proposed_us) >= self._policy.open_max:
             raise TooManyOpen(limit=self._policy.open_max)
-        payees = [leg.to for leg in issuance.legs]
-        known = {row[0] for row in tx.rows("select name from accounts where name = any(%s)", payees)}
-        for name in payees:
-            if name not in known:
-                raise UnknownAccount(account=name)
+
+    def _rehearse(self, tx: Tx, issuance: Issuance) -> None:
+        """Post it and undo that: what the ledger would refuse today need not be put before anybody."""
+        with suppress(_Rehearsed), tx.savepoint():
+            self._ledger.post(tx, rules.entry_of(issuance))
+            raise _Rehearsed
 
     def _post(self, tx: Tx, issuance: Issuance, operator: str) -> Issuance:
         [posted] = self._ledger.post(tx, rules.entry_of(issuance))
@@ -145,6 +148,10 @@ class Issuing:
             raise IssuancePosted(issuance=issuance_id(issuance.id), entry=entry_id(issuance.entry))
         if state is not IssuanceState.OPEN:
             raise IssuanceEnded(issuance=issuance_id(issuance.id), state=str(state))
+
+
+class _Rehearsed(Exception):
+    """Undoes what was only tried."""
 
 
 def _found(issuance: Issuance | None, id_: UUID) -> Issuance:
