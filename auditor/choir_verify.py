@@ -396,9 +396,11 @@ AMOUNT = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 SUM_DIGITS = re.compile(r"0|[1-9][0-9]{0,38}", re.ASCII)
 TOTAL_LINE = re.compile(r"([A-Z]{1,8}) ([1-9][0-9]{0,15}) ([1-9][0-9]{0,38}) ([A-Za-z0-9+/]{43}=)", re.ASCII)
 ACCOUNT = re.compile(
-    r"(?P<owner>person|agent|treasury|system|world|hold|node):[A-Za-z0-9_-]{1,64}"
-    r"/(?P<role>[a-z][a-z0-9_]{0,31})(?:\.[a-z][a-z0-9_]{0,31})?"
-    r"/(?P<asset>CREDIT|CHIP|USDC|SAT|AID|USD)",
+    r"(?:(?:person|agent|treasury|system|world|hold):[A-Za-z0-9_-]{1,64}"
+    r"/(?:available|stake|escrow|vesting|pool|insurance|operations|fees|owed|holdings)"
+    r"|(?:system|treasury):[A-Za-z0-9_-]{1,64}/issuance"  # these two may go below zero
+    r"|world:[A-Za-z0-9_-]{1,64}/external)"
+    r"(?:\.[a-z][a-z0-9_]{0,31})?/(?P<asset>CREDIT|CHIP|USDC|SAT|AID|USD)",
     re.ASCII,
 )
 
@@ -1268,7 +1270,7 @@ def check_owed(owed: dict[str, Any], totals: Totals) -> tuple[str, int]:
     """What is owed on an account is part of the signed total of its asset; returns the asset and the amount."""
     check_fields(owed, "", OWED)
     match = ACCOUNT.fullmatch(owed["account"])
-    if match is None or match["owner"] not in ("person", "agent"):
+    if match is None or not owed["account"].startswith(("person:", "agent:")):
         raise Difference("nothing can be owed on this account", "account", "of a person or an agent", owed["account"])
     if match["asset"] not in totals.assets:
         raise Difference("the signed totals have no such asset", "account", ", ".join(totals.assets), match["asset"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -35,6 +36,18 @@ def test_what_was_published_is_still_there_when_the_ledger_has_grown(books: Book
     books.change("unfreeze", BOB)
     books.fund(ALICE, 6)
     compare(books, tmp_path)
+
+
+def test_of_several_who_publish_at_once_the_largest_stays(books: Books, tmp_path: Path) -> None:
+    notes = []
+    for amount in range(1, 9):
+        books.fund(ALICE, amount)
+        notes.append(books.checkpoint().note)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(10):
+            list(pool.map(lambda note: publish_checkpoint(tmp_path, note), notes))
+            assert (tmp_path / PUBLISHED).read_text() == notes[-1]
+            (tmp_path / PUBLISHED).unlink()
 
 
 @pytest.mark.parametrize(

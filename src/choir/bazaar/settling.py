@@ -175,7 +175,7 @@ def _disputes(taken: Sequence[Taken]) -> list[UUID]:
 def receipt_atom(
     job: Job, attempt: Attempt, verdict: Verdict, spent: int, at_us: int, policy: ObjectHash
 ) -> dict[str, Any]:
-    """`receipt/1` as the conventions have it; it names no entry, the entry names it."""
+    """`receipt/1`; it names no entry, the entry names it."""
     objects = {
         "request": job.request,
         "artifact": attempt.artifact,

@@ -1,9 +1,9 @@
 """Going through a journal from its first entry and finding everything that is not as it must be.
 
 Pure: whoever reads a database or an export feeds it acts and entries in the order in which they
-happened. State is one number per account, what open holds there are, and the right edge of the Merkle
-tree, so a journal of any length streams through. A difference is reported where it is, and the check
-goes on behind it.
+happened. State is one number per account and per hold that ever was, what open holds there are, the
+checkpoints that are yet to be met, and the right edge of the Merkle tree: entries stream through. A
+difference is reported where it is, and the check goes on behind it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
 
 T = TypeVar("T")
 
-_LINE_BYTES_MAX = 4_000_000
+_LINE_BYTES_MAX = 16 * 1024 * 1024
 _ORDER = {"header": 0, "rotation": 1, "account": 2, "entry": 2, "trailer": 3}
 _FIELDS: dict[str, dict[str, type]] = {
     "header": {"format": str, "key": str, "origin": str, "type": str},

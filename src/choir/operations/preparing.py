@@ -7,6 +7,8 @@ accepts that.
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -32,6 +34,7 @@ from choir.storage.embedded.previous import Places
 from choir.storage.identity import NodeIdentity, make_identity
 from choir.storage.migrations import NotMigrated, check_migrated, migrate
 from choir.storage.postgres import Server, borrowed_server
+from choir.storage.processes import open_private
 
 if TYPE_CHECKING:  # the parent of a node's processes comes here too, and has no use for all that a node is made of
     from choir.node import Node
@@ -140,8 +143,13 @@ def publish_checkpoint(home: Path, note: str) -> None:
     A larger one stays: of several processes that sign at once, the last to write may not be the latest.
     """
     path = home / PUBLISHED
-    if _extent(note) >= _published_extent(path):
-        write_public_file(path, note.encode())
+    lock = open_private(path.with_suffix(".lock"))
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _extent(note) >= _published_extent(path):
+            write_public_file(path, note.encode())
+    finally:
+        os.close(lock)
 
 
 def _published_extent(path: Path) -> tuple[int, int]:

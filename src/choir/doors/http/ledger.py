@@ -131,9 +131,11 @@ def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> wire.ProofOut:
     with node.unit_of_work() as tx:
         found = reading.entry(tx, parse_entry_id(entry))
         last = node.checkpoints.latest(tx)
-        if last is None or last.size < found.seq:
-            publish_checkpoint(node.settings.home, node.checkpoints.sign(tx).note)
-        return views.proof(node.checkpoints.prove(tx, found))
+        signed = node.checkpoints.sign(tx) if last is None or last.size < found.seq else None
+        proof = node.checkpoints.prove(tx, found)
+    if signed is not None:
+        publish_checkpoint(node.settings.home, signed.note)
+    return views.proof(proof)
 
 
 @router.post("/holds", status_code=201, responses=also(200, wire.HoldPlacedOut, _AGAIN))
@@ -230,7 +232,7 @@ def get_checkpoint(
     response: Response,
     if_none_match: IfNoneMatch = None,
 ) -> wire.CheckpointOut | Response:
-    """The checkpoint that was signed over so many entries. It never changes."""
+    """The checkpoint that was signed over so many entries; the newest, if accounts or the node's key changed since."""
     with node.unit_of_work() as tx:
         found = node.checkpoints.exactly(tx, size)
     return _tagged(found, response, if_none_match)
@@ -281,7 +283,6 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
         receipt=None if body.receipt is None else parse_object_hash(body.receipt),
         corrects=None if body.corrects is None else parse_entry_id(body.corrects),
         memo=body.memo,
-        memo_salt=node.entropy.bytes(16) if body.memo is not None else b"",
     )
 
 

@@ -87,7 +87,7 @@ class BazaarPolicy:
         "reviews",
         0,
         1_000_000,
-        "spec: 99",
+        "spec: defaults",
         "One in so many reviews that were paid for is followed by one with planted defects, which the platform pays;"
         " 0: none. With fees of a tenth, less than ten would let somebody gain by ordering from themselves.",
     )
@@ -111,7 +111,7 @@ class BazaarPolicy:
     )
     deposit_bps: int = value(1_000, "basis points", 0, 10_000, _SPEC, "A dispute's deposit, of the price.")
     deposit_msat_min: int = value(
-        3_000_000, _MSAT, 0, 10**12, "spec: 99", "A dispute's deposit at least: the fees of three jurors."
+        3_000_000, _MSAT, 0, 10**12, "spec: defaults", "A dispute's deposit at least: the fees of three jurors."
     )
     artifact_bytes_max: int = value(
         16_000_000, "bytes", 1_000, 10**9, "engineering", "The largest artifact that can be delivered."
