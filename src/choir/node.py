@@ -108,6 +108,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         identity = read_identity(tx)
     clock: Clock = SystemClock(clock_offset(identity, database))
     ledger = Ledger(clock, entropy, policy.ledger)
+    database.when_connected(ledger.forget_accounts)
     keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
     submitter = Submitter(ledger, database)
     accounts = Accounts(clock, policy.ledger)

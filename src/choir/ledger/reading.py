@@ -7,6 +7,7 @@ so it costs what it shows; a past point is a sequence number or a time, and both
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -139,11 +140,13 @@ def hold(tx: Tx, id_: UUID) -> Hold:
     return Hold(*row)
 
 
-def expired_holds(tx: Tx, now_us: int, limit: int) -> list[UUID]:
-    """Open holds whose time is over, oldest first."""
+def expired_holds(tx: Tx, now_us: int, limit: int, but: Iterable[UUID] = ()) -> list[UUID]:
+    """Open holds whose time is over, oldest first, but for these."""
     rows = tx.rows(
-        "select id from holds where closed_seq is null and expires_us <= %s order by expires_us limit %s", now_us, limit
-    )
+        "select id from holds where closed_seq is null and expires_us <= %s and id <> all(%s)"
+        " order by expires_us limit %s",
+        now_us, list(but), limit,
+    )  # fmt: skip
     return [row[0] for row in rows]
 
 

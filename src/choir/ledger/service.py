@@ -54,6 +54,10 @@ class Ledger:
         """Take the head lock before posting, for a caller that must read what nobody can change meanwhile."""
         store.lock_head(tx.connection)
 
+    def forget_accounts(self) -> None:
+        """Look the ids of accounts up again. They stay as they are, unless the database itself went back."""
+        self._account_ids.clear()
+
     def known_accounts(self, groups: Sequence[Group]) -> dict[str, int] | None:
         """The accounts of drafts that are not checked yet, so that their balances can be looked up meanwhile.
 

@@ -13,8 +13,8 @@ from choir.bazaar.lives import FOLLOW
 from choir.bazaar.model import FREE, QUALIFY
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
-from choir.ledger import holds, reading
 from choir.node import Node
+from choir.operations.expiring import Expiring
 from choir.operations.market import MarketRounds
 from choir.operations.preparing import publish_checkpoint
 from choir.operations.rotation import rewrap_account_keys
@@ -23,7 +23,6 @@ from choir.storage.bells import Attendant
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Scheduler, Task, schedule
 
-_HOLDS_AT_ONCE = 200
 _EVENTS_AT_ONCE = 1000
 _EXPIRE_EVERY_S = 1
 _FORGET_EVERY_S = 3600
@@ -131,12 +130,11 @@ class _Work:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self._expiring = Expiring(node.clock, node.spending.settle_batch)
 
     def expire_holds(self, tx: Tx, _: Task) -> None:
         """Give back what is left in holds whose time is over."""
-        due = reading.expired_holds(tx, self._node.clock.now_us(), _HOLDS_AT_ONCE)
-        if due:
-            self._node.spending.settle_batch(tx, [[holds.expire(id_)] for id_ in due])
+        self._expiring.round(tx)
 
     def checkpoint(self, _: Task) -> None:
         """Keep tiles in bounded transactions, then sign what is new and publish it."""

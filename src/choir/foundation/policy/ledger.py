@@ -13,9 +13,9 @@ class LedgerPolicy:
 
     batch_entries_max: int = value(10_000, "entries", 1, 100_000, "spec: node limits", "Most entries in one batch.")
     entry_legs_max: int = value(100, "legs", 1, 1_000, "engineering", "Most legs in one entry.")
-    entry_refs_max: int = value(32, "references", 0, 1_000, "engineering", "Most references on one entry.")
+    entry_refs_max: int = value(32, "references", 20, 1_000, "engineering", "Most references on one entry.")
     text_chars_max: int = value(
-        200, "characters", 20, 300, "engineering", "Longest reason, source, key or reference on an entry."
+        200, "characters", 100, 300, "engineering", "Longest reason, source, key or reference on an entry."
     )
     memo_chars_max: int = value(2_000, "characters", 0, 20_000, "engineering", "Longest memo beside an entry.")
     hold_s_max: int = value(
