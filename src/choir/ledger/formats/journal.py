@@ -1,7 +1,8 @@
 """The journal as a stream, for whoever writes it in another format.
 
 Guarantees: everything that is read after `begin` is of one moment; constant memory; nothing is written or locked.
-Memos are not read: they are a person's words, and no export has them.
+Memos are not read here: they are a person's words, and no export has them, but for those that came in with an ai$ file
+and go out with one (`aidollar_export`).
 """
 
 from __future__ import annotations
