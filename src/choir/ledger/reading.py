@@ -1,7 +1,8 @@
 """Looking at the ledger: balances now and at any past point, statements, holds, the trial balance.
 
 Guarantees: nothing here writes or locks; every listing is a page with a cursor, served by an index,
-so it costs what it shows; a past point is a sequence number or a time, and both are exact.
+so it costs what it shows, but for the trial balance, which reads every account by its nature and is for operators
+only; a past point is a sequence number or a time, and both are exact.
 """
 
 from __future__ import annotations
@@ -148,7 +149,10 @@ def expired_holds(tx: Tx, now_us: int, limit: int) -> list[UUID]:
 
 
 def trial_balance(tx: Tx) -> list[TrialLine]:
-    """Every asset and role with its number of accounts and their sum; each asset sums to zero."""
+    """Every asset and role with its number of accounts and their sum; each asset sums to zero.
+
+    It costs a look at every account, those of ended holds too: no door may offer it to strangers.
+    """
     return [TrialLine(asset, role, count, int(total)) for asset, role, count, total in tx.rows(_TRIAL)]
 
 

@@ -11,8 +11,7 @@ from choir.doors.http import views
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.credentials import Operators
 from choir.doors.http.describing import also, problems
-from choir.doors.http.ledger import page_rows
-from choir.doors.http.paging import IdCursor, Limit, before_id
+from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.money import parse_units
 from choir.ledger.issuing.model import Issuance, issuance_id, parse_issuance_id
@@ -63,7 +62,7 @@ def list_issuances(
     limit: Limit = 100,
 ) -> wire.IssuancePage:
     """All of them, or those that are open, the newest first."""
-    size = page_rows(node, limit)
+    size = page_rows(limit, node.policy.ledger)
     page = node.issuing.newest if state is None else node.issuing.newest_open
     with node.unit_of_work() as tx:
         found = page(tx, before=before_id(cursor, parse_issuance_id), limit=size)

@@ -56,7 +56,7 @@ class AidollarTooLarge(Invalid):
 
     code = "ledger.aidollar.too_large"
     sentence = "The ai$ file has more than {limit} {unit}. Nothing was imported."
-    hint = "Bring it in by parts, in their order, cut between lines whose ids do not begin the same."
+    hint = "Bring it in by parts, or raise `ledger.aidollar_{unit}_max` while nobody else uses the node."
 
 
 class Imported(NamedTuple):
