@@ -75,7 +75,7 @@ class Accounts:
 
     @staticmethod
     def _must_be_unused(tx: Tx, id_: int, name: str) -> None:
-        balance = tx.value("select balance from postings where account = %s order by seq desc, leg desc limit 1", id_)
+        balance = tx.value(f"select {reading.last_balance('%s')}", id_)
         if balance:
             raise AccountInUse(account=name, why=f"its balance is {account_name(name).asset.format(balance)}, not zero")
         if tx.value("select 1 from holds where payer = %s and closed_seq is null limit 1", id_):

@@ -17,8 +17,9 @@ from dataclasses import replace
 from typing import Any
 
 from choir.ledger.formats.aidollar import ENTRY_KINDS, EntryType, Line, Move, decimal_text, id_of, lines_of
-from choir.ledger.formats.journal import Progress, begin
+from choir.ledger.formats.journal import begin
 from choir.ledger.model import account_name, entry_id
+from choir.ledger.streams import Progress
 from choir.storage.database import Tx
 
 SOURCE = "system:aidollar"  # of imported lines, and of nothing else

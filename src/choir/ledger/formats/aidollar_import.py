@@ -23,10 +23,10 @@ from choir.ledger import reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.formats.aidollar import BadAidollarLine, Line, account_of, entry_behind, is_leg_of, read_line
 from choir.ledger.formats.aidollar_export import CREATED_AT, KIND, SOURCE
-from choir.ledger.formats.journal import Progress
 from choir.ledger.model import DevelopmentOnly, Draft, Leg, account_name
 from choir.ledger.rules import MEMO_SALT_BYTES, Prepared
 from choir.ledger.service import Ledger
+from choir.ledger.streams import Progress
 from choir.storage.database import Tx
 
 _REASON = "imported from an ai$ file"
