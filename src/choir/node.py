@@ -165,7 +165,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         keys=keys,
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
-        issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing),
+        issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing, policy_hash=effective_hash(policy)),
         liabilities=Liabilities(
             database, keys, checkpoints, clock, entropy, policy.ledger, lambda: load_node_secret(settings)
         ),

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from choir.doors import wire
+from choir.doors.cli.ledger.issuing import what_next
 from choir.doors.cli.main import app
 from tests.doors.servers import answer, script
 from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, new_node
@@ -199,3 +201,18 @@ def _everything(descriptor: int) -> str:
             break
     os.close(descriptor)
     return data.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("needed", "agreed", "told"),
+    [
+        (0, 1, "Policy no longer lets any number of operators do this"),
+        (2, 0, "2 other operators must agree until"),
+        (2, 1, "1 other operator must agree until"),
+        (2, 2, "Enough operators agree."),
+    ],
+)
+def test_what_an_open_issuance_waits_for(needed: int, agreed: int, told: str) -> None:
+    example = wire.IssuanceOut.model_json_schema()["examples"][0]
+    item = wire.IssuanceOut.model_validate(example | {"operators_needed": needed, "operators_agreed": agreed})
+    assert what_next(item).startswith(told)

@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from choir.doors.http.paging import page_rows
+from choir.foundation.policy import PAGE_ROWS_MOST, LedgerPolicy, Policy, describe
 from tests.auditor import verifier
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node
 
@@ -322,6 +324,17 @@ def test_a_key_that_was_used_for_something_else_is_refused(funded: NodeUnderTest
     assert funded.entries() == before
 
 
+def test_whatever_policy_may_allow_can_be_asked_for(http: httpx.Client) -> None:
+    """Whether a page is that large is policy; the limit of the question is the policy's own bound."""
+    [bound] = {item.high for item in describe(Policy()) if item.name.endswith(".page_rows_max")}
+    assert bound == PAGE_ROWS_MOST
+    for path in ("/v1/accounts", "/v1/entries", "/v1/issuances", "/v1/disputes", "/v1/providers"):
+        assert http.get(path, params={"limit": bound}).status_code == 200
+        problem(http.get(path, params={"limit": bound + 1}), 422, "invalid")
+    assert page_rows(3_000, LedgerPolicy(page_rows_max=5_000)) == 3_000
+    assert page_rows(3_000, LedgerPolicy()) == 1_000
+
+
 @pytest.mark.parametrize("given", [None, "", "x" * 201, "caf\u00e9", "a\tb"])
 def test_a_bad_idempotency_key_is_refused(given: str | None, funded: NodeUnderTest, http: httpx.Client) -> None:
     before = funded.entries()
@@ -336,7 +349,7 @@ def test_a_bad_idempotency_key_is_refused(given: str | None, funded: NodeUnderTe
         "/v1/accounts?prefix=%00",
         "/v1/accounts?cursor=%00",
         "/v1/accounts?limit=0",
-        "/v1/accounts?limit=1001",
+        "/v1/accounts?limit=10001",
         "/v1/entries?cursor=abc",
         "/v1/entries?cursor=-1",
         f"/v1/statement?account={ADA}&cursor=1",
@@ -441,6 +454,14 @@ def _two_operators_make_money(node: NodeUnderTest) -> None:
     late = node.run("ledger", "issue", "approve", second["id"], env=grace)
     assert (late.code, node.entries()) == (1, before + 1)
     assert "is withdrawn" in late.err
+    # Whoever gets a name that somebody had before has nothing of what they agreed to.
+    third = json.loads(node.run("ledger", "issue", "propose", ADA, "9", "--json", env=grace).out)
+    assert "1 other operator must agree" in node.run("ledger", "issue", "ls").out
+    _said(node, "operator", "remove", "grace", "--json")
+    _said(node, "operator", "add", "grace", "--json")
+    assert "2 other operators must agree" in node.run("ledger", "issue", "show", third["id"]).out
+    assert _said(node, "ledger", "issue", "approve", third["id"], "--json")["state"] == "open"
+    assert node.entries() == before + 1
 
 
 def _said(node: NodeUnderTest, *args: str) -> dict[str, Any]:

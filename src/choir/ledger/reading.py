@@ -1,14 +1,15 @@
 """Looking at the ledger: balances now and at any past point, statements, holds, the trial balance.
 
 Guarantees: nothing here writes or locks; every listing is a page with a cursor, served by an index,
-so it costs what it shows; a past point is a sequence number or a time, and both are exact.
+so it costs what it shows, but for the trial balance, which reads every account by its nature and is for operators
+only; a past point is a sequence number or a time, and both are exact.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 from choir.ledger.hashing import ZERO_HASH
@@ -28,6 +29,15 @@ from choir.ledger.model import (
     hold_id,
 )
 from choir.storage.database import Tx
+
+
+def last_balance(account: LiteralString, *, until: LiteralString | None = None) -> LiteralString:
+    """SQL for the balance of an account, by its id: that of its last posting, now or until an entry's number."""
+    bound: LiteralString = "" if until is None else f" and p.seq <= {until}"
+    return (
+        f"coalesce((select p.balance from postings p where p.account = {account}{bound}"  # noqa: S608 - no input
+        " order by p.seq desc, p.leg desc limit 1), 0)"
+    )
 
 
 def head(tx: Tx) -> Head:
@@ -151,7 +161,10 @@ def expired_holds(tx: Tx, now_us: int, limit: int, but: Iterable[UUID] = ()) -> 
 
 
 def trial_balance(tx: Tx) -> list[TrialLine]:
-    """Every asset and role with its number of accounts and their sum; each asset sums to zero."""
+    """Every asset and role with its number of accounts and their sum; each asset sums to zero.
+
+    It costs a look at every account, those of ended holds too: no door may offer it to strangers.
+    """
     return [TrialLine(asset, role, count, int(total)) for asset, role, count, total in tx.rows(_TRIAL)]
 
 
@@ -167,18 +180,12 @@ def _line(name: str, seq: int, leg: int, delta: int, after: int, at_us: int, id_
     return StatementLine(seq, leg, at_us, id_, content["kind"], content["reason"], delta, after, other)
 
 
-_LAST = "(select p.balance from postings p where p.account = a.id order by p.seq desc, p.leg desc limit 1)"
+_BALANCE_NOW = f"select a.state, {last_balance('a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
-_BALANCE_NOW = f"select a.state, coalesce({_LAST}, 0) from accounts a where a.name = %s"  # noqa: S608 - no input
-
-_BALANCE_AT_SEQ = """
-    select coalesce((select p.balance from postings p where p.account = a.id and p.seq <= %s
-                     order by p.seq desc, p.leg desc limit 1), 0)
-    from accounts a where a.name = %s
-"""
+_BALANCE_AT_SEQ = f"select {last_balance('a.id', until='%s')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
 _ACCOUNTS_PAGE = f"""
-    select a.name, a.state, coalesce({_LAST}, 0) from accounts a
+    select a.name, a.state, {last_balance("a.id")} from accounts a
     where a.name >= %s and a.name > %s and a.name < %s order by a.name limit %s
 """  # noqa: S608 - no input
 
@@ -199,20 +206,18 @@ _ENTRIES = """
     from entries e where e.seq > %s order by e.seq limit %s
 """
 
-_HOLD = """
-    select h.id, a.name, p.name, h.expires_us, h.captures_max, h.captures,
-        coalesce((select q.balance from postings q where q.account = h.account
-                  order by q.seq desc, q.leg desc limit 1), 0),
+_HOLD = f"""
+    select h.id, a.name, payer.name, h.expires_us, h.captures_max, h.captures, {last_balance("h.account")},
         h.closed_seq is not null
-    from holds h join accounts a on a.id = h.account join accounts p on p.id = h.payer where h.id = %s
-"""
+    from holds h join accounts a on a.id = h.account join accounts payer on payer.id = h.payer where h.id = %s
+"""  # noqa: S608 - no input
 
 _TRIAL = f"""
     select asset, role, count(*), sum(balance)
     from (
         select split_part(a.name, '/', 3) as asset,
             split_part(split_part(a.name, '/', 2), '.', 1) as role,
-            coalesce({_LAST}, 0)::numeric as balance
+            {last_balance("a.id")}::numeric as balance
         from accounts a
     ) each_account
     group by asset, role order by asset, role

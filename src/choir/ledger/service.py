@@ -41,7 +41,10 @@ class Ledger:
 
     def post_batch(self, tx: Tx, groups: Sequence[Group]) -> list[Outcome]:
         """Post many entries, each group accepted or refused on its own, in order."""
-        prepared = self.prepare_batch(groups)
+        return self.post_prepared(tx, self.prepare_batch(groups))
+
+    def post_prepared(self, tx: Tx, prepared: Sequence[PreparedGroup]) -> list[Outcome]:
+        """The same for a caller that prepared them itself, before it took the lock."""
         if (refusals := deciding.refusals(prepared)) is not None:
             return refusals
         db = tx.connection

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, BinaryIO
 
 from choir.foundation.errors import ChoirError
-from choir.ledger import hashing, reading
+from choir.ledger import hashing, reading, streams
 from choir.ledger.checking import Act, CheckedHold, Difference, JournalCheck
 from choir.ledger.checkpoints import JournalGap, Tree
 from choir.ledger.export_file import (
@@ -33,15 +33,10 @@ from choir.ledger.export_file import (
 from choir.ledger.keys import NodeKeys
 from choir.ledger.liabilities import verifying as liabilities
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
+from choir.ledger.streams import TELL_EVERY, Progress, silent
 from choir.storage.database import Tx
 
-Progress = Callable[[int, int], None]
 _HOLDS_AT_ONCE = 500
-_TELL_EVERY = 10_000
-
-
-def silent(_done: int, _total: int) -> None:
-    """Progress that nobody asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +125,7 @@ def _read_export(reader: ExportReader, check: JournalCheck, held: Sequence[str],
             _feed_act(check, line)
         elif line.type == "entry":
             _feed_entry(check, line)
-            if check.seq % _TELL_EVERY == 0:
+            if check.seq % TELL_EVERY == 0:
                 on_progress(check.seq, 0)
         else:
             _check_trailer(check, keys, line)
@@ -266,7 +261,7 @@ def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progres
             check.differ(where, f"its postings are {found}, they should be {expected}"[:500])
         if len(check.closed) >= _HOLDS_AT_ONCE:
             _check_closed_holds(tx, check)
-        if seq % _TELL_EVERY == 0:
+        if seq % TELL_EVERY == 0:
             on_progress(seq, total)
     while given is not None:
         check.differ(f"entry {given[0]}", "it has postings and does not exist")
@@ -280,10 +275,9 @@ def _linked_acts(tx: Tx, check: JournalCheck) -> Iterator[tuple[tuple[int, bool]
     Each is checked as a link of its chain as soon as it is read, one act ahead: one that was changed is
     then reported before all the entries that suffer from being judged too early or too late.
     """
-    for row in tx.stream(_ACTS, name="acts"):
-        act = Act(*row)
+    for act in streams.acts(tx):
         check.link_act(act, f"account act {act.n}")
-        yield (act.after, True), row
+        yield (act.after, True), act
 
 
 def _postings_by_entry(tx: Tx) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
@@ -373,10 +367,7 @@ def _check_tiles(tx: Tx, check: JournalCheck) -> None:
             check.differ(where, str(error))
 
 
-_ACTS = (
-    "select x.n, a.name, x.act, x.after_seq, x.at_us, x.reason, x.source, x.hash"
-    " from account_acts x join accounts a on a.id = x.account order by x.n"
-)
+# Not `streams.entries`: here also what stands beside the content, and behind the head, is checked.
 _ENTRIES = "select seq, id, at_us, content, hash, source, key from entries order by seq"
 _POSTINGS = (
     "select p.seq, a.name, p.leg, p.delta, p.balance"

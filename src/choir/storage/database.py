@@ -11,7 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, LiteralString, TypeVar
 from uuid import UUID
@@ -131,10 +131,6 @@ class Tx:
             self.connection.execute("select")  # else the block would be a transaction of its own, and commit
         with self.connection.transaction():
             yield
-
-    def pipeline(self) -> AbstractContextManager[Any]:
-        """Send several statements in one round trip."""
-        return self.connection.pipeline()
 
 
 class Database:
@@ -306,15 +302,6 @@ class Database:
             self._pool.check()
         except psycopg.Error:
             return
-
-
-@contextmanager
-def translated_errors() -> Iterator[None]:
-    """Turn what the driver raises in the block into our own errors."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise translated(error) from error
 
 
 def translated(error: psycopg.Error) -> ChoirError:

@@ -13,6 +13,7 @@ from choir.doors.http import views
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.describing import also
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
+from choir.doors.http.paging import Limit, page_rows
 from choir.doors.http.problems import problem_of
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import parse_object_hash
@@ -37,7 +38,6 @@ from choir.operations.preparing import publish_checkpoint
 router = Room(tags=["ledger"], route_class=AccessRoute)
 
 _AGAIN = "This key had been accepted before."
-Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
 Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
 Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/CREDIT"])]
@@ -56,9 +56,10 @@ def list_accounts(
     _: OperatorDep, node: NodeDep, prefix: Account = "", cursor: Cursor = "", limit: Limit = 100
 ) -> wire.AccountPage:
     """Accounts by name."""
+    size = page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=page_rows(node, limit))
-    following = found[-1].name if len(found) == page_rows(node, limit) else None
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size)
+    following = found[-1].name if len(found) == size else None
     return wire.AccountPage(items=[views.account(item) for item in found], next=following)
 
 
@@ -106,9 +107,10 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
     """The journal, oldest first."""
     if not cursor.isdecimal() or len(cursor) > 18:
         raise Invalid(what="cursor", why="it must be the `next` of a page")
+    size = page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        found = reading.entries(tx, after_seq=int(cursor), limit=page_rows(node, limit))
-    following = str(found[-1].seq) if len(found) == page_rows(node, limit) else None
+        found = reading.entries(tx, after_seq=int(cursor), limit=size)
+    following = str(found[-1].seq) if len(found) == size else None
     return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
 
 
@@ -198,7 +200,7 @@ def release_hold(hold: str, body: wire.ReleaseIn, who: OperatorDep, key: KeyDep,
 
 @router.get("/trial-balance")
 def get_trial_balance(_: OperatorDep, node: NodeDep) -> wire.TrialBalanceOut:
-    """Every asset and role; each asset sums to zero."""
+    """Every asset and role; each asset sums to zero. It reads every account, so only operators may ask for it."""
     with node.unit_of_work() as tx:
         return views.trial_balance(reading.trial_balance(tx))
 
@@ -284,11 +286,6 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
         corrects=None if body.corrects is None else parse_entry_id(body.corrects),
         memo=body.memo,
     )
-
-
-def page_rows(node: Node, asked: int) -> int:
-    """How many rows a page has: what was asked for, within the policy."""
-    return min(asked, node.policy.ledger.page_rows_max)
 
 
 def _draft_or_refusal(node: Node, item: wire.BatchEntryIn, source: str) -> Draft | Refusal:

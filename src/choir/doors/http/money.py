@@ -10,7 +10,8 @@ from choir.doors import wire
 from choir.doors.http import identity_views, views
 from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
 from choir.doors.http.describing import also, problems
-from choir.doors.http.ledger import Account, Cursor, Limit, page_rows, statement_cursor
+from choir.doors.http.ledger import Account, Cursor, statement_cursor
+from choir.doors.http.paging import Limit, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import parse_time
 from choir.foundation.money import parse_units
@@ -28,7 +29,7 @@ def list_own_accounts(
     who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = "", limit: Limit = 100
 ) -> wire.AccountPage:
     """One's own accounts by name; an agent's and its person's. An operator owns none."""
-    size = page_rows(node, limit)
+    size = page_rows(limit, node.policy.ledger)
     found: list[ledger_model.Account] = []
     with node.unit_of_work() as tx:
         for owner in sorted(who.owners):
@@ -63,10 +64,10 @@ def get_statement(
 ) -> wire.StatementPage:
     """The movements of an account, oldest first."""
     _must_see(who, account)
-    after_seq, after_leg = statement_cursor(cursor)
+    (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=page_rows(node, limit))
-    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == page_rows(node, limit) else None
+        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size)
+    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == size else None
     return views.statement(account, lines, following)
 
 

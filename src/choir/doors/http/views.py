@@ -114,7 +114,7 @@ def proof(item: InclusionProof) -> wire.ProofOut:
     )
 
 
-def issuance(item: Issuance, state: IssuanceState, operators_needed: int) -> wire.IssuanceOut:
+def issuance(item: Issuance, state: IssuanceState, *, needed: int, agreed: int) -> wire.IssuanceOut:
     legs = [{"from": leg.from_, "to": leg.to, "amount": str(leg.amount)} for leg in item.legs]
     return wire.IssuanceOut(
         id=issuance_id(item.id),
@@ -124,7 +124,8 @@ def issuance(item: Issuance, state: IssuanceState, operators_needed: int) -> wir
         proposed_by=item.proposer,
         proposed_at=format_time(item.proposed_us),
         expires_at=format_time(item.expires_us),
-        operators_needed=operators_needed,
+        operators_needed=needed,
+        operators_agreed=agreed,
         approvals=[wire.ApprovalOut(operator=each.operator, at=format_time(each.at_us)) for each in item.approvals],
         entry=None if item.entry is None else entry_id(item.entry),
         ended_by=item.ended_by,

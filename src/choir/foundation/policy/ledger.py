@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy.values import PAGE_ROWS_MOST, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,23 @@ class LedgerPolicy:
     liabilities_kept: int = value(
         12, "snapshots", 1, 1_000, "engineering", "Snapshots of what is owed from which proofs can still be made."
     )
-    page_rows_max: int = value(1_000, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
+    aidollar_lines_max: int = value(
+        20_000,
+        "lines",
+        1,
+        1_000_000,
+        "engineering",
+        "Most lines of an ai$ file that come in at once; all other entries wait while they are posted.",
+    )
+    aidollar_bytes_max: int = value(
+        20_000_000,
+        "bytes",
+        1,
+        1_000_000_000,
+        "engineering",
+        "Largest ai$ file; it is kept in memory.",
+    )
+    page_rows_max: int = value(1_000, "rows", 1, PAGE_ROWS_MOST, "engineering", "Most rows on one page of a listing.")
     remembered_accounts_max: int = value(
         200_000, "accounts", 0, 5_000_000, "engineering", "Balances that a process remembers between commits; 0: none."
     )

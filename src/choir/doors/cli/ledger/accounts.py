@@ -9,6 +9,7 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.ledger.shown import AccountArgument, ReasonOption, amount_of, show_account
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.foundation.policy import PAGE_ROWS_MOST
 
 
 def register(app: typer.Typer) -> None:
@@ -88,7 +89,7 @@ def balance(
 
 def statement(
     account: AccountArgument,
-    limit: Annotated[int, typer.Option(help="How many lines at most.", min=1, max=1000)] = 100,
+    limit: Annotated[int, typer.Option(help="How many lines at most.", min=1, max=PAGE_ROWS_MOST)] = 100,
     cursor: Annotated[str | None, typer.Option(help="Go on behind this line.")] = None,
     node: NodeOption = None,
     as_json: AsJson = False,

@@ -22,6 +22,7 @@ from choir.doors.cli.ledger.shown import (
 )
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
 from choir.foundation.errors import Invalid, NotFound
+from choir.foundation.policy import PAGE_ROWS_MOST
 
 if TYPE_CHECKING:
     from choir.doors import wire
@@ -122,7 +123,7 @@ def post(
 
 
 def entries(
-    limit: Annotated[int, typer.Option(help="How many entries at most.", min=1, max=1000)] = 100,
+    limit: Annotated[int, typer.Option(help="How many entries at most.", min=1, max=PAGE_ROWS_MOST)] = 100,
     cursor: Annotated[str | None, typer.Option(help="Go on behind this entry's number.")] = None,
     node: NodeOption = None,
     as_json: AsJson = False,

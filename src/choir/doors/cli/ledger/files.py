@@ -189,7 +189,7 @@ def _import_export(settings: Settings, file: Path, *, as_json: bool) -> None:
 
 
 def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
-    """By entries like all others, so the node may run meanwhile."""
+    """By entries like all others, so the node may run meanwhile: what others post waits only while these are posted."""
     from choir.ledger.formats.aidollar_import import AidollarImport
     from choir.operations.preparing import opened_node
     from choir.storage.database import Tx, connect
@@ -197,7 +197,8 @@ def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
     with _open(file) as stream, opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
         service = AidollarImport(node.ledger, node.accounts, node.entropy, production=node.identity.production)
         with _bar("Importing", quiet=as_json) as told:
-            done = service.run(Tx(db), stream, told)
+            read = service.read(stream, told)
+            done = service.post(Tx(db), read, told)
         db.commit()
     if as_json:
         output.print_json({"lines": done.lines, "new": done.new, "file": str(file)})
