@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,12 +19,14 @@ from choir.foundation.signing import NodeSecret
 from choir.ledger import holds, reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.liabilities import rules, store
+from choir.ledger.liabilities.counting import count
 from choir.ledger.liabilities.model import NoLongerKept, NotAllCounted, NothingPublished, Proof, Snapshot
 from choir.ledger.liabilities.note import LiabilitiesNote
 from choir.ledger.liabilities.service import Liabilities, note_of
 from choir.ledger.merkle import EMPTY_ROOT
 from choir.ledger.model import Leg
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note, sign_note
+from choir.storage.database import DatabaseUnavailable
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, ISSUANCE, SECRET, Books, moved
 
 TREASURY = "treasury:main/pool/CREDIT"
@@ -142,16 +146,16 @@ def test_one_that_was_lost_is_made_again_word_for_word(town: Books, superuser_ds
 
 
 def test_a_hold_that_ended_since_is_still_told_as_it_was(town: Books) -> None:
-    service = make(town)
     with town.tx() as tx:
         checkpoint = town.checkpoints.sign(tx)
     parts = holds.placed_id("test", "parts")
     town.post(holds.release(parts, reason="r", source="t", key="over"))
-    planters = service._count(checkpoint.size, b"\x01" * 32)
+    planters = count(town.database.unit_of_work, checkpoint.size, b"\x01" * 32)
     assert {asset: planter.total for asset, planter in planters.items()} == {"CREDIT": 10_000, "SAT": 77}
     with town.tx() as tx:
-        held = {name: amount for _, name, amount in store.held_for(tx, checkpoint.size)}
-    assert held == {ALICE: 700, TREASURY: 700}
+        held = {name: reading.held_at_seq(tx, name, checkpoint.size) for name in (ALICE, BOB, TREASURY)}
+        assert held == {ALICE: 700, BOB: 0, TREASURY: 700}
+        assert reading.held_at_seq(tx, ALICE, checkpoint.size + 1) == 200
 
 
 def test_entries_go_on_meanwhile(town: Books) -> None:
@@ -216,7 +220,7 @@ def test_two_at_once_publish_one(town: Books) -> None:
 
 
 def test_more_accounts_than_fit_a_tile_or_a_batch(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("choir.ledger.liabilities.service._BATCH_ACCOUNTS", 64)
+    monkeypatch.setattr("choir.ledger.liabilities.counting._BATCH_ACCOUNTS", 64)
     names = [f"person:n{n}/available/CREDIT" for n in range(300)]
     books.open(*names)
     books.batch([[moved(f"f{n}", ISSUANCE, name, n * n + 1)] for n, name in enumerate(names)])
@@ -244,19 +248,83 @@ def test_old_ones_are_forgotten_but_for_their_notes(town: Books) -> None:
         assert service.of_size(tx, made[0].size).note == made[0].note
 
 
-def test_what_was_begun_and_never_finished_is_forgotten(town: Books) -> None:
-    service = make(town)
-    planters = service._count(1, b"\x02" * 32)
-    unfinished = service._new_id(town.clock.at_us)
-    service._keep(unfinished, "CREDIT", planters["CREDIT"])
-    service.publish()
-    with town.tx() as tx:
-        assert store.is_kept(tx, unfinished), "somebody may be at it"
-    town.clock.advance(2 * 3600)
-    town.fund(CAROL, 5)
-    service.publish()
-    with town.tx() as tx:
-        assert not store.is_kept(tx, unfinished)
+class Stopped(Exception):
+    """What ends a snapshot at some step."""
+
+
+def rows_of(books: Books) -> dict[str, set[UUID]]:
+    """Of which snapshots there is something in each table of parts."""
+    tables = ("liability_tiles", "liability_pages", "liability_drafts")
+    with books.tx() as tx:
+        return {table: {row[0] for row in tx.rows(f"select distinct snapshot from {table}")} for table in tables}
+
+
+def test_what_was_begun_and_never_finished_is_forgotten_by_who_begins_next(town: Books) -> None:
+    """Wherever it was cut off; and not while somebody may be at it."""
+    steps = iter(range(1_000))
+    published: list[Snapshot] = []
+
+    def until(stop: int) -> Callable[[], None]:
+        count_down = iter(range(stop))
+
+        def step() -> None:
+            if next(count_down, None) is None:
+                raise Stopped
+
+        return step
+
+    for stop in steps:
+        with contextlib.suppress(Stopped):
+            published.append(make(town).publish(until(stop))[0])
+            break
+        assert not published
+        left = rows_of(town)
+        assert len(left["liability_drafts"]) == (stop > 0)
+        assert left["liability_tiles"] | left["liability_pages"] <= left["liability_drafts"]
+    assert next(steps) > 4, "there were parts of it in between"
+    id_ = published[0].id
+    assert rows_of(town) == {"liability_tiles": {id_}, "liability_pages": {id_}, "liability_drafts": set()}
+    for owner in OWNERS:
+        check(town, prove(town, make(town), owner))
+
+
+def test_one_is_made_at_a_time_and_who_lost_the_lock_cannot_write(town: Books, superuser_dsn: str) -> None:
+    """However long the first one takes; and if its connection breaks, the second one does not meet it any more."""
+    reached, go = threading.Event(), threading.Event()
+    outcomes: list[object] = []
+
+    def slowly() -> None:
+        reached.set()
+        go.wait(30)
+
+    def first() -> None:
+        try:
+            outcomes.append(make(town).publish(slowly))
+        except DatabaseUnavailable as error:
+            outcomes.append(error)
+
+    waited = iter(range(5))
+
+    def impatient() -> None:
+        if next(waited, None) is None:
+            raise Stopped
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert reached.wait(30)
+    with pytest.raises(Stopped):
+        make(town).publish(impatient)
+    with psycopg.connect(superuser_dsn, autocommit=True) as db:
+        [(pid,)] = db.execute("select pid from pg_locks where locktype = 'advisory'").fetchall()
+        db.execute("select pg_terminate_backend(%s, 10000)", [pid])
+    second, new = make(town).publish()
+    assert new
+    go.set()
+    thread.join(30)
+    assert isinstance(outcomes[0], DatabaseUnavailable)
+    assert rows_of(town) == {
+        "liability_tiles": {second.id}, "liability_pages": {second.id}, "liability_drafts": set()
+    }  # fmt: skip
 
 
 def test_nothing_is_published_that_does_not_add_up(town: Books) -> None:

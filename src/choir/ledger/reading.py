@@ -54,6 +54,15 @@ def balance_at_seq(tx: Tx, name: str, seq: int) -> int:
     return int(row[0])
 
 
+def held_at_seq(tx: Tx, name: str, seq: int) -> int:
+    """What was in the holds that this account pays, when that entry had just been posted."""
+    account_name(name)
+    row = tx.row(_HELD_AT_SEQ, seq, seq, seq, name)
+    if row is None:
+        raise UnknownAccount(account=name)
+    return int(row[0])
+
+
 def check_reached(tx: Tx, seq: int) -> None:
     """Raise unless the journal has an entry of this number; zero is before the first."""
     last = head(tx).seq
@@ -168,11 +177,21 @@ _LAST = "(select p.balance from postings p where p.account = a.id order by p.seq
 
 _BALANCE_NOW = f"select a.state, coalesce({_LAST}, 0) from accounts a where a.name = %s"  # noqa: S608 - no input
 
-_BALANCE_AT_SEQ = """
-    select coalesce((select p.balance from postings p where p.account = a.id and p.seq <= %s
-                     order by p.seq desc, p.leg desc limit 1), 0)
-    from accounts a where a.name = %s
-"""
+# What an account had after some entry, and what was in its holds; they take that entry's number once, and three times.
+# Of the holds, only those are read that are open now or ended since: an index has them.
+BALANCE_AT = """coalesce((
+    select p.balance from postings p where p.account = {account} and p.seq <= %s
+    order by p.seq desc, p.leg desc limit 1), 0)"""
+HELD_AT = f"""coalesce((
+    select sum({BALANCE_AT.format(account="h.account")}) from (
+        select account, placed_seq from holds where payer = {{account}} and closed_seq is null
+        union all
+        select account, placed_seq from holds where payer = {{account}} and closed_seq > %s
+    ) h where h.placed_seq <= %s), 0)"""  # noqa: S608 - no input
+
+_BALANCE_AT_SEQ = f"select {BALANCE_AT.format(account='a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
+
+_HELD_AT_SEQ = f"select {HELD_AT.format(account='a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
 _ACCOUNTS_PAGE = f"""
     select a.name, a.state, coalesce({_LAST}, 0) from accounts a

@@ -140,7 +140,7 @@ create table holds (
     closed_seq bigint  -- derived: the entry that emptied it
 );
 create index holds_open on holds (expires_us) where closed_seq is null;
-create index holds_payer on holds (payer) where closed_seq is null;
+create index holds_payer on holds (payer, closed_seq);  -- those that are open, and those that ended after some entry
 grant select, insert, update (captures, closed_seq) on holds to {app};
 
 -- Complete tiles of 256 hashes: tile (level, n) has the Merkle nodes of height 8*level, n*256 to n*256+255.
