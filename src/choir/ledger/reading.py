@@ -177,17 +177,18 @@ _LAST = "(select p.balance from postings p where p.account = a.id order by p.seq
 
 _BALANCE_NOW = f"select a.state, coalesce({_LAST}, 0) from accounts a where a.name = %s"  # noqa: S608 - no input
 
+_NOT_CLOSED = 2**63 - 1  # stands for the end of a hold that is open
+IS_OPEN = f"coalesce(closed_seq, {_NOT_CLOSED}) = {_NOT_CLOSED}"  # in the words of the index holds_payer
+
 # What an account had after some entry, and what was in its holds; they take that entry's number once, and three times.
-# Of the holds, only those are read that are open now or ended since: an index has them.
+# Of the holds, only those are read that are open now or ended since. That is said as the index holds_payer says it: in
+# plainer words the planner may go through all open holds, for every account anew.
 BALANCE_AT = """coalesce((
     select p.balance from postings p where p.account = {account} and p.seq <= %s
     order by p.seq desc, p.leg desc limit 1), 0)"""
 HELD_AT = f"""coalesce((
-    select sum({BALANCE_AT.format(account="h.account")}) from (
-        select account, placed_seq from holds where payer = {{account}} and closed_seq is null
-        union all
-        select account, placed_seq from holds where payer = {{account}} and closed_seq > %s
-    ) h where h.placed_seq <= %s), 0)"""  # noqa: S608 - no input
+    select sum({BALANCE_AT.format(account="h.account")}) from holds h
+    where h.payer = {{account}} and coalesce(h.closed_seq, {_NOT_CLOSED}) > %s and h.placed_seq <= %s), 0)"""  # noqa: S608 - no input
 
 _BALANCE_AT_SEQ = f"select {BALANCE_AT.format(account='a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 

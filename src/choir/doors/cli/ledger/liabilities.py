@@ -47,8 +47,6 @@ def liabilities(
 
 
 def _say_so(under_way: wire.LiabilitiesUnderWayOut) -> None:
-    output.say(
-        f"The node is counting what it owes after entry {under_way.size}; many accounts take minutes."
-    )
+    output.say(f"The node is counting what it owes after entry {under_way.size}; many accounts take minutes.")
     if under_way.problem is not None:
         output.say(f"The last try failed, and it is tried again: {under_way.problem}")
