@@ -2,81 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable
-from dataclasses import replace
-from uuid import UUID
 
 import psycopg
 import pytest
 
 from choir.doors.http import liabilities as door
-from choir.doors.sdk import owed as sdk_owed
-from choir.foundation.clock import SeededEntropy
-from choir.foundation.errors import Broken
-from choir.foundation.signing import NodeSecret
 from choir.ledger import holds, reading
 from choir.ledger.checkpoints import Tree
-from choir.ledger.liabilities import rules, store
+from choir.ledger.liabilities import rules
 from choir.ledger.liabilities.counting import count
-from choir.ledger.liabilities.model import NoLongerKept, NotAllCounted, NothingPublished, Proof, Snapshot
+from choir.ledger.liabilities.model import NoLongerKept, NotAllCounted, NothingPublished, Snapshot
 from choir.ledger.liabilities.note import LiabilitiesNote
-from choir.ledger.liabilities.service import Liabilities, note_of
+from choir.ledger.liabilities.service import note_of
 from choir.ledger.merkle import EMPTY_ROOT
-from choir.ledger.model import Leg
-from choir.ledger.notes import Checkpoint, VerifierKey, open_note, sign_note
-from choir.storage.database import DatabaseUnavailable
-from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, ISSUANCE, SECRET, Books, moved
-
-TREASURY = "treasury:main/pool/CREDIT"
-AGENT = "agent:a1/available/CREDIT"
-STAKE = "person:bob/stake/CREDIT"
-OWNERS = ("person:alice", "person:bob", "person:carol", "agent:a1")
-
-
-def make(books: Books, seed: int = 5, kept: int = 12) -> Liabilities:
-    policy = replace(books.policy, liabilities_kept=kept)
-    entropy = SeededEntropy(seed)
-    return Liabilities(
-        books.database, books.keys, books.checkpoints, books.clock, entropy, policy, lambda: books.secret
-    )
-
-
-@pytest.fixture
-def town(books: Books) -> Books:
-    """People, an agent and the treasury; holds of all of them, some over, some open."""
-    books.open(TREASURY, AGENT, STAKE)
-    books.fund(ALICE, 10_000)
-    books.fund(BOB_SAT, 77)
-    books.fund(TREASURY, 5_000)
-    books.post(moved("a", ALICE, BOB, 900), moved("b", ALICE, AGENT, 300), moved("c", BOB, STAKE, 50))
-    done = books.place(ALICE, 1_000, key="done")
-    books.post(holds.capture(done, (Leg(books.hold(done).account, CAROL, 400),), reason="r", source="t", key="k"))
-    parts = books.place(ALICE, 600, key="parts", captures=3)
-    account = books.hold(parts).account
-    books.post(holds.capture(parts, (Leg(account, BOB, 100),), final=False, reason="r", source="t", key="part"))
-    books.place(ALICE, 200, key="another")
-    books.place(TREASURY, 700, key="treasury's")
-    return books
-
-
-def prove(books: Books, service: Liabilities, owner: str, size: int | None = None) -> Proof:
-    with books.tx() as tx:
-        return service.prove(tx, [owner], size)
-
-
-def check(books: Books, proof: Proof) -> LiabilitiesNote:
-    """As whoever gets it would, by the SDK's own check."""
-    return sdk_owed.check_proof(door.proof(proof), VerifierKey(books.keys.origin, books.load_signer().public))
-
-
-def told(proof: Proof) -> dict[str, tuple[int, int]]:
-    return {each.owed.account: (each.owed.balance, each.owed.held) for each in proof.accounts}
-
-
-def totals(snapshot: Snapshot) -> dict[str, int]:
-    return {item.asset: item.total for item in note_of(snapshot).totals}
+from choir.ledger.notes import Checkpoint, VerifierKey, open_note
+from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, ISSUANCE, Books, moved
+from tests.ledger.owing import AGENT, OWNERS, STAKE, TREASURY, check, make, prove, told, totals
 
 
 def test_all_that_people_and_agents_have_and_nothing_else_is_owed(town: Books) -> None:
@@ -248,85 +190,6 @@ def test_old_ones_are_forgotten_but_for_their_notes(town: Books) -> None:
         assert service.of_size(tx, made[0].size).note == made[0].note
 
 
-class Stopped(Exception):
-    """What ends a snapshot at some step."""
-
-
-def rows_of(books: Books) -> dict[str, set[UUID]]:
-    """Of which snapshots there is something in each table of parts."""
-    tables = ("liability_tiles", "liability_pages", "liability_drafts")
-    with books.tx() as tx:
-        return {table: {row[0] for row in tx.rows(f"select distinct snapshot from {table}")} for table in tables}
-
-
-def test_what_was_begun_and_never_finished_is_forgotten_by_who_begins_next(town: Books) -> None:
-    """Wherever it was cut off; and not while somebody may be at it."""
-    steps = iter(range(1_000))
-    published: list[Snapshot] = []
-
-    def until(stop: int) -> Callable[[], None]:
-        count_down = iter(range(stop))
-
-        def step() -> None:
-            if next(count_down, None) is None:
-                raise Stopped
-
-        return step
-
-    for stop in steps:
-        with contextlib.suppress(Stopped):
-            published.append(make(town).publish(until(stop))[0])
-            break
-        assert not published
-        left = rows_of(town)
-        assert len(left["liability_drafts"]) == (stop > 0)
-        assert left["liability_tiles"] | left["liability_pages"] <= left["liability_drafts"]
-    assert next(steps) > 4, "there were parts of it in between"
-    id_ = published[0].id
-    assert rows_of(town) == {"liability_tiles": {id_}, "liability_pages": {id_}, "liability_drafts": set()}
-    for owner in OWNERS:
-        check(town, prove(town, make(town), owner))
-
-
-def test_one_is_made_at_a_time_and_who_lost_the_lock_cannot_write(town: Books, superuser_dsn: str) -> None:
-    """However long the first one takes; and if its connection breaks, the second one does not meet it any more."""
-    reached, go = threading.Event(), threading.Event()
-    outcomes: list[object] = []
-
-    def slowly() -> None:
-        reached.set()
-        go.wait(30)
-
-    def first() -> None:
-        try:
-            outcomes.append(make(town).publish(slowly))
-        except DatabaseUnavailable as error:
-            outcomes.append(error)
-
-    waited = iter(range(5))
-
-    def impatient() -> None:
-        if next(waited, None) is None:
-            raise Stopped
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    assert reached.wait(30)
-    with pytest.raises(Stopped):
-        make(town).publish(impatient)
-    with psycopg.connect(superuser_dsn, autocommit=True) as db:
-        [(pid,)] = db.execute("select pid from pg_locks where locktype = 'advisory'").fetchall()
-        db.execute("select pg_terminate_backend(%s, 10000)", [pid])
-    second, new = make(town).publish()
-    assert new
-    go.set()
-    thread.join(30)
-    assert isinstance(outcomes[0], DatabaseUnavailable)
-    assert rows_of(town) == {
-        "liability_tiles": {second.id}, "liability_pages": {second.id}, "liability_drafts": set()
-    }  # fmt: skip
-
-
 def test_nothing_is_published_that_does_not_add_up(town: Books) -> None:
     service = make(town)
     with town.tx() as tx:
@@ -354,55 +217,6 @@ def test_who_is_owed_nothing_is_told_so(town: Books) -> None:
     town.open(ALICE_SAT, "person:dora/available/CREDIT")
     assert prove(town, service, "person:dora").accounts == ()
     assert prove(town, service, "person:ali").accounts == ()  # no one's name begins as another's
-
-
-def test_a_snapshot_of_an_earlier_key_is_followed(town: Books) -> None:
-    service = make(town)
-    service.publish()
-    second = NodeSecret(b"\x08" * 32)
-    with town.tx() as tx:
-        size = reading.head(tx).seq
-        town.keys.rotate(tx, second.signer(), size, Tree(tx).root(size))
-    town.secret = second
-    assert service.publish()[1] is False, "there is one for this size already"
-    check(town, prove(town, service, "person:bob"))
-    stranger = VerifierKey(town.keys.origin, NodeSecret(b"\x0b" * 32).signer().public)
-    with pytest.raises(Broken):
-        sdk_owed.check_proof(door.proof(prove(town, service, "person:bob")), stranger)
-    assert town.secret is not SECRET
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ("note = replace(note, ' 10000 ', ' 9000 ')", "does not match the note's text"),
-        ("note = checkpoint", "does not say what a node owes"),
-        ("size = size - 1", "of another journal or size"),
-    ],
-)
-def test_a_changed_snapshot_is_found_by_verifying(town: Books, superuser_dsn: str, change: str, why: str) -> None:
-    make(town).publish()
-    town.fund(CAROL, 5)
-    town.check()
-    with psycopg.connect(superuser_dsn, autocommit=True) as db:
-        db.execute("drop trigger append_only on liability_snapshots")
-        db.execute(f"update liability_snapshots set {change}")
-    [found] = town.verify().differences
-    assert why in found.what
-
-
-def test_totals_that_the_node_signed_falsely_are_found_by_verifying(town: Books) -> None:
-    snapshot, _ = make(town).publish()
-    town.fund(CAROL, 5)
-    said = note_of(snapshot)
-    lower = replace(said, totals=(replace(said.totals[0], total=9_000), said.totals[1]))
-    with town.tx() as tx:
-        checkpoint = town.checkpoints.sign(tx)
-        lower = replace(lower, journal=Checkpoint(town.keys.origin, checkpoint.size, checkpoint.root))
-        note = sign_note(lower.text(), town.keys.origin, [town.load_signer()])
-        store.insert(tx, Snapshot(UUID(int=5), checkpoint.size, 0, note, checkpoint.note, b"s" * 32))
-    [found] = town.verify().differences
-    assert found.what == "its totals are not what the journal gives"
 
 
 def test_secrets_are_not_shown(town: Books) -> None:
