@@ -154,6 +154,7 @@ class Liabilities:
         with translated_errors():
             connection = self._database.dedicated()
             try:
+                store.notice_absence(Tx(connection))
                 while not store.try_alone(Tx(connection)):
                     step()
                     time.sleep(_TRY_S)

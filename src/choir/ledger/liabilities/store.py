@@ -22,6 +22,11 @@ def try_alone(tx: Tx) -> bool:
     return bool(tx.value("select pg_try_advisory_lock(hashtext('choir liabilities'))"))
 
 
+def notice_absence(tx: Tx) -> None:
+    """Let the server notice within a minute that the machine at the other end is gone, and end what that one holds."""
+    tx.run("set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3")
+
+
 # The journal, after so many entries
 
 
