@@ -174,7 +174,7 @@ def test_the_node_can_be_named_before_the_command(fresh: NodeUnderTest) -> None:
 def test_whoever_waits_longer_than_a_second_is_told_so(fresh: NodeUnderTest) -> None:
     """On a terminal; and nothing of it is left in what is printed."""
     busy = answer(503, '{"code": "storage.unavailable", "detail": "x", "fields": {"why": "x"}}', "Retry-After: 3")
-    account = json.dumps({"name": ADA, "asset": "CREDIT", "state": "open", "balance": "100"})
+    account = json.dumps({"name": ADA, "asset": "CREDIT", "state": "open", "balance": "100", "held": "0"})
     with script(busy, answer(200, account)) as server:
         main, terminal = pty.openpty()
         process = subprocess.Popen(

@@ -40,6 +40,22 @@ def last_balance(account: LiteralString, *, until: LiteralString | None = None) 
     )
 
 
+_NOT_CLOSED: LiteralString = "9223372036854775807"  # stands for the end of a hold that is open
+IS_OPEN: LiteralString = f"coalesce(closed_seq, {_NOT_CLOSED}) = {_NOT_CLOSED}"  # in the words of the index holds_payer
+
+
+def held_at(account: LiteralString) -> LiteralString:
+    """SQL for what was in the holds of an account after an entry, whose number it takes three times.
+
+    Of the holds, only those are read that are open now or ended since. That is said as the index holds_payer says it:
+    in plainer words the planner may go through all open holds, for every account anew.
+    """
+    return (
+        f"coalesce((select sum({last_balance('h.account', until='%s')}) from holds h"  # noqa: S608 - no input
+        f" where h.payer = {account} and coalesce(h.closed_seq, {_NOT_CLOSED}) > %s and h.placed_seq <= %s), 0)"
+    )
+
+
 def head(tx: Tx) -> Head:
     """Where the journal stands."""
     row = tx.row("select seq, hash, at_us, acts, acts_hash from ledger_head")
@@ -60,6 +76,15 @@ def balance_at_seq(tx: Tx, name: str, seq: int) -> int:
     """The balance when that entry had just been posted."""
     account_name(name)
     row = tx.row(_BALANCE_AT_SEQ, seq, name)
+    if row is None:
+        raise UnknownAccount(account=name)
+    return int(row[0])
+
+
+def held_at_seq(tx: Tx, name: str, seq: int) -> int:
+    """What was in the holds that this account pays, when that entry had just been posted."""
+    account_name(name)
+    row = tx.row(_HELD_AT_SEQ, seq, seq, seq, name)
     if row is None:
         raise UnknownAccount(account=name)
     return int(row[0])
@@ -183,6 +208,8 @@ def _line(name: str, seq: int, leg: int, delta: int, after: int, at_us: int, id_
 _BALANCE_NOW = f"select a.state, {last_balance('a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
 _BALANCE_AT_SEQ = f"select {last_balance('a.id', until='%s')} from accounts a where a.name = %s"  # noqa: S608 - no input
+
+_HELD_AT_SEQ = f"select {held_at('a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
 _ACCOUNTS_PAGE = f"""
     select a.name, a.state, {last_balance("a.id")} from accounts a

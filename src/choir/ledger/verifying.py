@@ -1,7 +1,8 @@
 """`choir ledger verify`: recompute everything, of a database or of an export, and say what differs.
 
 Guarantees: every hash, balance, hold, tile, checkpoint and signature is computed anew from the
-journal; nothing stored is believed; memory does not grow with the number of entries.
+journal; nothing stored is believed; memory does not grow with the number of entries. What was signed
+as owed is compared with the journal, too; the trees behind it are made anew where they are still kept.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from choir.ledger.export_file import (
     trailer_checkpoint,
 )
 from choir.ledger.keys import NodeKeys
-from choir.ledger.liabilities import verifying as liabilities
+from choir.ledger.liabilities.verifying import NotesCheck, check_kept
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
 from choir.ledger.streams import TELL_EVERY, Progress, silent
 from choir.storage.database import Tx
@@ -83,10 +84,12 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
     check = JournalCheck()
     known = _check_keys(tx, keys.origin, check)
     _check_checkpoints(tx, keys.origin, known, check)
-    _check_liabilities(tx, known, check)
     _expect_held(check, known, held)
+    notes = NotesCheck(tx, known, check)
+    notes.start()
     check.start()
-    _check_journal(tx, check, head.seq, on_progress)
+    _check_journal(tx, check, notes, head.seq, on_progress)
+    notes.finish()
     check.finish()
     if (check.seq, check.hash) != (head.seq, head.hash):
         check.differ("ledger_head", f"it says entry {head.seq}; the journal ends with {check.seq}")
@@ -99,6 +102,7 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
     _check_open_holds(tx, check)
     _check_memos(tx, check)
     _check_tiles(tx, check)
+    check_kept(tx, check, notes.wrong)
     return _report(check, str(known[-1]) if known else "", pinned=False)
 
 
@@ -227,17 +231,8 @@ def _check_checkpoints(tx: Tx, origin: str, known: Sequence[VerifierKey], check:
             check.differ(where, str(error))
 
 
-def _check_liabilities(tx: Tx, known: Sequence[VerifierKey], check: JournalCheck) -> None:
-    """What was published as owed is signed, of this journal, and what its entries give."""
-    for where, said, wrong in liabilities.read_all(tx, known):
-        if said is not None:
-            check.expect_root(said.journal.size, said.journal.root, where)
-        if wrong:
-            check.differ(where, wrong)
-
-
-def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progress) -> None:
-    """Entries with their postings, and the acts between them."""
+def _check_journal(tx: Tx, check: JournalCheck, notes: NotesCheck, total: int, on_progress: Progress) -> None:
+    """Entries with their postings, the acts between them, and what was signed as owed after some of them."""
     postings = _postings_by_entry(tx)
     given = next(postings, None)
     entries = (((row[0], False), row) for row in tx.stream(_ENTRIES, name="entries"))
@@ -248,6 +243,7 @@ def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progres
         _, id_, at_us, content, hash_, source, key = row
         where = f"entry {seq}"
         expected = check.entry(seq, id_, at_us, content, hash_, where)
+        notes.entry(seq, expected)
         if hashing.parse_key(content) != (source, key):
             check.differ(where, "its source and key are not those of its content")
         found: list[tuple[Any, ...]] = []

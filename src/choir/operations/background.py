@@ -1,7 +1,8 @@
-"""What a node does by itself: expire holds, sign checkpoints, tend jobs, verify, collect objects, forget what is over.
+"""What a node does by itself: expire holds, sign checkpoints, say what it owes, tend jobs, verify, forget what is over.
 
-A server process has a scheduler for what is due, others for verification, which takes long, and an attendant that
-is woken when a provider becomes free. What the attendant misses, the scheduler finds a moment later.
+A server process has a scheduler for what is due, others for verification and for counting what is owed, which take
+long, and an attendant that is woken when a provider becomes free. What the attendant misses, the scheduler finds a
+moment later.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from choir.foundation.policy import tree
 from choir.node import Node
 from choir.operations.expiring import Expiring
 from choir.operations.market import MarketRounds
+from choir.operations.owing import Owing, schedule_owing
 from choir.operations.preparing import publish_checkpoint
 from choir.operations.rotation import rewrap_account_keys
 from choir.operations.verifying import Verifying
@@ -48,21 +50,25 @@ class Background:
         self.verifying = Verifying(node, stopping)
         rounds = MarketRounds(node, self.verifying.bench.ailment)
         self._scheduler = make_scheduler(node, rounds)
+        self._owing = Owing(node, stopping)
         self._attendant = Attendant(node.database.bells, {FREE: rounds.offer, QUALIFY: rounds.qualify})
 
     def start(self) -> None:
         self._scheduler.start()
+        self._owing.start()
         self._attendant.start()
         self.verifying.start()
 
     def wind_down(self) -> None:
         """Begin nothing more, and give what is under way a moment to finish while there is a database."""
+        self._owing.halt()
         self._scheduler.stop(_WIND_DOWN_S)
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""
         self._scheduler.halt()
         self.verifying.stop()
+        self._owing.stop(_STOP_S)
         self._attendant.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)
 
@@ -116,6 +122,7 @@ def schedule_repeating(node: Node) -> None:
         for name, seconds in every.items():
             schedule(tx, name, "", now_us, every_us=seconds * MICROSECONDS)
             tx.run("update tasks set every_us = %s where name = %s and key = ''", seconds * MICROSECONDS, name)
+        schedule_owing(tx, now_us, node.policy.ledger.liabilities_every_s)
 
 
 def keep_policy(node: Node) -> None:

@@ -304,6 +304,15 @@ class Database:
             return
 
 
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Turn what the driver raises in the block into our own errors."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
 def translated(error: psycopg.Error) -> ChoirError:
     """Our error for one of the driver's; what is a bug of ours is raised as it is."""
     if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure):

@@ -45,17 +45,17 @@ def get_balance(
     account: Account,
     at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
     at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
-) -> wire.AccountOut:
-    """A balance, now or at any past point."""
+) -> wire.BalanceOut:
+    """A balance and what is held beside it, now or at any past point."""
     _must_see(who, account)
     with node.unit_of_work() as tx:
         now = reading.balance(tx, account)
         if at_seq is not None:
             reading.check_reached(tx, at_seq)
-            return views.account(now, reading.balance_at_seq(tx, account, at_seq))
-        if at_time is not None:
-            return views.account(now, reading.balance_at_time(tx, account, parse_time(at_time)))
-        return views.account(now)
+            seq = at_seq
+        else:
+            seq = reading.head(tx).seq if at_time is None else reading.seq_at(tx, parse_time(at_time))
+        return views.balance(now, reading.balance_at_seq(tx, account, seq), reading.held_at_seq(tx, account, seq))
 
 
 @router.get("/statement", responses=problems(404))

@@ -27,11 +27,15 @@ def posted(item: Posted) -> wire.PostedOut:
     )
 
 
-def account(item: Account, balance: int | None = None) -> wire.AccountOut:
-    shown = item.balance if balance is None else balance
+def account(item: Account) -> wire.AccountOut:
     return wire.AccountOut.model_validate(
-        {"name": item.name, "asset": item.asset.name, "state": item.state, "balance": str(shown)}
+        {"name": item.name, "asset": item.asset.name, "state": item.state, "balance": str(item.balance)}
     )
+
+
+def balance(item: Account, balance: int, held: int) -> wire.BalanceOut:
+    """An account as it is now, with what it had at some point."""
+    return wire.BalanceOut(**account(item).model_dump() | {"balance": str(balance), "held": str(held)})
 
 
 def entry(item: Entry, memo: str | None = None) -> wire.EntryOut:

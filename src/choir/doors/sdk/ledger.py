@@ -62,10 +62,10 @@ class Ledger(Room[R]):
         return _act("close", name, reason)
 
     @call
-    def balance(self, account: str, *, at_seq: int | None = None, at_time: str | None = None) -> Call[wire.AccountOut]:
-        """A balance, now or at any past point."""
+    def balance(self, account: str, *, at_seq: int | None = None, at_time: str | None = None) -> Call[wire.BalanceOut]:
+        """A balance and what is held beside it, now or at any past point."""
         params = {"account": account, "at_seq": at_seq, "at_time": at_time}
-        return Call("GET", "/v1/balance", wire.AccountOut, params=params)
+        return Call("GET", "/v1/balance", wire.BalanceOut, params=params)
 
     @call
     def statement(self, account: str, *, cursor: str | None = None, limit: int = 100) -> Call[wire.StatementPage]:

@@ -130,6 +130,10 @@ class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
     balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
 
 
+class BalanceOut(AccountOut, json_schema_extra=example(**_ACCOUNT, held="250")):
+    held: str = Field(description="What was in the holds that this account pays, at the same point.")
+
+
 class AccountPage(Wire, json_schema_extra=example(items=[_ACCOUNT], next=None)):
     items: list[AccountOut]
     next: str | None = None

@@ -24,6 +24,17 @@ class LedgerPolicy:
     checkpoint_s: int = value(
         60, "seconds", 1, 86_400, "engineering", "How often a checkpoint is signed when there is something new."
     )
+    liabilities_every_s: int = value(
+        86_400,
+        "seconds",
+        0,
+        366 * 86_400,
+        "engineering",
+        "How often what is owed is counted and signed when there are new entries; 0: only when an operator asks.",
+    )
+    liabilities_wait_s: int = value(
+        5, "seconds", 0, 60, "engineering", "How long whoever asks what is owed waits before being told to come back."
+    )
     liabilities_kept: int = value(
         12, "snapshots", 1, 1_000, "engineering", "Snapshots of what is owed from which proofs can still be made."
     )

@@ -88,7 +88,10 @@ def verify(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute every hash, balance and proof, and say exactly what differs (exit code 5)."""
+    """Recompute every hash and balance, check all that was signed, and say exactly what differs (exit code 5).
+
+    Of what was signed as owed, the totals are always checked, the trees behind them for as long as they are kept.
+    """
     from choir.ledger.notes import VerifierKey
     from choir.ledger.verifying import verify_database, verify_export
     from choir.operations.preparing import opened_node
