@@ -44,8 +44,18 @@ EXIT_DIFFERENCE = 5
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder (CHOIR_HOME).", metavar="FOLDER")]
 NodeOption = Annotated[str | None, typer.Option("--node", help="The node's address (CHOIR_NODE).", metavar="URL")]
+
+
+def given_key(key: str | None) -> str | None:
+    """A key that is empty is a mistake, such as a variable that is not set: taken for none, it would protect nobody."""
+    if key is not None and not key.strip():
+        raise typer.BadParameter("it is empty; leave the option out to go without a key")
+    return key
+
+
 KeyOption = Annotated[
-    str | None, typer.Option("--key", help="Idempotency key; the same key and content have one effect.")
+    str | None,
+    typer.Option("--key", help="Idempotency key; the same key and content have one effect.", callback=given_key),
 ]
 
 SCOPES = ", ".join(Scope)  # for the help of options that take one

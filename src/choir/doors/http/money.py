@@ -13,6 +13,7 @@ from choir.doors.http.describing import also, problems
 from choir.doors.http.ledger import Account, Cursor, Limit, page_rows, statement_cursor
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import parse_time
+from choir.foundation.errors import Invalid
 from choir.foundation.money import parse_units
 from choir.identity.model import Principal, Role
 from choir.identity.transfers import Transfer
@@ -47,6 +48,8 @@ def get_balance(
 ) -> wire.AccountOut:
     """A balance, now or at any past point."""
     _must_see(who, account)
+    if at_seq is not None and at_time is not None:
+        raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
     with node.unit_of_work() as tx:
         now = reading.balance(tx, account)
         if at_seq is not None:
