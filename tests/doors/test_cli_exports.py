@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from contextlib import suppress
@@ -12,6 +13,7 @@ import pytest
 
 from choir.doors.cli.output import FileExists
 from choir.doors.cli.result_file import whole_file
+from tests.auditor import verifier
 from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest
 from tests.storage.servers import wait_for
 
@@ -53,6 +55,32 @@ def test_beancount_accepts_what_comes_out_of_a_pipe(funded: NodeUnderTest, tmp_p
     assert "naïve ♫" in file.read_text(encoding="utf-8")
     checked = subprocess.run([Path(sys.executable).with_name("bean-check"), file], capture_output=True, check=False)
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
+
+
+def test_standard_output_has_the_data_and_nothing_else(funded: NodeUnderTest, tmp_path: Path) -> None:
+    plain = funded.run("ledger", "export", "-")
+    assert plain.err == "2 entries written to standard output.\n"
+    both = funded.run("ledger", "export", "-", "--json")
+    assert both.out == plain.out
+    summary = json.loads(both.err)
+    assert (summary["entries"], summary["file"], summary["format"]) == (2, "-", "jsonl")
+    file = tmp_path / "ledger.jsonl"
+    file.write_text(both.out, encoding="utf-8")
+    assert verifier.run("export", file).code == 0
+
+
+def test_without_a_format_the_ending_decides(funded: NodeUnderTest, tmp_path: Path) -> None:
+    for name, options, chosen in (
+        ("x.csv", (), "csv"),
+        ("x.bean", (), "beancount"),
+        ("x.BEANCOUNT", (), "beancount"),
+        ("x.txt", (), "jsonl"),
+        ("y.csv", ("--format", "jsonl"), "jsonl"),
+    ):
+        done = funded.run("ledger", "export", str(tmp_path / name), *options, "--json")
+        assert (done.code, done.json["format"]) == (0, chosen), done.err
+    assert (tmp_path / "x.csv").read_text().startswith("seq,entry_id,")
+    assert (tmp_path / "y.csv").read_text().startswith('{"format"')
 
 
 def test_who_is_killed_leaves_nothing_under_the_name(funded: NodeUnderTest, tmp_path: Path) -> None:
