@@ -57,6 +57,25 @@ def test_beancount_accepts_what_comes_out_of_a_pipe(funded: NodeUnderTest, tmp_p
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
 
 
+def test_who_is_killed_leaves_nothing_under_the_name(funded: NodeUnderTest, tmp_path: Path) -> None:
+    file = tmp_path / "books"
+    with psycopg.connect(funded.dsn()) as owner:
+        owner.execute("lock table entries in access exclusive mode")  # so that it stops in the middle
+        writing = subprocess.Popen(
+            [*CHOIR, "ledger", "export", str(file)],
+            env=funded.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(lambda: any(tmp_path.glob(".choir-*")) or writing.poll() is not None, 30)
+        assert writing.poll() is None
+        writing.kill()
+        writing.wait(30)
+    assert not file.exists()
+    assert funded.run("ledger", "export", str(file)).code == 0
+    assert file.stat().st_size > 0
+
+
 def test_standard_output_has_the_data_and_nothing_else(funded: NodeUnderTest, tmp_path: Path) -> None:
     plain = funded.run("ledger", "export", "-")
     assert plain.err == "2 entries written to standard output.\n"
@@ -81,25 +100,6 @@ def test_without_a_format_the_ending_decides(funded: NodeUnderTest, tmp_path: Pa
         assert (done.code, done.json["format"]) == (0, chosen), done.err
     assert (tmp_path / "x.csv").read_text().startswith("seq,entry_id,")
     assert (tmp_path / "y.csv").read_text().startswith('{"format"')
-
-
-def test_who_is_killed_leaves_nothing_under_the_name(funded: NodeUnderTest, tmp_path: Path) -> None:
-    file = tmp_path / "books"
-    with psycopg.connect(funded.dsn()) as owner:
-        owner.execute("lock table entries in access exclusive mode")  # so that it stops in the middle
-        writing = subprocess.Popen(
-            [*CHOIR, "ledger", "export", str(file)],
-            env=funded.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        wait_for(lambda: any(tmp_path.glob(".choir-*")) or writing.poll() is not None, 30)
-        assert writing.poll() is None
-        writing.kill()
-        writing.wait(30)
-    assert not file.exists()
-    assert funded.run("ledger", "export", str(file)).code == 0
-    assert file.stat().st_size > 0
 
 
 def test_an_aidollar_file_comes_in_once_and_goes_out_the_same(funded: NodeUnderTest, tmp_path: Path) -> None:
