@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from contextlib import suppress
@@ -86,6 +88,23 @@ def test_standard_output_has_the_data_and_nothing_else(funded: NodeUnderTest, tm
     file = tmp_path / "ledger.jsonl"
     file.write_text(both.out, encoding="utf-8")
     assert verifier.run("export", file).code == 0
+
+
+def test_who_watches_an_export_into_a_pipe_sees_a_sign_of_life(funded: NodeUnderTest) -> None:
+    """On the terminal; and nothing of it gets into the data."""
+    main, terminal = pty.openpty()
+    done = subprocess.run(
+        [*CHOIR, "ledger", "export", "-"],
+        env=funded.environment | {"TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        check=True,
+    )
+    os.close(terminal)
+    said = os.read(main, 65536)
+    os.close(main)
+    assert b"Exporting" in said
+    assert done.stdout.decode() == funded.run("ledger", "export", "-").out
 
 
 def test_without_a_format_the_ending_decides(funded: NodeUnderTest, tmp_path: Path) -> None:

@@ -248,7 +248,12 @@ class _bar:  # noqa: N801 - used like a function
     """A progress bar on standard error, shown only to people."""
 
     def __init__(self, title: str, *, quiet: bool) -> None:
-        self._progress = Progress(console=output.errors, transient=True, disable=quiet or not sys.stderr.isatty())
+        self._progress = Progress(
+            console=output.errors,
+            transient=True,
+            disable=quiet or not sys.stderr.isatty(),
+            redirect_stdout=False,  # an export may be on its way there
+        )
         self._title = title
 
     def __enter__(self) -> _bar:
