@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Path, Query, Response
 
@@ -17,7 +18,7 @@ from choir.doors.http.paging import Limit, page_rows
 from choir.doors.http.problems import problem_of
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import parse_object_hash
-from choir.foundation.clock import parse_time
+from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
@@ -25,9 +26,12 @@ from choir.ledger import holds, reading
 from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
 from choir.ledger.issuing.rules import refuse_issuing_alone
 from choir.ledger.model import (
+    AccountClosed,
+    ConflictingKey,
     Draft,
     Leg,
     Posted,
+    UnknownHold,
     account_name,
     hold_account,
     parse_entry_id,
@@ -45,10 +49,13 @@ Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:
 
 @router.post("/accounts", status_code=201)
 def open_account(body: wire.AccountIn, who: OperatorDep, node: NodeDep) -> wire.AccountOut:
-    """Open an account; opening it again changes nothing."""
+    """Open an account; opening it again changes nothing. One that was closed stays closed, and is refused."""
     with node.unit_of_work() as tx:
         node.accounts.open(tx, [body.name], reason=body.reason, source=who.source)
-        return views.account(reading.balance(tx, body.name))
+        found = reading.balance(tx, body.name)
+    if found.state == "closed":
+        raise AccountClosed(account=body.name)
+    return views.account(found)
 
 
 @router.get("/accounts")
@@ -146,17 +153,15 @@ def place_hold(
 ) -> wire.HoldPlacedOut:
     """Set money aside until it is captured, released, or its time is over."""
     refuse_issuing_alone([body.payer], production=node.identity.production)
-    draft = holds.place(
-        body.payer,
-        parse_units(body.amount),
-        expires_us=parse_time(body.expires_at),
-        captures=body.captures,
-        reason=body.reason,
-        source=who.source,
-        key=key,
-        refs=tuple(body.refs),
-    )
-    [posted] = node.submitter.submit(draft)
+    if (body.expires_at is None) == (body.expires_in_s is None):
+        raise Invalid(what="The hold", why="it takes one of expires_at and expires_in_s")
+    try:
+        [posted] = node.submitter.submit(_hold_draft(node, body, who.source, key))
+    except ConflictingKey:
+        if body.expires_in_s is None:
+            raise
+        # Of two that were sent at once, the other may have come first: then its end is the end.
+        [posted] = node.submitter.submit(_hold_draft(node, body, who.source, key))
     if posted.again:
         response.status_code = 200
     with node.unit_of_work() as tx:
@@ -286,6 +291,30 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
         corrects=None if body.corrects is None else parse_entry_id(body.corrects),
         memo=body.memo,
     )
+
+
+def _hold_draft(node: Node, body: wire.HoldIn, source: str, key: str) -> Draft:
+    return holds.place(
+        body.payer,
+        parse_units(body.amount),
+        expires_us=_end_of(node, body, holds.placed_id(source, key)),
+        captures=body.captures,
+        reason=body.reason,
+        source=source,
+        key=key,
+        refs=tuple(body.refs),
+    )
+
+
+def _end_of(node: Node, body: wire.HoldIn, hold: UUID) -> int:
+    """When it ends. A hold that was placed before keeps its end, so that the request that placed it can be repeated."""
+    if body.expires_in_s is None:
+        return parse_time(body.expires_at or "")
+    try:
+        with node.unit_of_work() as tx:
+            return reading.hold(tx, hold).expires_us
+    except UnknownHold:
+        return node.clock.now_us() + body.expires_in_s * MICROSECONDS
 
 
 def _draft_or_refusal(node: Node, item: wire.BatchEntryIn, source: str) -> Draft | Refusal:

@@ -14,6 +14,7 @@ from choir.doors.http.ledger import Account, Cursor, statement_cursor
 from choir.doors.http.paging import Limit, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import parse_time
+from choir.foundation.errors import Invalid
 from choir.foundation.money import parse_units
 from choir.identity.model import Principal, Role
 from choir.identity.transfers import Transfer
@@ -48,6 +49,8 @@ def get_balance(
 ) -> wire.BalanceOut:
     """A balance and what is held beside it, now or at any past point."""
     _must_see(who, account)
+    if at_seq is not None and at_time is not None:
+        raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
     with node.unit_of_work() as tx:
         now = reading.balance(tx, account)
         if at_seq is not None:

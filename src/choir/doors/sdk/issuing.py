@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from choir.doors import wire
-from choir.doors.sdk.calls import Call, R, Room, call, new_key, pages, path
+from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 
 
 class Issuances(Room[R]):
@@ -18,7 +18,7 @@ class Issuances(Room[R]):
     ) -> Call[wire.IssuanceOut]:
         """Ask the other operators; each leg is (from, to, amount), from an issuance or external account."""
         shown = [{"from": payer, "to": payee, "amount": str(amount)} for payer, payee, amount in legs]
-        return Call("POST", "/v1/issuances", wire.IssuanceOut, {"reason": reason, "legs": shown}, key=key or new_key())
+        return Call("POST", "/v1/issuances", wire.IssuanceOut, {"reason": reason, "legs": shown}, key=key_or_new(key))
 
     @pages
     def all(self, *, state: Literal["open"] | None = None, limit: int = 100) -> Call[wire.IssuancePage]:
