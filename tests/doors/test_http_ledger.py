@@ -88,6 +88,9 @@ def test_listings_are_read_page_by_page(http: httpx.Client) -> None:
         found += [item["name"] for item in page["items"]]
         cursor = page["next"]
     assert found == names
+    full = http.get("/v1/accounts", params={"prefix": "person:page", "limit": 5}).json()
+    assert (len(full["items"]), full["next"]) == (5, None)
+    assert http.post("/v1/entries", json=entry(), headers=key()).status_code == 201  # so that there are two
     first = http.get("/v1/entries", params={"limit": 1}).json()
     assert [item["seq"] for item in first["items"]] == [1]
     assert first["next"] == "1"

@@ -14,7 +14,7 @@ from choir.doors.http import views
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.describing import also
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
-from choir.doors.http.paging import Limit, page_rows
+from choir.doors.http.paging import Limit, page, page_rows
 from choir.doors.http.problems import problem_of
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import parse_object_hash
@@ -65,9 +65,9 @@ def list_accounts(
     """Accounts by name."""
     size = page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size)
-    following = found[-1].name if len(found) == size else None
-    return wire.AccountPage(items=[views.account(item) for item in found], next=following)
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
+    shown, following = page(found, size, lambda last: last.name)
+    return wire.AccountPage(items=[views.account(item) for item in shown], next=following)
 
 
 @router.post("/accounts/{act}")
@@ -116,9 +116,9 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
         raise Invalid(what="cursor", why="it must be the `next` of a page")
     size = page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        found = reading.entries(tx, after_seq=int(cursor), limit=size)
-    following = str(found[-1].seq) if len(found) == size else None
-    return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
+        found = reading.entries(tx, after_seq=int(cursor), limit=size + 1)
+    shown, following = page(found, size, lambda last: str(last.seq))
+    return wire.EntryPage(items=[views.entry(item) for item in shown], next=following)
 
 
 @router.get("/entries/{entry}", response_model=wire.EntryOut, responses=NOT_CHANGED)

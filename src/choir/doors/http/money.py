@@ -11,7 +11,7 @@ from choir.doors.http import identity_views, views
 from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
 from choir.doors.http.describing import also, problems
 from choir.doors.http.ledger import Account, Cursor, statement_cursor
-from choir.doors.http.paging import Limit, page_rows
+from choir.doors.http.paging import Limit, page, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Invalid
@@ -34,9 +34,9 @@ def list_own_accounts(
     found: list[ledger_model.Account] = []
     with node.unit_of_work() as tx:
         for owner in sorted(who.owners):
-            found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size - len(found))
-    following = found[-1].name if len(found) == size else None
-    return wire.AccountPage(items=[views.account(item) for item in found], next=following)
+            found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size + 1 - len(found))
+    shown, following = page(found, size, lambda last: last.name)
+    return wire.AccountPage(items=[views.account(item) for item in shown], next=following)
 
 
 @router.get("/balance", responses=problems(404))
@@ -69,9 +69,8 @@ def get_statement(
     _must_see(who, account)
     (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size)
-    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == size else None
-    return views.statement(account, lines, following)
+        found = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
+    return views.statement(account, *page(found, size, lambda last: f"{last.seq}-{last.leg}"))
 
 
 @router.post(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, TypeVar
 from uuid import UUID
 
 from fastapi import Query
@@ -14,6 +14,8 @@ from choir.foundation.errors import Invalid
 from choir.foundation.policy import PAGE_ROWS_MOST
 from choir.identity.delegation_rules import NO_ID
 from choir.node import Node
+
+T = TypeVar("T")
 
 _DAY_US = 86_400 * MICROSECONDS
 _NOT_A_CURSOR = "it must be the `next` of a page"
@@ -47,6 +49,12 @@ class Paged(Protocol):
 def page_rows(asked: int, policy: Paged) -> int:
     """How many rows a page has: what was asked for, within the policy of its part."""
     return min(asked, policy.page_rows_max)
+
+
+def page(found: list[T], size: int, cursor: Callable[[T], str]) -> tuple[list[T], str | None]:
+    """The page, of rows of which one more was read, and behind what the next begins, if there is one."""
+    shown = found[:size]
+    return shown, cursor(shown[-1]) if len(found) > size else None
 
 
 def expires_us(node: Node, asked: wire.Lasting) -> int:
