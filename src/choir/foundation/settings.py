@@ -8,7 +8,6 @@ they are policy.
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import os
 import pwd
@@ -181,6 +180,8 @@ def _is_of_others(name: str, value: str) -> bool:
 
 def meant(name: str) -> str:
     """The setting that it looks like most, as the end of a sentence."""
+    import difflib
+
     close = difflib.get_close_matches(name, _variables(), n=1, cutoff=0.75)
     return f" (did you mean {close[0]}?)" if close else ""
 
