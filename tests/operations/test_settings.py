@@ -67,7 +67,7 @@ def test_what_nodes_were_seen_with_is_named_too(node: NodeUnderTest) -> None:
 def test_commands_that_only_ask_a_node_speak_of_a_mistyped_setting(node: NodeUnderTest) -> None:
     asked = node.run("whoami", env={"CHOIR_NDOE": "http://127.0.0.1:9"})
     assert asked.code == 3
-    assert asked.err.startswith("CHOIR_NDOE in the environment is no setting, and is ignored (did you mean CHOIR_NODE?")
+    assert asked.err.startswith("Take care: CHOIR_NDOE in the environment is no setting (did you mean CHOIR_NODE?).\n")
 
 
 @root_only

@@ -130,7 +130,7 @@ def settings_of(home: str | None = None, node: str | None = None, **flags: str |
 def tell_unknown_settings() -> None:
     """Commands that only ask a node go on with a word about what may be a mistyped setting."""
     for name in unknown_variables(os.environ):
-        say(f"{name} in the environment is no setting, and is ignored{meant(name)}.")
+        say(f"Take care: {name} in the environment is no setting{meant(name)}.")
 
 
 def address_of(node: str | None) -> str:
