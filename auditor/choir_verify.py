@@ -34,11 +34,12 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import contextlib
 import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 VERIFIED, USAGE, DIFFERENT = 0, 2, 5
@@ -263,6 +264,7 @@ def roots_from_consistency(old: int, new: int, old_root: bytes, proof: list[byte
 
 # --- Signed notes (c2sp.org/signed-note, c2sp.org/tlog-checkpoint) --------------------------------
 
+KEY_SHAPE = re.compile(r"[^+\s]+\+[0-9A-Za-z]{8}\+[^\s]{44}")  # a key, or what was meant to be one
 COUNT = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
 
 
@@ -441,6 +443,10 @@ TEXTS: Check = (
     "a list of strings",
     lambda value: type(value) is list and all(type(item) is str for item in value),
 )
+REFERENCES: Check = (
+    "a non-empty list of strings; left out where there are none",
+    lambda value: type(value) is list and bool(value) and all(type(item) is str for item in value),
+)
 FULL_LIST: Check = ("a non-empty list", lambda value: type(value) is list and bool(value))
 
 
@@ -457,7 +463,7 @@ ENTRY = {"at_us": COUNTER, "content": OBJECT, "hash": HASH, "id": ENTRY_ID, "pre
 ENTRY.update({"type": literal("entry")})
 CONTENT = {"key": TEXT, "kind": TEXT, "legs": FULL_LIST, "reason": TEXT, "source": TEXT}
 CONTENT_MAYBE = {"corrects": ID, "hold": OBJECT, "memo": NAMED_HASH, "policy": NAMED_HASH, "receipt": NAMED_HASH}
-CONTENT_MAYBE.update({"refs": TEXTS})
+CONTENT_MAYBE.update({"refs": REFERENCES})
 LEG = {"amount": UNITS, "from": NAME, "to": NAME}
 LEG_MAYBE = {"rest": TRUE}
 HOLD = {
@@ -504,6 +510,10 @@ ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=F
 def canonical(value: object) -> bytes:
     """Canonical JSON (RFC 8785), for values with ASCII keys and without fractions: all of ours."""
     return ENCODER.encode(value).encode()
+
+
+def count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def show(value: object) -> str:
@@ -889,7 +899,7 @@ class Export:
         self.want(
             rotation.tree,
             "the key change names another root",
-            "entries are missing: the key change names {} entries, this export has {}",
+            "entries are missing: the key change names {}, this export has {}",
         )
 
     def want(self, tree: Tree, when_different: str, when_too_short: str) -> None:
@@ -912,7 +922,7 @@ class Export:
             self.want(
                 tree,
                 "history was forked: it does not begin with the entries of your checkpoint",
-                "the end of history is missing: your checkpoint has {} entries, this export {}",
+                "the end of history is missing: your checkpoint has {}, this export {}",
             )
             self.held_tree = tree
             self.check_held_acts(0)
@@ -923,7 +933,7 @@ class Export:
         for wanted in self.wanted.pop(self.tree.size, ()):
             root = self.tree.root()
             if root != wanted.root:
-                what = f"{wanted.when_different} (after {self.tree.size} entries)"
+                what = f"{wanted.when_different} (after {count(self.tree.size, 'entry', 'entries')})"
                 raise Difference(what, "root", wanted.root.hex(), root.hex())
 
     def check_held_acts(self, after: int) -> None:
@@ -1005,7 +1015,7 @@ class Export:
         """Nothing that was signed for may be missing."""
         for size in sorted(self.wanted):
             wanted = self.wanted[size][-1]
-            what = wanted.when_too_short.format(size, self.tree.size)
+            what = wanted.when_too_short.format(count(size, "entry", "entries"), self.tree.size)
             raise Difference(what, "entries", f"{size} or more", self.tree.size)
         held_acts = (self.held_tree.acts if self.held_tree else None) or 0
         if held_acts > self.act_count:
@@ -1309,6 +1319,8 @@ def verify_liabilities(data: bytes, trusted: Key, other_note: str | None) -> dic
         seen.add(item["account"])
     expect(len(seen), len(record["accounts"]), "accounts", "an account is there twice")
     notes = ["Compare the accounts and amounts with what you know: an account that is not in the file is not covered."]
+    if not record["accounts"]:
+        notes = ["No account is in the file: according to it, nothing is owed to whoever it is for."]
     if other_note is None:
         notes.append("No --note was given: that others are shown the same totals is not shown.")
     return {
@@ -1408,11 +1420,26 @@ def open_file(name: str) -> BinaryIO:
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
 
 
+@contextlib.contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Around the reading of a file, which can fail after it was opened."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def read_standard_input_once(arguments: argparse.Namespace) -> None:
+    for option in ("checkpoint", "note"):
+        if arguments.file == "-" and getattr(arguments, option, None) == "-":
+            raise UsageError(f"standard input can be read once: give - as FILE or as --{option}, not as both")
+
+
 def command_for(name: str) -> str | None:
     """The command that checks the kind of file that this one says it is, if it says so."""
     if name == "-":
         return None
-    with open_file(name) as stream:
+    with open_file(name) as stream, readable(name):
         found = NAMED_FORMAT.search(stream.read(FILE_BYTES_MAX))
     return COMMAND_OF.get(found[1].decode("utf-8", "replace")) if found else None
 
@@ -1421,6 +1448,9 @@ def read_key(text: str | None) -> Key | None:
     try:
         return None if text is None else Key(text.strip())
     except (Difference, UnicodeEncodeError):
+        if KEY_SHAPE.fullmatch((text or "").strip()):
+            what = "the hash inside this key does not fit its name and bytes, so a letter may be wrong: copy it again"
+            raise UsageError(f"--key: {what}") from None
         raise UsageError("--key: this is not a verifier key, which looks like NAME+HASH+BASE64") from None
 
 
@@ -1428,7 +1458,7 @@ def read_held(name: str | None, option: str) -> str | None:
     """A note of the auditor's own. What cannot be a note at all is a mistake in the command."""
     if name is None:
         return None
-    with open_file(name) as stream:
+    with open_file(name) as stream, readable(name):
         data = stream.read(NOTE_BYTES_MAX + 1)
     try:
         note = data.decode("utf-8")
@@ -1440,13 +1470,14 @@ def read_held(name: str | None, option: str) -> str | None:
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Carry out the command; returns what was established."""
+    read_standard_input_once(arguments)
     key = read_key(arguments.key)
     if arguments.command == "export":
         export = Export(key, read_held(arguments.checkpoint, "--checkpoint"))
-        with open_file(arguments.file) as stream:
+        with open_file(arguments.file) as stream, readable(arguments.file):
             export.run(stream)
         return export.result()
-    with open_file(arguments.file) as stream:
+    with open_file(arguments.file) as stream, readable(arguments.file):
         data = stream.read(FILE_BYTES_MAX + 1)
     if key is None:
         raise UsageError("--key is needed")
@@ -1458,18 +1489,31 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def tell_verified(arguments: argparse.Namespace, result: dict[str, Any]) -> str:
     if arguments.json:
         return json.dumps({"verified": True, "command": arguments.command, "file": arguments.file, **result})
-    sentences = {
-        "export": "{entries} entries and {account_acts} account acts of {origin}, {bytes} bytes",
-        "proof": "entry {seq} ({id}) is one of the {size} entries of {origin}",
-        "consistency": "the {size} entries of {origin} begin with the {from_size} entries of the first checkpoint",
-        "liabilities": "after {size} entries {origin} owes you what is below, as part of all that it owes",
-    }
-    lines = ["VERIFIED  " + sentences[arguments.command].format(**result), f"  root  {result['root']}"]
+    lines = ["VERIFIED  " + say_what(arguments.command, result), f"  root  {result['root']}"]
     if "key" in result:
         lines.append(f"  key   {result['key']} (key changes: {result['key_changes']})")
     if arguments.command == "liabilities":
         lines += tell_owed(result)
     return "\n".join(lines + ["  note  " + note for note in result["notes"]])
+
+
+def say_what(command: str, result: dict[str, Any]) -> str:
+    """What was verified, in a sentence."""
+    origin = result["origin"]
+    if command == "export":
+        acts = count(result["account_acts"], "account act", "account acts")
+        return f"{count(result['entries'], 'entry', 'entries')} and {acts} of {origin}, {result['bytes']} bytes"
+    entries = count(result["size"], "entry", "entries")
+    if command == "proof":
+        place = "the only entry" if result["size"] == 1 else f"one of the {entries}"
+        return f"entry {result['seq']} ({result['id']}) is {place} of {origin}"
+    if command == "consistency":
+        first = count(result["from_size"], "entry", "entries")
+        begin = "begins" if result["size"] == 1 else "begin"
+        return f"the {entries} of {origin} {begin} with the {first} of the first checkpoint"
+    if not result["accounts"]:
+        return f"the totals after {entries} of {origin}, and nothing else: THE FILE SAYS THAT YOU ARE OWED NOTHING"
+    return f"after {entries} {origin} owes you what is below, as part of all that it owes"
 
 
 def tell_owed(result: dict[str, Any]) -> list[str]:

@@ -108,6 +108,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         identity = read_identity(tx)
     clock: Clock = SystemClock(clock_offset(identity, database))
     ledger = Ledger(clock, entropy, policy.ledger)
+    database.when_connected(ledger.forget_accounts)
     keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
     submitter = Submitter(ledger, database)
     accounts = Accounts(clock, policy.ledger)
@@ -164,7 +165,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         keys=keys,
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),
-        issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing),
+        issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing, policy_hash=effective_hash(policy)),
         liabilities=Liabilities(
             database, keys, checkpoints, clock, entropy, policy.ledger, lambda: load_node_secret(settings)
         ),

@@ -425,6 +425,54 @@ def test_wrong_usage_is_told_apart_from_a_difference(tmp_path: Path, note_file: 
         assert caught.value.code == 2
 
 
+def test_what_cannot_be_read_is_wrong_usage_and_no_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    maker = small_journal()
+    file, key = tmp_path / "proof.json", ("--key", str(maker.keys[0]))
+    file.write_bytes(b"{}")
+    cases: list[tuple[list[str], str]] = [
+        (["export", "-", "--checkpoint", "-"], "standard input can be read once: give - as FILE or as --checkpoint"),
+        (["liabilities", "-", "--note", "-", *key], "standard input can be read once: give - as FILE or as --note"),
+        (["export", "/proc/self/mem"], "cannot read /proc/self/mem: "),
+        (["proof", "/proc/self/mem", *key], "cannot read /proc/self/mem: "),
+        (["liabilities", str(file), "--note", "/proc/self/mem", *key], "cannot read /proc/self/mem: "),
+    ]
+    for words, told in cases:
+        assert verify.main(words) == 2
+        assert capsys.readouterr().err.startswith(f"choir_verify.py: {told}")
+
+
+def test_a_key_with_a_wrong_letter_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "export.jsonl"
+    maker = small_journal()
+    file.write_bytes(maker.export())
+    key = str(maker.keys[0])
+    name_end = key.index("+")
+    for place in (0, name_end + 1, name_end + 10, len(key) - 10):
+        wrong = key[:place] + ("b" if key[place] != "b" else "c") + key[place + 1 :]
+        assert run("export", file, "--key", wrong).code == 2
+        assert "a letter may be wrong" in capsys.readouterr().err
+    for nonsense in ("nonsense", key[:-3], key + "AAAA"):
+        assert run("export", file, "--key", nonsense).code == 2
+        assert "looks like NAME+HASH+BASE64" in capsys.readouterr().err
+
+
+def test_one_is_not_many(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    maker = ExportMaker(seed=5)
+    maker.act("open", ISSUANCE, ALICE)
+    maker.post("issue", (ISSUANCE, ALICE, 1))
+    files = {
+        "export": (maker.export(), "VERIFIED  1 entry and 2 account acts of "),
+        "proof": (json.dumps(maker.proof(1)).encode(), "is the only entry of "),
+        "consistency": (json.dumps(maker.consistency(1, 1)).encode(), " begins with the 1 entry of the first "),
+    }
+    for command, (data, told) in files.items():
+        (tmp_path / command).write_bytes(data)
+        assert verify.main([command, str(tmp_path / command), "--key", str(maker.keys[0])]) == 0
+        assert told in capfdbinary.readouterr().out.decode()
+
+
 @pytest.mark.parametrize("command", ["export", "proof", "consistency"])
 def test_help_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:

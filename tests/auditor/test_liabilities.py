@@ -166,3 +166,16 @@ def test_what_it_says_to_people(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert "VERIFIED  after 42 entries choir.test owes you" in said
     assert "person:p0/available/CREDIT: 500, and held 3" in said
     assert f"you are owed 503 of all the {GROVE.total.total} that are owed" in said
+
+
+def test_a_file_without_accounts_says_loudly_that_nothing_is_owed(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    outcome = check(tmp_path, record(accounts=[]))
+    assert outcome.code == 0
+    assert outcome.report["owed"] == {}
+    assert outcome.report["notes"][0].startswith("No account is in the file: according to it, nothing is owed")
+    assert verify.main(["liabilities", str(tmp_path / "proof.json"), "--key", str(KEY)]) == 0
+    first = capfdbinary.readouterr().out.decode().splitlines()[0]
+    assert first.endswith("THE FILE SAYS THAT YOU ARE OWED NOTHING")
+    assert "owes you what is below" not in first

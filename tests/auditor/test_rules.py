@@ -117,6 +117,7 @@ CONTENT: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda content: content.update(color="red"), "content.color"),
     (lambda content: content.update(refs="job"), "content.refs"),
     (lambda content: content.update(refs=[1]), "content.refs"),
+    (lambda content: content.update(refs=[]), "content.refs"),
     (lambda content: content.update(receipt="ab" * 32), "content.receipt"),
     (lambda content: content.update(policy="sha256:" + "AB" * 32), "content.policy"),
     (lambda content: content.update(memo="hello"), "content.memo"),

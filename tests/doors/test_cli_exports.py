@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import subprocess
 import sys
 from contextlib import suppress
@@ -12,6 +15,7 @@ import pytest
 
 from choir.doors.cli.output import FileExists
 from choir.doors.cli.result_file import whole_file
+from tests.auditor import verifier
 from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest
 from tests.storage.servers import wait_for
 
@@ -72,6 +76,49 @@ def test_who_is_killed_leaves_nothing_under_the_name(funded: NodeUnderTest, tmp_
     assert not file.exists()
     assert funded.run("ledger", "export", str(file)).code == 0
     assert file.stat().st_size > 0
+
+
+def test_standard_output_has_the_data_and_nothing_else(funded: NodeUnderTest, tmp_path: Path) -> None:
+    plain = funded.run("ledger", "export", "-")
+    assert plain.err == "2 entries written to standard output.\n"
+    both = funded.run("ledger", "export", "-", "--json")
+    assert both.out == plain.out
+    summary = json.loads(both.err)
+    assert (summary["entries"], summary["file"], summary["format"]) == (2, "-", "jsonl")
+    file = tmp_path / "ledger.jsonl"
+    file.write_text(both.out, encoding="utf-8")
+    assert verifier.run("export", file).code == 0
+
+
+def test_who_watches_an_export_into_a_pipe_sees_a_sign_of_life(funded: NodeUnderTest) -> None:
+    """On the terminal; and nothing of it gets into the data."""
+    main, terminal = pty.openpty()
+    done = subprocess.run(
+        [*CHOIR, "ledger", "export", "-"],
+        env=funded.environment | {"TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        check=True,
+    )
+    os.close(terminal)
+    said = os.read(main, 65536)
+    os.close(main)
+    assert b"Exporting" in said
+    assert done.stdout.decode() == funded.run("ledger", "export", "-").out
+
+
+def test_without_a_format_the_ending_decides(funded: NodeUnderTest, tmp_path: Path) -> None:
+    for name, options, chosen in (
+        ("x.csv", (), "csv"),
+        ("x.bean", (), "beancount"),
+        ("x.BEANCOUNT", (), "beancount"),
+        ("x.txt", (), "jsonl"),
+        ("y.csv", ("--format", "jsonl"), "jsonl"),
+    ):
+        done = funded.run("ledger", "export", str(tmp_path / name), *options, "--json")
+        assert (done.code, done.json["format"]) == (0, chosen), done.err
+    assert (tmp_path / "x.csv").read_text().startswith("seq,entry_id,")
+    assert (tmp_path / "y.csv").read_text().startswith('{"format"')
 
 
 def test_an_aidollar_file_comes_in_once_and_goes_out_the_same(funded: NodeUnderTest, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import typer
@@ -15,7 +16,8 @@ from typer.main import get_command
 
 from choir.doors.cli import main as cli
 from choir.doors.cli import output
-from choir.doors.cli.ledger import entries
+from choir.doors.cli.ledger import entries, shown
+from choir.foundation.ids import show_id
 
 Called = Callable[..., tuple[int, str, str]]
 
@@ -153,3 +155,122 @@ def test_every_command_that_is_advised_is_there() -> None:
         for word in command.split()[1:]:
             found = getattr(found, "commands", {}).get(word) or found
         assert not hasattr(found, "commands"), command
+
+
+# What is typed by mistake
+
+
+ADA, BOB = "person:ada/available/CREDIT", "person:bob/available/CREDIT"
+SMALL = "person:ada/available/credit"
+HOLD_UUID = "77cb1f0e-453e-8307-8889-1b3ef8a81caa"
+ENTRY: dict[str, Any] = {"reason": "x", "legs": [{"from": ADA, "to": BOB, "amount": "100"}]}
+
+
+def _with_a_key(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _with_a_key(below, (*path, name))
+    told = [getattr(item, "help", None) or "" for item in command.params if "--key" in item.opts]
+    if any("Idempotency" in text or "verifier" in text for text in told):
+        yield path
+
+
+@pytest.mark.parametrize("path", list(_with_a_key(get_command(cli.app))), ids=" ".join)
+def test_an_empty_key_is_wrong_usage_and_not_the_same_as_none(call: Called, path: tuple[str, ...]) -> None:
+    """As in `--key "$UNSET"`, which would pay twice."""
+    for key in ("", "  "):
+        code, out, err = call(*path, "--key", key)
+        assert (code, out) == (2, "")
+        assert "'--key': it is empty" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("ledger", "balance", ADA, "--at-seq", "2", "--at", "2026-01-01"), "--at and --at-seq name two moments"),
+        (("ledger", "hold", ADA, "1", "--for", "60", "--until", "2030-01-01"), "--for and --until name two ends"),
+        (("ledger", "verify", "--key", "x"), "--key is for a file"),
+        (("ledger", "prove", "--consistency", "0"), "--consistency takes the size of a checkpoint"),
+    ],
+)
+def test_options_that_contradict_each_other_are_wrong_usage(call: Called, words: tuple[str, ...], told: str) -> None:
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (ENTRY | {"key": "k"}, "key: an entry by itself gets its key from --key"),
+        (ENTRY | {"color": "red"}, "color: there is no such field"),
+        ({"legs": ENTRY["legs"]}, "reason: it is missing"),
+        ({"entries": [ENTRY]}, "entries.0.key: it is missing"),
+        ({"entries": 5}, "entries: it must be a list"),
+        ({"entries": []}, "entries: it must not be empty"),
+        ({"entries": [7]}, "entries.0: it must be an object"),
+        (ENTRY | {"reason": ""}, "reason: it must not be empty"),
+        (ENTRY | {"legs": [{"from": ADA, "to": BOB, "amount": 100}]}, 'text in quotes, such as "100"'),
+        (
+            ENTRY | {"legs": [{"from": ADA, "to": BOB, "amount": "12.5"}]},
+            "legs.0.amount: '12.5' must be whole smallest units, such as 1250",
+        ),
+        (
+            {"entries": [ENTRY | {"key": "k", "legs": [{"from": ADA, "to": BOB, "amount": "much"}]}]},
+            "entries.0.legs.0.amount: 'much' must be whole smallest units, such as 100",
+        ),
+        (ENTRY | {"legs": [{"from": SMALL, "to": BOB, "amount": "1"}]}, "the asset is written in capitals: CREDIT"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_told_in_plain_words(
+    call: Called, tmp_path: Path, value: dict[str, Any], told: str
+) -> None:
+    file = tmp_path / "entry.json"
+    file.write_text(json.dumps(value))
+    code, out, err = call("ledger", "post", str(file))
+    assert (code, out) == (1, "")
+    assert told in err
+
+
+def test_a_batch_has_its_keys_inside(call: Called, tmp_path: Path) -> None:
+    file = tmp_path / "batch.json"
+    file.write_text(json.dumps({"entries": [ENTRY | {"key": "k"}]}))
+    code, _, err = call("ledger", "post", str(file), "--key", "p2")
+    assert code == 2
+    assert "each entry of a batch has its own key inside" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ledger", "balance", "{}"),
+        ("ledger", "statement", "{}"),
+        ("ledger", "open", "{}"),
+        ("ledger", "freeze", "{}", "--reason", "x"),
+        ("ledger", "transfer", "{}", BOB, "1"),
+        ("ledger", "transfer", BOB, "{}", "1"),
+        ("ledger", "hold", "{}", "1"),
+        ("fund", "{}", "1"),
+    ],
+    ids=" ".join,
+)
+def test_an_asset_in_small_letters_is_told_so(call: Called, words: tuple[str, ...]) -> None:
+    code, _, err = call(*(word.format(SMALL) for word in words))
+    assert code == 1
+    assert err.startswith(f"choir: '{SMALL}' is not an account name: the asset is written in capitals: CREDIT.\n")
+    code, _, err = call(*(word.format("nobody:ada/available/credit") for word in words))
+    assert (code, "capitals" in err) == (1, False)
+
+
+@pytest.mark.parametrize("odd", ["../../../healthz", "hold_a/b", "hold:nonsense/escrow/CREDIT", "hold_", "12"])
+def test_what_is_no_hold_is_not_asked_for(call: Called, odd: str) -> None:
+    commands = [("release", odd), ("capture", odd, BOB, "1")] + [("show", odd)] * odd.startswith("hold")
+    for words in commands:
+        code, _, err = call("ledger", *words)
+        assert code == 1  # three would mean that the node was asked
+        assert "hold_" in err
+
+
+def test_a_hold_is_understood_by_its_account() -> None:
+    id_ = show_id("hold", UUID(HOLD_UUID))
+    told = (id_, f"hold:{HOLD_UUID}/escrow/CREDIT", f"hold:{HOLD_UUID}")
+    assert [shown.hold_typed(text) for text in told] == [id_] * 3

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from choir.doors import wire
+from choir.doors.cli.ledger.issuing import what_next
 from choir.doors.cli.main import app
 from tests.doors.servers import answer, script
 from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, new_node
@@ -199,7 +201,7 @@ def test_the_node_can_be_named_before_the_command(fresh: NodeUnderTest) -> None:
 def test_whoever_waits_longer_than_a_second_is_told_so(fresh: NodeUnderTest) -> None:
     """On a terminal; and nothing of it is left in what is printed."""
     busy = answer(503, '{"code": "storage.unavailable", "detail": "x", "fields": {"why": "x"}}', "Retry-After: 3")
-    account = json.dumps({"name": ADA, "asset": "CREDIT", "state": "open", "balance": "100"})
+    account = json.dumps({"name": ADA, "asset": "CREDIT", "state": "open", "balance": "100", "held": "0"})
     with script(busy, answer(200, account)) as server:
         main, terminal = pty.openpty()
         process = subprocess.Popen(
@@ -226,3 +228,18 @@ def _everything(descriptor: int) -> str:
             break
     os.close(descriptor)
     return data.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("needed", "agreed", "told"),
+    [
+        (0, 1, "Policy no longer lets any number of operators do this"),
+        (2, 0, "2 other operators must agree until"),
+        (2, 1, "1 other operator must agree until"),
+        (2, 2, "Enough operators agree."),
+    ],
+)
+def test_what_an_open_issuance_waits_for(needed: int, agreed: int, told: str) -> None:
+    example = wire.IssuanceOut.model_json_schema()["examples"][0]
+    item = wire.IssuanceOut.model_validate(example | {"operators_needed": needed, "operators_agreed": agreed})
+    assert what_next(item).startswith(told)

@@ -12,6 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
+from choir.doors.http.paging import page_rows
+from choir.foundation.clock import MICROSECONDS, parse_time
+from choir.foundation.policy import PAGE_ROWS_MOST, LedgerPolicy, Policy, describe
 from tests.auditor import verifier
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node
 
@@ -69,6 +72,7 @@ def test_accounts_are_opened_listed_frozen_and_closed(http: httpx.Client) -> Non
         assert done.status_code == 200
         assert done.json()["state"] == state
     problem(http.post("/v1/entries", json=entry(payee=EVE), headers=key()), 409, "ledger.account.closed")
+    problem(http.post("/v1/accounts", json={"name": EVE}), 409, "ledger.account.closed")
     problem(http.post("/v1/accounts/burn", json={"name": EVE, "reason": "x"}), 422, "invalid")
 
 
@@ -84,6 +88,9 @@ def test_listings_are_read_page_by_page(http: httpx.Client) -> None:
         found += [item["name"] for item in page["items"]]
         cursor = page["next"]
     assert found == names
+    full = http.get("/v1/accounts", params={"prefix": "person:page", "limit": 5}).json()
+    assert (len(full["items"]), full["next"]) == (5, None)
+    assert http.post("/v1/entries", json=entry(), headers=key()).status_code == 201  # so that there are two
     first = http.get("/v1/entries", params={"limit": 1}).json()
     assert [item["seq"] for item in first["items"]] == [1]
     assert first["next"] == "1"
@@ -192,6 +199,39 @@ def test_a_hold_is_placed_captured_and_released(http: httpx.Client) -> None:
     problem(late, 409, "ledger.hold.closed")
 
 
+def test_a_hold_for_some_seconds_ends_by_the_nodes_clock_and_can_be_repeated(http: httpx.Client) -> None:
+    once, now = key(), parse_time(http.get("/v1/node").json()["now"])
+    body = {"payer": ADA, "amount": "7", "expires_in_s": 600, "reason": "a job"}
+    placed = http.post("/v1/holds", json=body, headers=once)
+    assert placed.status_code == 201, placed.text
+    end = parse_time(placed.json()["hold"]["expires_at"])
+    assert now + 600 * MICROSECONDS <= end <= parse_time(placed.json()["posted"]["at"]) + 600 * MICROSECONDS
+    again = http.post("/v1/holds", json=body, headers=once)
+    assert again.status_code == 200, again.text
+    assert again.json()["posted"] == placed.json()["posted"] | {"again": True}
+    assert again.json()["hold"] == placed.json()["hold"]
+    other = http.post("/v1/holds", json=body | {"amount": "8"}, headers=once)
+    problem(other, 409, "ledger.conflicting_key")
+    spent = key()
+    assert http.post("/v1/entries", json=entry(), headers=spent).status_code == 201
+    problem(http.post("/v1/holds", json=body, headers=spent), 409, "ledger.conflicting_key")
+
+
+def test_of_many_equal_holds_for_some_seconds_at_once_there_is_one(funded: NodeUnderTest) -> None:
+    once = key()
+    body = {"payer": ADA, "amount": "9", "expires_in_s": 600, "reason": "a job"}
+
+    def place(_: int) -> tuple[int, str]:
+        with funded.http() as client:
+            answer = client.post("/v1/holds", json=body, headers=once)
+        return answer.status_code, answer.json()["hold"]["expires_at"]
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(place, range(8)))
+    assert sorted(status for status, _ in found) == [200] * 7 + [201]
+    assert len({end for _, end in found}) == 1
+
+
 def test_proofs_verify_without_choir(http: httpx.Client, funded: NodeUnderTest, tmp_path: Path) -> None:
     node_key = http.get("/v1/node").json()["key"]
     first = http.post("/v1/checkpoints").json()
@@ -282,6 +322,21 @@ REFUSALS: list[tuple[str, str, Any, int, str]] = [
         422,
         "invalid",
     ),
+    ("a hold without an end", "/v1/holds", {"payer": ADA, "amount": "1", "reason": "x"}, 422, "invalid"),
+    (
+        "a hold with two ends",
+        "/v1/holds",
+        {"payer": ADA, "amount": "1", "expires_at": "2030-01-01T00:00:00Z", "expires_in_s": 9, "reason": "x"},
+        422,
+        "invalid",
+    ),
+    (
+        "a hold for too long",
+        "/v1/holds",
+        {"payer": ADA, "amount": "1", "expires_in_s": 2**31, "reason": "x"},
+        422,
+        "ledger.entry.invalid",
+    ),
     (
         "a hold that is not there",
         f"/v1/holds/{'hold_' + '0' * 26}/release",
@@ -322,6 +377,17 @@ def test_a_key_that_was_used_for_something_else_is_refused(funded: NodeUnderTest
     assert funded.entries() == before
 
 
+def test_whatever_policy_may_allow_can_be_asked_for(http: httpx.Client) -> None:
+    """Whether a page is that large is policy; the limit of the question is the policy's own bound."""
+    [bound] = {item.high for item in describe(Policy()) if item.name.endswith(".page_rows_max")}
+    assert bound == PAGE_ROWS_MOST
+    for path in ("/v1/accounts", "/v1/entries", "/v1/issuances", "/v1/disputes", "/v1/providers"):
+        assert http.get(path, params={"limit": bound}).status_code == 200
+        problem(http.get(path, params={"limit": bound + 1}), 422, "invalid")
+    assert page_rows(3_000, LedgerPolicy(page_rows_max=5_000)) == 3_000
+    assert page_rows(3_000, LedgerPolicy()) == 1_000
+
+
 @pytest.mark.parametrize("given", [None, "", "x" * 201, "caf\u00e9", "a\tb"])
 def test_a_bad_idempotency_key_is_refused(given: str | None, funded: NodeUnderTest, http: httpx.Client) -> None:
     before = funded.entries()
@@ -336,12 +402,13 @@ def test_a_bad_idempotency_key_is_refused(given: str | None, funded: NodeUnderTe
         "/v1/accounts?prefix=%00",
         "/v1/accounts?cursor=%00",
         "/v1/accounts?limit=0",
-        "/v1/accounts?limit=1001",
+        "/v1/accounts?limit=10001",
         "/v1/entries?cursor=abc",
         "/v1/entries?cursor=-1",
         f"/v1/statement?account={ADA}&cursor=1",
         f"/v1/balance?account={ADA}&at_seq=-1",
         f"/v1/balance?account={ADA}&at_time=yesterday",
+        f"/v1/balance?account={ADA}&at_seq=1&at_time=2026-01-01T00:00:00Z",
         "/v1/balance",
         "/v1/entries/not-an-id",
         "/v1/entries/entry_%00",
@@ -441,6 +508,14 @@ def _two_operators_make_money(node: NodeUnderTest) -> None:
     late = node.run("ledger", "issue", "approve", second["id"], env=grace)
     assert (late.code, node.entries()) == (1, before + 1)
     assert "is withdrawn" in late.err
+    # Whoever gets a name that somebody had before has nothing of what they agreed to.
+    third = json.loads(node.run("ledger", "issue", "propose", ADA, "9", "--json", env=grace).out)
+    assert "1 other operator must agree" in node.run("ledger", "issue", "ls").out
+    _said(node, "operator", "remove", "grace", "--json")
+    _said(node, "operator", "add", "grace", "--json")
+    assert "2 other operators must agree" in node.run("ledger", "issue", "show", third["id"]).out
+    assert _said(node, "ledger", "issue", "approve", third["id"], "--json")["state"] == "open"
+    assert node.entries() == before + 1
 
 
 def _said(node: NodeUnderTest, *args: str) -> dict[str, Any]:

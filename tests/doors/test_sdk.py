@@ -102,6 +102,20 @@ def test_a_key_that_cannot_travel_is_refused_before_it_does(client: Client) -> N
             client.transfer(ADA, BOB, 1, reason="a test", key=key)
 
 
+def test_an_empty_key_never_means_a_fresh_one(client: Client) -> None:
+    before = client.node().entries
+    for key in ("", " ", "\t"):
+        for write in (
+            lambda: client.transfer(ADA, BOB, 1, reason="a test", key=key),  # noqa: B023 - called at once
+            lambda: client.fund(ADA, 1, key=key),  # noqa: B023
+            lambda: client.hold(ADA, 1, expires_in_s=60, reason="a test", key=key),  # noqa: B023
+            lambda: client.agents.create("robot", key=key),  # noqa: B023
+        ):
+            with pytest.raises(Invalid, match="key is not valid: it is empty"):
+                write()
+    assert client.node().entries == before
+
+
 POSTED = answer(201, '{"id": "e", "seq": 1, "at": "t", "hash": "h", "again": false}')
 AWAY = problem(503, "storage.unavailable", '{"why": "a test"}')
 

@@ -60,6 +60,7 @@ class Books:
     def __post_init__(self) -> None:
         entropy = SeededEntropy(self.seed)
         self.ledger = Ledger(self.clock, entropy, self.policy)
+        self.database.when_connected(self.ledger.forget_accounts)
         self.submitter = Submitter(self.ledger, self.database)
         self.accounts = Accounts(self.clock, self.policy)
         with self.tx() as tx:

@@ -8,6 +8,7 @@ import pytest
 
 from choir.storage.database import Database
 from tests.ledger.books import EVERYONE, Books
+from tests.ledger.owing import settle
 
 
 @pytest.fixture
@@ -23,3 +24,9 @@ def books(empty_books: Books) -> Books:
     """A ledger with open accounts and no entries."""
     empty_books.open(*EVERYONE)
     return empty_books
+
+
+@pytest.fixture
+def town(books: Books) -> Books:
+    """People, an agent and the treasury; holds of all of them, some over, some open."""
+    return settle(books)

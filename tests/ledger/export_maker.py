@@ -17,8 +17,9 @@ from choir.foundation.canonical import canonical_bytes
 from choir.foundation.clock import ManualClock, SeededEntropy
 from choir.foundation.ids import uuid7
 from choir.foundation.signing import Ed25519Signer
-from choir.ledger.merkle import Frontier, consistency_proof, inclusion_proof, leaf_hash
+from choir.ledger.merkle import Frontier, consistency_proof, inclusion_proof
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, sign_note
+from tests.ledger.proofs import leaf_hash
 
 Record = dict[str, Any]
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import BinaryIO
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from choir.foundation.clock import SeededEntropy
+from choir.foundation.clock import ManualClock, SeededEntropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import holds, reading
+from choir.ledger.accounts import Accounts
 from choir.ledger.formats.aidollar import BadAidollarLine, EntryType, Line, account_of, id_of, read_line
-from choir.ledger.formats.aidollar_import import AidInUse, AidollarImport, Imported
+from choir.ledger.formats.aidollar_import import AidInUse, AidollarImport, AidollarTooLarge, Imported
 from choir.ledger.memos import erase_memos
 from choir.ledger.model import BadAccountName, DevelopmentOnly, Leg, account_name
+from choir.ledger.service import Ledger
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
-from tests.ledger.books import Books, draft
+from tests.ledger.books import ALICE, BOB, Books, draft
 from tests.ledger.written import HOSTILE, SECRET, ledger_balances, rich_books, written
 
 MINT = "system:main/issuance/AID"
@@ -41,10 +45,28 @@ SEED = """\
 """  # noqa: E501 - lines of the file
 
 
-def import_into(books: Books, data: bytes, *, production: bool = False) -> Imported:
+def import_into(books: Books, data: bytes | BinaryIO, *, production: bool = False) -> Imported:
     service = AidollarImport(books.ledger, books.accounts, SeededEntropy(5), production=production)
+    file = io.BytesIO(data) if isinstance(data, bytes) else data
+    read = service.read(file, lambda _done, _total: None)
     with books.tx() as tx:
-        return service.run(tx, io.BytesIO(data), lambda _done, _total: None)
+        return service.post(tx, read, lambda _done, _total: None)
+
+
+class Pipe(io.BytesIO):
+    """A file of which more comes only when others could post meanwhile."""
+
+    def __init__(self, data: bytes, books: Books) -> None:
+        super().__init__(data)
+        self.books = books
+        self.posted = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        with self.books.tx() as tx:
+            tx.run("set local lock_timeout = '1s'")
+            self.books.ledger.post(tx, draft(f"meanwhile {self.posted}", Leg(ALICE, BOB, 1)))
+        self.posted += 1
+        return super().readline(-1 if size is None else size)
 
 
 @pytest.fixture
@@ -71,10 +93,12 @@ def another(databases: DatabaseFactory) -> Iterator[Books]:
     name = databases.make()
     pool = Database(databases.server.dsn("choir_app", name), connections_max=2, wait_s=30).open()
     books = Books(pool, seed=9).sign_from_now()
-    yield books
-    books.close()
-    pool.close()
-    databases.drop(name)
+    try:
+        yield books
+    finally:
+        books.close()
+        pool.close()
+        databases.drop(name)
 
 
 def test_a_line_has_exactly_the_fields_of_the_format(own: Books) -> None:
@@ -142,6 +166,103 @@ def test_a_file_is_posted_in_several_batches_and_yet_whole_or_not_at_all(databas
     assert import_into(books, SEED.encode()) == (6, 6)
     books.check()
     books.close()
+
+
+def test_others_post_while_the_file_is_read(books: Books) -> None:
+    books.fund(ALICE, 100)
+    pipe = Pipe(SEED.encode(), books)
+    assert import_into(books, pipe) == (6, 6)
+    assert books.balance(BOB) == pipe.posted > 6
+    books.check()
+
+
+def test_aid_that_comes_from_elsewhere_while_the_file_is_read_is_noticed(empty_books: Books) -> None:
+    service = AidollarImport(empty_books.ledger, empty_books.accounts, SeededEntropy(5), production=False)
+    read = service.read(io.BytesIO(SEED.encode()), lambda _done, _total: None)
+    empty_books.open(MINT, ADA)
+    empty_books.post(draft("meanwhile", Leg(MINT, ADA, 1)))
+    with pytest.raises(AidInUse), empty_books.tx() as tx:
+        service.post(tx, read, lambda _done, _total: None)
+
+
+@pytest.mark.parametrize("limit", [{"aidollar_lines_max": 5}, {"aidollar_bytes_max": 700}])
+def test_a_file_that_is_too_large_is_refused_before_anything_is_locked(limit: dict[str, int]) -> None:
+    policy = LedgerPolicy(**limit)
+    service = AidollarImport(
+        Ledger(ManualClock(0), SeededEntropy(5), policy), Accounts(ManualClock(0), policy), SeededEntropy(5),
+        production=False,
+    )  # fmt: skip
+    with pytest.raises(AidollarTooLarge):
+        service.read(io.BytesIO(SEED.encode()), lambda _done, _total: None)
+    lines = SEED.encode().splitlines(keepends=True)
+    assert service.read(io.BytesIO(b"".join(lines[:3])), lambda _done, _total: None).lines == 3
+
+
+HOLDERS = [ADA, BEN, PERSON, OWED]
+A_LEG = st.builds(
+    Leg, st.sampled_from([*HOLDERS, MINT]), st.sampled_from([*HOLDERS, MINT]), st.integers(1, 5), st.just(False)
+).filter(lambda leg: leg.from_ != leg.to)
+LEGS = st.lists(A_LEG, min_size=1, max_size=6)
+
+
+def covered(has: Counter[str], legs: list[Leg]) -> list[Leg]:
+    """These legs, and behind them what those need from issuance who would be overdrawn at the end."""
+    for leg in legs:
+        has[leg.from_] -= leg.amount
+        has[leg.to] += leg.amount
+    more = [Leg(MINT, name, -units) for name, units in has.items() if units < 0 and name != MINT]
+    has.update({leg.to: leg.amount for leg in more})
+    return legs + more
+
+
+KINDS = st.sampled_from(["transfer", "entitlements.penalty", "entitlements.genesis", "rails.paypal", "slots.award"])
+
+
+@settings(max_examples=20, deadline=None)
+@given(asked=st.lists(st.tuples(KINDS, LEGS), min_size=1, max_size=8))
+def test_whatever_the_ledger_accepted_comes_in_elsewhere(
+    databases: DatabaseFactory, asked: list[tuple[str, list[Leg]]]
+) -> None:
+    """Also entries that overdraw somebody between their legs, which lines one by one could not."""
+    with another(databases) as own, another(databases) as copy:
+        own.open(MINT, ADA, BEN, PERSON, OWED)
+        has: Counter[str] = Counter()
+        for n, (kind, legs) in enumerate(asked):
+            own.post(draft(f"{n}", *covered(has, legs), kind=kind))
+        first = written(own, "aidollar")
+        lines = first.count(b"\n")
+        assert import_into(copy, first) == (lines, lines)
+        assert import_into(copy, first) == (lines, 0)
+        assert written(copy, "aidollar") == first
+        mine, theirs = ledger_balances(own), ledger_balances(copy)
+        assert {name: units for name, units in mine.items() if units} == {n: u for n, u in theirs.items() if u}
+        copy.check()
+
+
+def test_money_that_goes_in_a_circle_comes_in_as_one_entry(empty_books: Books, databases: DatabaseFactory) -> None:
+    """No order of these lines would do."""
+    empty_books.open(MINT, ADA, BEN)
+    empty_books.post(draft("circle", Leg(ADA, BEN, 7), Leg(BEN, ADA, 7)))
+    first = written(empty_books, "aidollar")
+    with another(databases) as copy:
+        assert import_into(copy, first) == (2, 2)
+        with copy.tx() as tx:
+            [entry] = reading.entries(tx)
+            assert len(entry.content["legs"]) == 2
+            erase_memos(tx, ["system:aidollar"])
+        lines = [json.loads(line) for line in written(copy, "aidollar").splitlines()]
+        assert [line["memo"] for line in lines] == ["", ""]
+
+
+def test_lines_of_an_entry_that_somebody_changed_stand_alone(empty_books: Books, databases: DatabaseFactory) -> None:
+    empty_books.open(MINT, ADA, BEN)
+    empty_books.post(draft("two", Leg(MINT, ADA, 7), Leg(ADA, BEN, 7)))
+    changed_ = written(empty_books, "aidollar").replace(b'"transfer"', b'"spend"')
+    with another(databases) as copy:
+        assert import_into(copy, changed_) == (2, 2)
+        with copy.tx() as tx:
+            assert [len(entry.content["legs"]) for entry in reading.entries(tx)] == [1, 1]
+        assert written(copy, "aidollar") == changed_
 
 
 def test_memos_of_a_file_are_beside_the_journal_and_can_be_erased(empty_books: Books) -> None:

@@ -14,6 +14,7 @@ from choir.ledger.checkpoints import JournalGap, NoCheckpoint, SignedCheckpoint,
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
 from choir.storage.database import Tx
 from tests.ledger.books import ALICE, BOB, ISSUANCE, SECRET, Books, moved
+from tests.ledger.proofs import verify_consistency, verify_inclusion
 
 SIZES = (0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 513)
 
@@ -61,14 +62,14 @@ def test_checkpoints_at_every_edge_prove_every_entry_and_each_other(books: Books
             tree = Tree(tx)
             for index in range(0, size, 1 if size > 512 or size < 10 else 37):
                 proof = merkle.inclusion_proof(index, size, tree.node)
-                merkle.verify_inclusion(index, size, leaves[index], proof, checkpoint.root)
+                verify_inclusion(index, size, leaves[index], proof, checkpoint.root)
     with books.tx() as tx:
         for i, earlier in enumerate(signed):
             for later in signed[i:]:
                 if earlier.size == 0:
                     continue
                 proof = books.checkpoints.prove_consistency(tx, earlier.size, later.size)
-                merkle.verify_consistency(earlier.size, later.size, earlier.root, later.root, proof)
+                verify_consistency(earlier.size, later.size, earlier.root, later.root, proof)
         expected = {(0, 0), (0, 1)} if tiles else set()
         assert set(tx.rows("select level, n from merkle_tiles")) == expected
     books.check()
@@ -83,11 +84,11 @@ def test_a_proof_is_whole_and_for_one_entry_only(books: Books) -> None:
     for proof, other in pairwise(proofs):
         one = proof.entry
         leaf = hashing.leaf_hash(one.prev, one.seq, one.at_us, one.id, hashing.content_digest(_content(books, one.seq)))
-        merkle.verify_inclusion(one.seq - 1, proof.checkpoint.size, leaf, proof.proof, proof.checkpoint.root)
+        verify_inclusion(one.seq - 1, proof.checkpoint.size, leaf, proof.proof, proof.checkpoint.root)
         with pytest.raises(merkle.BadProof):
-            merkle.verify_inclusion(one.seq - 1, proof.checkpoint.size, leaf, other.proof, proof.checkpoint.root)
+            verify_inclusion(one.seq - 1, proof.checkpoint.size, leaf, other.proof, proof.checkpoint.root)
         with pytest.raises(merkle.BadProof):
-            merkle.verify_inclusion(one.seq, proof.checkpoint.size, leaf, proof.proof, proof.checkpoint.root)
+            verify_inclusion(one.seq, proof.checkpoint.size, leaf, proof.proof, proof.checkpoint.root)
 
 
 def _content(books: Books, seq: int) -> str:
@@ -235,7 +236,7 @@ def test_tiles_are_kept_some_at_a_time_and_levels_above_follow(books: Books, sup
         assert Tree(tx).node(12, 3) == root_of(upper[48:64])
         for index in (0, 255, 256, 65535):
             proof = merkle.inclusion_proof(index, 65536, Tree(tx).node)
-            merkle.verify_inclusion(index, 65536, hashes[index], proof, root_of(upper))
+            verify_inclusion(index, 65536, hashes[index], proof, root_of(upper))
 
 
 def test_leaves_are_computed_from_the_journal_and_a_gap_is_not_papered_over(books: Books, superuser_dsn: str) -> None:

@@ -22,7 +22,8 @@ from choir.ledger.importing import ExportDoesNotVerify, LedgerNotEmpty, import_e
 from choir.ledger.keys import NotTheNodeKey
 from choir.ledger.model import Leg
 from choir.ledger.notes import VerifierKey
-from choir.ledger.verifying import Report, silent, verify_export
+from choir.ledger.streams import silent
+from choir.ledger.verifying import Report, verify_export
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, CAROL, ISSUANCE, SECRET, Books, check_export, draft, moved

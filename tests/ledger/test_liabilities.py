@@ -3,76 +3,22 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
-from uuid import UUID
 
 import psycopg
 import pytest
 
 from choir.doors.http import liabilities as door
-from choir.doors.sdk import owed as sdk_owed
-from choir.foundation.clock import SeededEntropy
-from choir.foundation.errors import Broken
-from choir.foundation.signing import NodeSecret
 from choir.ledger import holds, reading
 from choir.ledger.checkpoints import Tree
-from choir.ledger.liabilities import rules, store
-from choir.ledger.liabilities.model import NoLongerKept, NotAllCounted, NothingPublished, Proof, Snapshot
+from choir.ledger.liabilities import rules
+from choir.ledger.liabilities.counting import count
+from choir.ledger.liabilities.model import NoLongerKept, NotAllCounted, NothingPublished, Snapshot
 from choir.ledger.liabilities.note import LiabilitiesNote
-from choir.ledger.liabilities.service import Liabilities, note_of
+from choir.ledger.liabilities.service import note_of
 from choir.ledger.merkle import EMPTY_ROOT
-from choir.ledger.model import Leg
-from choir.ledger.notes import Checkpoint, VerifierKey, open_note, sign_note
-from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, ISSUANCE, SECRET, Books, moved
-
-TREASURY = "treasury:main/pool/CREDIT"
-AGENT = "agent:a1/available/CREDIT"
-STAKE = "person:bob/stake/CREDIT"
-OWNERS = ("person:alice", "person:bob", "person:carol", "agent:a1")
-
-
-def make(books: Books, seed: int = 5, kept: int = 12) -> Liabilities:
-    policy = replace(books.policy, liabilities_kept=kept)
-    entropy = SeededEntropy(seed)
-    return Liabilities(
-        books.database, books.keys, books.checkpoints, books.clock, entropy, policy, lambda: books.secret
-    )
-
-
-@pytest.fixture
-def town(books: Books) -> Books:
-    """People, an agent and the treasury; holds of all of them, some over, some open."""
-    books.open(TREASURY, AGENT, STAKE)
-    books.fund(ALICE, 10_000)
-    books.fund(BOB_SAT, 77)
-    books.fund(TREASURY, 5_000)
-    books.post(moved("a", ALICE, BOB, 900), moved("b", ALICE, AGENT, 300), moved("c", BOB, STAKE, 50))
-    done = books.place(ALICE, 1_000, key="done")
-    books.post(holds.capture(done, (Leg(books.hold(done).account, CAROL, 400),), reason="r", source="t", key="k"))
-    parts = books.place(ALICE, 600, key="parts", captures=3)
-    account = books.hold(parts).account
-    books.post(holds.capture(parts, (Leg(account, BOB, 100),), final=False, reason="r", source="t", key="part"))
-    books.place(ALICE, 200, key="another")
-    books.place(TREASURY, 700, key="treasury's")
-    return books
-
-
-def prove(books: Books, service: Liabilities, owner: str, size: int | None = None) -> Proof:
-    with books.tx() as tx:
-        return service.prove(tx, [owner], size)
-
-
-def check(books: Books, proof: Proof) -> LiabilitiesNote:
-    """As whoever gets it would, by the SDK's own check."""
-    return sdk_owed.check_proof(door.proof(proof), VerifierKey(books.keys.origin, books.load_signer().public))
-
-
-def told(proof: Proof) -> dict[str, tuple[int, int]]:
-    return {each.owed.account: (each.owed.balance, each.owed.held) for each in proof.accounts}
-
-
-def totals(snapshot: Snapshot) -> dict[str, int]:
-    return {item.asset: item.total for item in note_of(snapshot).totals}
+from choir.ledger.notes import Checkpoint, VerifierKey, open_note
+from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, ISSUANCE, Books, moved
+from tests.ledger.owing import AGENT, OWNERS, STAKE, TREASURY, check, make, prove, told, totals
 
 
 def test_all_that_people_and_agents_have_and_nothing_else_is_owed(town: Books) -> None:
@@ -142,16 +88,16 @@ def test_one_that_was_lost_is_made_again_word_for_word(town: Books, superuser_ds
 
 
 def test_a_hold_that_ended_since_is_still_told_as_it_was(town: Books) -> None:
-    service = make(town)
     with town.tx() as tx:
         checkpoint = town.checkpoints.sign(tx)
     parts = holds.placed_id("test", "parts")
     town.post(holds.release(parts, reason="r", source="t", key="over"))
-    planters = service._count(checkpoint.size, b"\x01" * 32)
+    planters = count(town.database.unit_of_work, checkpoint.size, b"\x01" * 32)
     assert {asset: planter.total for asset, planter in planters.items()} == {"CREDIT": 10_000, "SAT": 77}
     with town.tx() as tx:
-        held = {name: amount for _, name, amount in store.held_for(tx, checkpoint.size)}
-    assert held == {ALICE: 700, TREASURY: 700}
+        held = {name: reading.held_at_seq(tx, name, checkpoint.size) for name in (ALICE, BOB, TREASURY)}
+        assert held == {ALICE: 700, BOB: 0, TREASURY: 700}
+        assert reading.held_at_seq(tx, ALICE, checkpoint.size + 1) == 200
 
 
 def test_entries_go_on_meanwhile(town: Books) -> None:
@@ -216,7 +162,7 @@ def test_two_at_once_publish_one(town: Books) -> None:
 
 
 def test_more_accounts_than_fit_a_tile_or_a_batch(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("choir.ledger.liabilities.service._BATCH_ACCOUNTS", 64)
+    monkeypatch.setattr("choir.ledger.liabilities.counting._BATCH_ACCOUNTS", 64)
     names = [f"person:n{n}/available/CREDIT" for n in range(300)]
     books.open(*names)
     books.batch([[moved(f"f{n}", ISSUANCE, name, n * n + 1)] for n, name in enumerate(names)])
@@ -242,21 +188,6 @@ def test_old_ones_are_forgotten_but_for_their_notes(town: Books) -> None:
         check(town, prove(town, service, "person:bob", each.size))
     with town.tx() as tx:
         assert service.of_size(tx, made[0].size).note == made[0].note
-
-
-def test_what_was_begun_and_never_finished_is_forgotten(town: Books) -> None:
-    service = make(town)
-    planters = service._count(1, b"\x02" * 32)
-    unfinished = service._new_id(town.clock.at_us)
-    service._keep(unfinished, "CREDIT", planters["CREDIT"])
-    service.publish()
-    with town.tx() as tx:
-        assert store.is_kept(tx, unfinished), "somebody may be at it"
-    town.clock.advance(2 * 3600)
-    town.fund(CAROL, 5)
-    service.publish()
-    with town.tx() as tx:
-        assert not store.is_kept(tx, unfinished)
 
 
 def test_nothing_is_published_that_does_not_add_up(town: Books) -> None:
@@ -286,55 +217,6 @@ def test_who_is_owed_nothing_is_told_so(town: Books) -> None:
     town.open(ALICE_SAT, "person:dora/available/CREDIT")
     assert prove(town, service, "person:dora").accounts == ()
     assert prove(town, service, "person:ali").accounts == ()  # no one's name begins as another's
-
-
-def test_a_snapshot_of_an_earlier_key_is_followed(town: Books) -> None:
-    service = make(town)
-    service.publish()
-    second = NodeSecret(b"\x08" * 32)
-    with town.tx() as tx:
-        size = reading.head(tx).seq
-        town.keys.rotate(tx, second.signer(), size, Tree(tx).root(size))
-    town.secret = second
-    assert service.publish()[1] is False, "there is one for this size already"
-    check(town, prove(town, service, "person:bob"))
-    stranger = VerifierKey(town.keys.origin, NodeSecret(b"\x0b" * 32).signer().public)
-    with pytest.raises(Broken):
-        sdk_owed.check_proof(door.proof(prove(town, service, "person:bob")), stranger)
-    assert town.secret is not SECRET
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ("note = replace(note, ' 10000 ', ' 9000 ')", "does not match the note's text"),
-        ("note = checkpoint", "does not say what a node owes"),
-        ("size = size - 1", "of another journal or size"),
-    ],
-)
-def test_a_changed_snapshot_is_found_by_verifying(town: Books, superuser_dsn: str, change: str, why: str) -> None:
-    make(town).publish()
-    town.fund(CAROL, 5)
-    town.check()
-    with psycopg.connect(superuser_dsn, autocommit=True) as db:
-        db.execute("drop trigger append_only on liability_snapshots")
-        db.execute(f"update liability_snapshots set {change}")
-    [found] = town.verify().differences
-    assert why in found.what
-
-
-def test_totals_that_the_node_signed_falsely_are_found_by_verifying(town: Books) -> None:
-    snapshot, _ = make(town).publish()
-    town.fund(CAROL, 5)
-    said = note_of(snapshot)
-    lower = replace(said, totals=(replace(said.totals[0], total=9_000), said.totals[1]))
-    with town.tx() as tx:
-        checkpoint = town.checkpoints.sign(tx)
-        lower = replace(lower, journal=Checkpoint(town.keys.origin, checkpoint.size, checkpoint.root))
-        note = sign_note(lower.text(), town.keys.origin, [town.load_signer()])
-        store.insert(tx, Snapshot(UUID(int=5), checkpoint.size, 0, note, checkpoint.note, b"s" * 32))
-    [found] = town.verify().differences
-    assert found.what == "its totals are not what the journal gives"
 
 
 def test_secrets_are_not_shown(town: Books) -> None:

@@ -77,9 +77,11 @@ def other(books: Books) -> Iterator[Submitter]:
 
 
 @pytest.fixture
-def carol_is_met(meanwhile: Meanwhile, other: Submitter) -> None:
+def carol_is_met(books: Books, meanwhile: Meanwhile, other: Submitter) -> None:
     """Her account is known in this process, but its balance is not remembered by the submitter."""
     other.submit(draft("met", Leg(ALICE, CAROL, 1), memo="m", memo_salt=b"s" * 16))
+    with books.tx() as tx:  # its new connection made the process forget who is who
+        books.ledger._ids(tx.connection, {ALICE, BOB, CAROL}, committed=True)
     meanwhile.looked_up.clear()
 
 

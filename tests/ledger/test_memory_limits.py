@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import psycopg
 import pytest
@@ -14,7 +16,10 @@ from choir.ledger.model import Leg
 from choir.ledger.rounds import NEWS_MAX
 from choir.ledger.submitting import Submitter
 from choir.storage import asking
-from tests.ledger.books import ALICE, BOB, CAROL, Books, draft, moved
+from choir.storage.database import DatabaseUnavailable
+from tests.ledger.books import ALICE, BOB, CAROL, ISSUANCE, Books, draft, moved
+
+T = TypeVar("T")
 
 
 def test_news_are_found_by_index_however_small_the_tables_were_when_they_were_first_asked_for(
@@ -27,6 +32,31 @@ def test_news_are_found_by_index_however_small_the_tables_were_when_they_were_fi
         plan = [row[0] for row in db.execute("explain (costs off) execute news ('{1}', 5, 1, 256, 999)").fetchall()]
     assert not [line.strip() for line in plan if "Seq Scan on entries" in line]
     assert not [line.strip() for line in plan if "Seq Scan on accounts a_1" in line or "Hash Join" in line]
+
+
+@pytest.mark.parametrize(
+    ("types", "statement", "values"),
+    [
+        ("text[], text[]", store._ANY_KNOWN, "'{s}', '{k}'"),
+        ("text[], text[], bigint[]", store._READ, "'{s}', '{k}', '{1}'"),
+    ],
+)
+def test_keys_are_found_by_index_however_small_the_tables_were(
+    books: Books, superuser_dsn: str, types: str, statement: str, values: str
+) -> None:
+    numbers = {"%(sources)b": "$1", "%(keys)b": "$2", "%(ids)b": "$3"}
+    for name, number in numbers.items():
+        statement = statement.replace(name, number)
+    statement = statement.replace("%b", "$1", 1).replace("%b", "$2", 1)
+    with psycopg.connect(superuser_dsn, autocommit=True) as db:
+        db.execute("set plan_cache_mode = force_generic_plan")
+        db.execute(f"prepare asked ({types}) as {statement}")
+        plan = [row[0] for row in db.execute(f"explain (costs off) execute asked ({values})").fetchall()]
+    assert any(
+        "Index Scan using entries_source_key" in line or "Index Only Scan using entries_source_key" in line
+        for line in plan
+    )
+    assert not [line.strip() for line in plan if "Seq Scan on entries" in line or "Join" in line]
 
 
 def test_after_a_restore_an_account_that_was_frozen_since_is_frozen(books: Books, superuser_dsn: str) -> None:
@@ -48,6 +78,55 @@ def test_after_a_restore_an_account_that_was_frozen_since_is_frozen(books: Books
     outcomes = books.submitter.submit_batch([[moved(f"frozen {n}", ALICE, BOB, 1)] for n in range(3)])
     assert all(isinstance(outcome, Refusal) for outcome in outcomes)
     books.check()
+
+
+@pytest.mark.parametrize("way", ["lone", "few", "many", "in a transaction"])
+def test_after_a_restore_an_account_that_is_not_there_any_more_is_unknown(
+    empty_books: Books, superuser_dsn: str, way: str
+) -> None:
+    """The node runs on while the database goes back to before the account was opened; its number may be given again."""
+    books = empty_books
+    books.open(ISSUANCE, ALICE)
+    books.fund(ALICE, 1000)
+    with books.tx() as tx:
+        before = tx.row("select seq, hash, at_us, acts, acts_hash from ledger_head")
+    assert before is not None
+    books.open(BOB)
+    books.submitter.submit_batch([[moved(f"warm {n}", ALICE, BOB, 1)] for n in range(3)])
+    with psycopg.connect(superuser_dsn, autocommit=True) as db:
+        db.execute("set session_replication_role = replica")
+        for table in ("entries", "postings", "account_acts"):
+            db.execute(f"alter table {table} disable trigger append_only")
+        db.execute("delete from entries where seq > %s", [before[0]])
+        db.execute("delete from postings where seq > %s", [before[0]])
+        db.execute("delete from account_acts where n > %s", [before[3]])
+        db.execute("delete from accounts where name = %s", [BOB])
+        db.execute("select setval(pg_get_serial_sequence('accounts', 'id'), (select max(id) from accounts))")
+        db.execute("update ledger_head set seq = %s, hash = %s, at_us = %s, acts = %s, acts_hash = %s", before)
+        for table in ("entries", "postings", "account_acts"):
+            db.execute(f"alter table {table} enable always trigger append_only")
+        db.execute(  # nobody restores a database under open connections
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+    drafts = [[moved(f"{way} {n}", ALICE, BOB, 1)] for n in range({"lone": 1, "few": 3}.get(way, store.FEW_ENTRIES))]
+    post = books.batch if way == "in a transaction" else books.submitter.submit_batch
+    outcomes = _patiently(lambda: post(drafts))
+    assert {outcome.code if isinstance(outcome, Refusal) else "posted" for outcome in outcomes} == {
+        "ledger.account.unknown"
+    }
+    _patiently(lambda: books.open(CAROL))
+    assert books.balance(CAROL) == 0
+    books.check()
+
+
+def _patiently(work: Callable[[], T]) -> T:
+    """The first who uses a connection of the pool that is gone is told so."""
+    while True:
+        try:
+            return work()
+        except DatabaseUnavailable:
+            continue
 
 
 def test_an_interrupt_right_after_an_early_question_harms_no_later_batch(

@@ -67,3 +67,26 @@ def test_a_caller_that_gives_up_leaves_the_others_alone(books: Books, posting: A
     assert len({posted.id for posted in again}) == 20
     assert books.balance(BOB) == 20
     assert books.verify().good
+
+
+def test_who_gives_up_before_a_round_begins_is_not_kept(books: Books, posting: AsyncSubmitter) -> None:
+    """A database that does not answer would let the line grow with those who are gone."""
+
+    async def all_give_up() -> int:
+        with books.tx() as tx:
+            books.ledger.lock(tx)
+            tasks = [asyncio.create_task(posting.submit(moved("first", ISSUANCE, BOB, 1)))]
+            while not posting._busy or posting._queue:  # until a round waits for the lock
+                await asyncio.sleep(0.01)
+            tasks += [asyncio.create_task(posting.submit(moved(f"k{n}", ISSUANCE, BOB, 1))) for n in range(20)]
+            while len(posting._queue) < 20:
+                await asyncio.sleep(0.01)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            left = len(posting._queue)
+        await posting.submit(moved("next", ISSUANCE, BOB, 1))
+        return left
+
+    assert asyncio.run(all_give_up()) == 0
+    assert books.balance(BOB) == 2

@@ -39,6 +39,28 @@ def test_what_was_published_is_still_there_when_the_ledger_has_grown(books: Book
     compare(books, tmp_path)
 
 
+def test_a_database_that_went_back_while_the_node_runs_is_not_signed(
+    books: Books, tmp_path: Path, superuser_dsn: str
+) -> None:
+    books.checkpoints.compare_first(lambda tx: compare_published(tx, tmp_path / PUBLISHED))
+    with books.tx() as tx:
+        before = tx.row("select seq, hash from ledger_head")
+    books.fund(ALICE, 6)
+    publish_checkpoint(tmp_path, books.checkpoint().note)
+    with psycopg.connect(superuser_dsn, autocommit=True) as superuser:
+        for table in ("entries", "postings", "checkpoints"):
+            superuser.execute(f"alter table {table} disable trigger all")
+        superuser.execute("delete from checkpoints")
+        superuser.execute("delete from postings where seq = 2")
+        superuser.execute("delete from entries where seq = 2")
+        superuser.execute("update ledger_head set seq = %s, hash = %s", before)
+    with pytest.raises(RolledBack):
+        books.checkpoint()
+    books.fund(ALICE, 7)  # as many entries as before, and others
+    with pytest.raises(RolledBack):
+        books.checkpoint()
+
+
 def test_of_several_who_publish_at_once_the_largest_stays(books: Books, tmp_path: Path) -> None:
     notes = []
     for amount in range(1, 9):

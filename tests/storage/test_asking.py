@@ -11,6 +11,7 @@ import pytest
 from psycopg.errors import CheckViolation, DivisionByZero, UniqueViolation
 from psycopg.pq import TransactionStatus
 
+from choir.storage import asking
 from choir.storage.asking import Copying, Statement, roll_back
 from choir.storage.copying import fixed_row
 from choir.storage.database import Connection, Database
@@ -144,3 +145,10 @@ def test_what_is_wrong_with_a_statement_is_told_as_it_is(db: Connection) -> None
     with pytest.raises(DivisionByZero):
         Statement("wrong", "select int8send(1 / $1::int)").ask(db, [bytes(4)]).answer()
     db.close()  # as its owner must
+
+
+def test_a_server_that_never_answers_is_a_lost_connection(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_ANSWER_MS", 50)
+    with pytest.raises(psycopg.OperationalError):
+        Statement("sleep", "select int8send(1) from pg_sleep(60)").ask(db, []).answer()
+    db.close()

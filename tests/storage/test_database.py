@@ -8,8 +8,9 @@ import time
 import psycopg
 import pytest
 
-from choir.foundation.clock import SystemClock, SystemEntropy
+from choir.foundation.clock import MICROSECONDS, SystemClock, SystemEntropy
 from choir.foundation.deadline import Deadline
+from choir.foundation.errors import Invalid
 from choir.storage.database import Database, DatabaseBusy, DatabaseUnavailable
 from choir.storage.identity import clock_offset, make_identity, move_clock
 from tests.conftest import DatabaseFactory
@@ -52,6 +53,44 @@ def test_a_statement_that_nobody_waits_for_is_cancelled(database: Database) -> N
     assert time.monotonic() - began < 40
     with database.unit_of_work() as tx:
         assert tx.value("select 1") == 1  # the connection is as good as before
+
+
+@pytest.mark.parametrize(
+    ("setting", "work"),
+    [
+        ("set transaction_read_only = on", "update node set mode = mode"),
+        ("set idle_in_transaction_session_timeout = '50ms'", "select 1"),
+    ],
+    ids=["a server that takes no writes", "a transaction that stood still"],
+)
+def test_what_a_server_refuses_for_now_is_no_bug(database: Database, setting: str, work: str) -> None:
+    def refused() -> None:
+        with database.unit_of_work() as tx:
+            tx.connection.execute(setting)
+            time.sleep(0.5)
+            tx.connection.execute(work)
+
+    with pytest.raises(DatabaseUnavailable):
+        refused()
+
+
+def test_whoever_remembers_is_told_of_every_new_connection(database: Database, owner_dsn: str) -> None:
+    told: list[bool] = []
+    database.when_connected(lambda: told.append(True))
+    database.dedicated().close()
+    assert told == [True]
+    with pytest.raises(DatabaseUnavailable), database.unit_of_work() as tx:
+        tx.connection.execute("select pg_terminate_backend(pg_backend_pid())")
+    with database.unit_of_work() as tx:
+        assert tx.value("select 1") == 1
+    assert len(told) > 1
+
+
+def test_a_clock_is_moved_no_further_than_times_can_be_told(database: Database) -> None:
+    with database.unit_of_work() as tx:
+        identity = make_identity(tx.connection, "dev", SystemClock(), SystemEntropy())
+        with pytest.raises(Invalid):
+            move_clock(tx, identity, 101 * 366 * 86_400 * MICROSECONDS)
 
 
 def test_who_is_given_up_on_gets_no_connection_any_more(lone: Database) -> None:

@@ -19,6 +19,7 @@ from choir.bazaar.model import (
     JobType,
     job_id,
 )
+from choir.foundation.ids import LAST_ID
 from choir.storage.database import Tx
 from choir.storage.outbox import ANNOUNCE_NEWS
 
@@ -98,8 +99,8 @@ def job_by_key(tx: Tx, buyer: str, key: str) -> Job | None:
 def jobs_of(tx: Tx, buyer: str, *, before: UUID | None, limit: int) -> list[Job]:
     """A buyer's jobs, newest first."""
     rows = tx.rows(
-        f"select {_JOB} from jobs where buyer = %s and (%s::uuid is null or id < %s) order by id desc limit %s",  # noqa: S608
-        buyer, before, before, limit,
+        f"select {_JOB} from jobs where buyer = %s and id < %s order by id desc limit %s",  # noqa: S608
+        buyer, before or LAST_ID, limit,
     )  # fmt: skip
     return [_job(row) for row in rows]
 
@@ -187,9 +188,9 @@ def live_attempts_of(tx: Tx, provider: UUID) -> list[Attempt]:
 def attempts_of(tx: Tx, provider: UUID, *, before: UUID | None, limit: int) -> list[Attempt]:
     """A page of all that a provider was ever asked, newest first."""
     rows = tx.rows(
-        f"select {_ATTEMPT} from job_attempts where provider = %s and (%s::uuid is null or id < %s)"  # noqa: S608
+        f"select {_ATTEMPT} from job_attempts where provider = %s and id < %s"  # noqa: S608
         " order by id desc limit %s",
-        provider, before, before, limit,
+        provider, before or LAST_ID, limit,
     )  # fmt: skip
     return [_attempt(row) for row in rows]
 

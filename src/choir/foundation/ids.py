@@ -14,6 +14,7 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUE = {letter: index for index, letter in enumerate(_ALPHABET)} | {"i": 1, "l": 1, "o": 0}
 _LENGTH = 26  # 130 bits of base32 hold 128
 _VERSION_AND_VARIANT = (0x7 << 76) | (0b10 << 62)
+LAST_ID = UUID(int=2**128 - 1)  # behind every other id: where listings from the newest begin
 
 
 def uuid7(at_us: int, counter: int, random_six: bytes) -> UUID:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from choir.foundation.clock import Clock
 from choir.foundation.policy import LedgerPolicy
@@ -20,6 +21,7 @@ from choir.ledger.rules import check_text
 from choir.storage.database import Tx
 
 _BEFORE_AND_AFTER = {"freeze": ("open", "frozen"), "unfreeze": ("frozen", "open"), "close": ("open", "closed")}
+_HAS_OPEN_HOLDS = f"select 1 from holds where payer = %s and {reading.IS_OPEN} limit 1"  # noqa: S608 - no input
 
 
 class Accounts:
@@ -42,10 +44,8 @@ class Accounts:
         inserted = tx.rows(
             "insert into accounts (name) select unnest(%s::text[]) on conflict do nothing returning name, id", wanted
         )
-        for name, id_ in inserted:
-            head = self._act(tx, head, id_, name, "open", reason, source)
         if inserted:  # else somebody opened all of them while this waited for the lock
-            self._move_head(tx, head)
+            self._act(tx, head, inserted, "open", reason, source)
         return [name for name, _ in inserted]
 
     def freeze(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
@@ -73,14 +73,14 @@ class Accounts:
         if act == "close":
             self._must_be_unused(tx, id_, name)
         tx.run("update accounts set state = %s where id = %s", after, id_)
-        self._move_head(tx, self._act(tx, head, id_, name, act, reason, source))
+        self._act(tx, head, [(name, id_)], act, reason, source)
 
     @staticmethod
     def _must_be_unused(tx: Tx, id_: int, name: str) -> None:
-        balance = tx.value("select balance from postings where account = %s order by seq desc, leg desc limit 1", id_)
+        balance = tx.value(f"select {reading.last_balance('%s')}", id_)
         if balance:
             raise AccountInUse(account=name, why=f"its balance is {account_name(name).asset.format(balance)}, not zero")
-        if tx.value("select 1 from holds where payer = %s and closed_seq is null limit 1", id_):
+        if tx.value(_HAS_OPEN_HOLDS, id_):
             raise AccountInUse(account=name, why="an open hold would return money to it")
 
     def _check_words(self, reason: str, source: str) -> None:
@@ -94,22 +94,21 @@ class Accounts:
         return replace(head, at_us=max(self._clock.now_us(), head.at_us))
 
     @staticmethod
-    def _act(tx: Tx, head: Head, id_: int, name: str, act: str, reason: str, source: str) -> Head:
-        """Write the act that follows the head; returns the head behind it."""
-        n = head.acts + 1
-        content = hashing.act_content(name, act, head.seq, reason, source)
-        hash_ = hashing.act_hash(head.acts_hash, n, head.at_us, content)
+    def _act(tx: Tx, head: Head, accounts: Sequence[tuple[Any, ...]], act: str, reason: str, source: str) -> None:
+        """Write the acts that follow the head, on each name and id, and move it; the lock ends with the transaction."""
+        hashes: list[bytes] = []
+        hash_ = head.acts_hash
+        for n, (name, _) in enumerate(accounts, start=head.acts + 1):
+            hash_ = hashing.act_hash(hash_, n, head.at_us, hashing.act_content(name, act, head.seq, reason, source))
+            hashes.append(hash_)
         tx.run(
             "insert into account_acts (n, account, act, after_seq, at_us, reason, source, hash)"
-            " values (%s, %s, %s, %s, %s, %s, %s, %s)",
-            n, id_, act, head.seq, head.at_us, reason, source, hash_,
+            " select %s + each.place, each.account, %s, %s, %s, %s, %s, each.hash"
+            " from unnest(%s::bigint[], %s::bytea[]) with ordinality as each (account, hash, place)",
+            head.acts, act, head.seq, head.at_us, reason, source, [id_ for _, id_ in accounts], hashes,
         )  # fmt: skip
-        return replace(head, acts=n, acts_hash=hash_)
-
-    @staticmethod
-    def _move_head(tx: Tx, head: Head) -> None:
-        """The lock itself ends with the caller's transaction."""
-        tx.run("update ledger_head set acts = %s, acts_hash = %s, at_us = %s", head.acts, head.acts_hash, head.at_us)
+        acts = head.acts + len(accounts)
+        tx.run("update ledger_head set acts = %s, acts_hash = %s, at_us = %s", acts, hash_, head.at_us)
 
 
 def _check_name(name: str) -> None:

@@ -8,6 +8,7 @@ hashes are kept, so a proof reads a handful of rows at any size; posting an entr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from choir.foundation.clock import Clock
@@ -105,6 +106,14 @@ class Checkpoints:
     def __init__(self, keys: NodeKeys, clock: Clock) -> None:
         self._keys = keys
         self._clock = clock
+        self._compare: Callable[[Tx], None] = lambda _: None
+
+    def compare_first(self, compare: Callable[[Tx], None]) -> None:
+        """Let this look at the journal before anything is signed; it raises where the journal lost what was published.
+
+        A database can go back while the node runs. Signing then would show two histories.
+        """
+        self._compare = compare
 
     def keep_tiles(self, tx: Tx, tiles_max: int = 256) -> bool:
         """Store complete tiles that are not stored yet, lowest first; says whether more are left."""
@@ -129,6 +138,7 @@ class Checkpoints:
         last = self.latest(tx)
         if last is not None and (last.size, last.acts) == (head.seq, head.acts) and self._is_by(last, signer):
             return last
+        self._compare(tx)
         root = Tree(tx).root(head.seq)
         at_us = self._clock.now_us()
         checkpoint = Checkpoint(self._keys.origin, head.seq, root, head.acts, head.acts_hash)

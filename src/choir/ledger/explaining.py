@@ -1,4 +1,8 @@
-"""`choir explain ENTRY`: in words, what an entry did, why, and what stands behind it."""
+"""`choir explain ENTRY`: in words, what an entry did, why, and what stands behind it.
+
+Guarantee: whatever a stranger could choose (the reason, kind, source, key) stands in the sentences as `shown` writes
+it, so that nobody can write further sentences into them. Account names, ids and hashes are plain by their own rules.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.foundation.clock import format_time
-from choir.foundation.words import count
+from choir.foundation.words import count, shown
 from choir.ledger import reading
 from choir.ledger.issuing import rules as issuing
 from choir.ledger.model import Entry, account_name, entry_id, hold_id
@@ -26,8 +30,8 @@ def explain_entry(tx: Tx, id_: UUID) -> Explanation:
     """What this entry did to each account, by which rule, and how it is proven."""
     entry = reading.entry(tx, id_)
     sentences = [
-        f"Entry {entry.seq} ({entry_id(id_)}) was posted at {format_time(entry.at_us)} by {entry.content['source']}"
-        f" as {entry.content['kind']}{_because(entry.content)}."
+        f"Entry {entry.seq} ({entry_id(id_)}) was posted at {format_time(entry.at_us)} by"
+        f" {shown(entry.content['source'])} as {shown(entry.content['kind'])}{_because(entry.content)}."
     ]
     balances = []
     for leg in entry.content["legs"]:
@@ -43,9 +47,7 @@ def explain_entry(tx: Tx, id_: UUID) -> Explanation:
 
 
 def _because(content: dict[str, Any]) -> str:
-    """On one line, so that nobody can write further sentences into it."""
-    reason = content["reason"].replace("\n", "\\n").replace("\r", "\\r")
-    return "" if reason == content["kind"] else f", because: {reason}"
+    return "" if content["reason"] == content["kind"] else f", because: {shown(content['reason'])}"
 
 
 def _leg_sentence(leg: dict[str, Any]) -> str:
@@ -67,7 +69,7 @@ def _rules(entry: Entry) -> list[str]:
     elif hold:
         told.append(f"It used the hold {hold_id(UUID(hold['id']))}.")
     if content["source"] == issuing.SOURCE:
-        proposed, *approved = [ref.partition(":")[2] for ref in content["refs"][1:]]
+        proposed, *approved = [shown(ref.partition(":")[2]) for ref in content["refs"][1:]]
         told.append(f"It was proposed by {proposed} and approved by {' and '.join(approved)}.")
     if "corrects" in content:
         told.append(f"It corrects the entry {entry_id(UUID(content['corrects']))}.")
@@ -75,7 +77,9 @@ def _rules(entry: Entry) -> list[str]:
         told.append(f"The policy in force was {content['policy']}.")
     if "receipt" in content:
         told.append(f"Its receipt is {content['receipt']}.")
-    told.append(f"Sent again by {content['source']} with the key '{content['key']}', it has no second effect.")
+    told.append(
+        f"Sent again by {shown(content['source'])} with the key {shown(content['key'])}, it has no second effect."
+    )
     return told
 
 

@@ -15,9 +15,10 @@ from operator import itemgetter
 from typing import Any
 
 from choir.foundation.canonical import canonical_bytes
-from choir.ledger import hashing, reading
+from choir.ledger import hashing, reading, streams
 from choir.ledger.checkpoints import Checkpoints, SignedCheckpoint
 from choir.ledger.keys import NodeKeys
+from choir.ledger.streams import TELL_EVERY, Progress
 from choir.storage.database import Tx
 
 FORMAT = "choir-ledger-export/1"
@@ -33,7 +34,7 @@ class Exporter:
         self._keys = keys
         self._checkpoints = checkpoints
 
-    def write(self, tx: Tx, write: Callable[[bytes], Any], on_progress: Callable[[int, int], None]) -> SignedCheckpoint:
+    def write(self, tx: Tx, write: Callable[[bytes], Any], on_progress: Progress) -> SignedCheckpoint:
         """Write every line; returns the checkpoint that the trailer carries."""
         tx.run("set transaction isolation level repeatable read")
         checkpoint = self._checkpoints.sign(tx)
@@ -46,13 +47,13 @@ class Exporter:
         write(self._trailer(tx, checkpoint, size, digest.hexdigest()))
         return checkpoint
 
-    def _body(self, tx: Tx, entries: int, on_progress: Callable[[int, int], None]) -> Iterator[bytes]:
+    def _body(self, tx: Tx, entries: int, on_progress: Progress) -> Iterator[bytes]:
         first, *_ = self._keys.history(tx)
         yield _line({"format": FORMAT, "key": str(first.vkey), "origin": self._keys.origin, "type": "header"})
         for note in self._checkpoints.rotations(tx):
             yield _line({"note": note, "type": "rotation"})
         for (seq, is_act), line in heapq.merge(_entries(tx, entries), _acts(tx), key=itemgetter(0)):
-            if not is_act and (seq % 10_000 == 0 or seq == entries):
+            if not is_act and (seq % TELL_EVERY == 0 or seq == entries):
                 on_progress(seq, entries)
             yield line
 
@@ -73,34 +74,26 @@ class Exporter:
 
 def _acts(tx: Tx) -> Iterator[_Placed]:
     prev = hashing.ZERO_HASH
-    rows = tx.stream(
-        "select x.n, a.name, x.act, x.after_seq, x.at_us, x.reason, x.source, x.hash"
-        " from account_acts x join accounts a on a.id = x.account order by x.n",
-        name="acts",
-    )
-    for n, account, act, after, at_us, reason, source, hash_ in rows:
+    for act in streams.acts(tx):
         value = {
-            "account": account,
-            "act": act,
-            "after": after,
-            "at_us": at_us,
-            "hash": hash_.hex(),
-            "n": n,
+            "account": act.account,
+            "act": act.act,
+            "after": act.after,
+            "at_us": act.at_us,
+            "hash": act.hash.hex(),
+            "n": act.n,
             "prev": prev.hex(),
-            "reason": reason,
-            "source": source,
+            "reason": act.reason,
+            "source": act.source,
             "type": "account",
         }
-        yield (after, True), _line(value)
-        prev = hash_
+        yield (act.after, True), _line(value)
+        prev = act.hash
 
 
 def _entries(tx: Tx, count: int) -> Iterator[_Placed]:
     prev = hashing.ZERO_HASH.hex()
-    rows = tx.stream(
-        "select seq, id, at_us, content, hash from entries where seq <= %s order by seq", count, name="entries"
-    )
-    for seq, id_, at_us, content, hash_ in rows:
+    for seq, id_, at_us, content, hash_ in streams.entries(tx, count):
         this = hash_.hex()
         # The content is canonical already, and these fields are in canonical order.
         line = (

@@ -7,7 +7,7 @@ anyone holds stays true. The node must have the key that the ledger is signed wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -30,10 +30,10 @@ from choir.ledger.export_file import (
 )
 from choir.ledger.keys import NotTheNodeKey
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
+from choir.ledger.streams import Progress
 from choir.ledger.verifying import Report, verify_export
 from choir.storage.database import Connection
 
-Progress = Callable[[int, int], None]
 _ROWS_AT_ONCE = 5_000
 
 

@@ -1,13 +1,15 @@
 """Looking at the ledger: balances now and at any past point, statements, holds, the trial balance.
 
 Guarantees: nothing here writes or locks; every listing is a page with a cursor, served by an index,
-so it costs what it shows; a past point is a sequence number or a time, and both are exact.
+so it costs what it shows, but for the trial balance, which reads every account by its nature and is for operators
+only; a past point is a sequence number or a time, and both are exact.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, LiteralString
 from uuid import UUID
 
 from choir.ledger.hashing import ZERO_HASH
@@ -27,6 +29,31 @@ from choir.ledger.model import (
     hold_id,
 )
 from choir.storage.database import Tx
+
+
+def last_balance(account: LiteralString, *, until: LiteralString | None = None) -> LiteralString:
+    """SQL for the balance of an account, by its id: that of its last posting, now or until an entry's number."""
+    bound: LiteralString = "" if until is None else f" and p.seq <= {until}"
+    return (
+        f"coalesce((select p.balance from postings p where p.account = {account}{bound}"  # noqa: S608 - no input
+        " order by p.seq desc, p.leg desc limit 1), 0)"
+    )
+
+
+_NOT_CLOSED: LiteralString = "9223372036854775807"  # stands for the end of a hold that is open
+IS_OPEN: LiteralString = f"coalesce(closed_seq, {_NOT_CLOSED}) = {_NOT_CLOSED}"  # in the words of the index holds_payer
+
+
+def held_at(account: LiteralString) -> LiteralString:
+    """SQL for what was in the holds of an account after an entry, whose number it takes three times.
+
+    Of the holds, only those are read that are open now or ended since. That is said as the index holds_payer says it:
+    in plainer words the planner may go through all open holds, for every account anew.
+    """
+    return (
+        f"coalesce((select sum({last_balance('h.account', until='%s')}) from holds h"  # noqa: S608 - no input
+        f" where h.payer = {account} and coalesce(h.closed_seq, {_NOT_CLOSED}) > %s and h.placed_seq <= %s), 0)"
+    )
 
 
 def head(tx: Tx) -> Head:
@@ -49,6 +76,15 @@ def balance_at_seq(tx: Tx, name: str, seq: int) -> int:
     """The balance when that entry had just been posted."""
     account_name(name)
     row = tx.row(_BALANCE_AT_SEQ, seq, name)
+    if row is None:
+        raise UnknownAccount(account=name)
+    return int(row[0])
+
+
+def held_at_seq(tx: Tx, name: str, seq: int) -> int:
+    """What was in the holds that this account pays, when that entry had just been posted."""
+    account_name(name)
+    row = tx.row(_HELD_AT_SEQ, seq, seq, seq, name)
     if row is None:
         raise UnknownAccount(account=name)
     return int(row[0])
@@ -139,16 +175,21 @@ def hold(tx: Tx, id_: UUID) -> Hold:
     return Hold(*row)
 
 
-def expired_holds(tx: Tx, now_us: int, limit: int) -> list[UUID]:
-    """Open holds whose time is over, oldest first."""
+def expired_holds(tx: Tx, now_us: int, limit: int, but: Iterable[UUID] = ()) -> list[UUID]:
+    """Open holds whose time is over, oldest first, but for these."""
     rows = tx.rows(
-        "select id from holds where closed_seq is null and expires_us <= %s order by expires_us limit %s", now_us, limit
-    )
+        "select id from holds where closed_seq is null and expires_us <= %s and id <> all(%s)"
+        " order by expires_us limit %s",
+        now_us, list(but), limit,
+    )  # fmt: skip
     return [row[0] for row in rows]
 
 
 def trial_balance(tx: Tx) -> list[TrialLine]:
-    """Every asset and role with its number of accounts and their sum; each asset sums to zero."""
+    """Every asset and role with its number of accounts and their sum; each asset sums to zero.
+
+    It costs a look at every account, those of ended holds too: no door may offer it to strangers.
+    """
     return [TrialLine(asset, role, count, int(total)) for asset, role, count, total in tx.rows(_TRIAL)]
 
 
@@ -164,18 +205,14 @@ def _line(name: str, seq: int, leg: int, delta: int, after: int, at_us: int, id_
     return StatementLine(seq, leg, at_us, id_, content["kind"], content["reason"], delta, after, other)
 
 
-_LAST = "(select p.balance from postings p where p.account = a.id order by p.seq desc, p.leg desc limit 1)"
+_BALANCE_NOW = f"select a.state, {last_balance('a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
-_BALANCE_NOW = f"select a.state, coalesce({_LAST}, 0) from accounts a where a.name = %s"  # noqa: S608 - no input
+_BALANCE_AT_SEQ = f"select {last_balance('a.id', until='%s')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
-_BALANCE_AT_SEQ = """
-    select coalesce((select p.balance from postings p where p.account = a.id and p.seq <= %s
-                     order by p.seq desc, p.leg desc limit 1), 0)
-    from accounts a where a.name = %s
-"""
+_HELD_AT_SEQ = f"select {held_at('a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 
 _ACCOUNTS_PAGE = f"""
-    select a.name, a.state, coalesce({_LAST}, 0) from accounts a
+    select a.name, a.state, {last_balance("a.id")} from accounts a
     where a.name >= %s and a.name > %s and a.name < %s order by a.name limit %s
 """  # noqa: S608 - no input
 
@@ -196,20 +233,18 @@ _ENTRIES = """
     from entries e where e.seq > %s order by e.seq limit %s
 """
 
-_HOLD = """
-    select h.id, a.name, p.name, h.expires_us, h.captures_max, h.captures,
-        coalesce((select q.balance from postings q where q.account = h.account
-                  order by q.seq desc, q.leg desc limit 1), 0),
+_HOLD = f"""
+    select h.id, a.name, payer.name, h.expires_us, h.captures_max, h.captures, {last_balance("h.account")},
         h.closed_seq is not null
-    from holds h join accounts a on a.id = h.account join accounts p on p.id = h.payer where h.id = %s
-"""
+    from holds h join accounts a on a.id = h.account join accounts payer on payer.id = h.payer where h.id = %s
+"""  # noqa: S608 - no input
 
 _TRIAL = f"""
     select asset, role, count(*), sum(balance)
     from (
         select split_part(a.name, '/', 3) as asset,
             split_part(split_part(a.name, '/', 2), '.', 1) as role,
-            coalesce({_LAST}, 0)::numeric as balance
+            {last_balance("a.id")}::numeric as balance
         from accounts a
     ) each_account
     group by asset, role order by asset, role

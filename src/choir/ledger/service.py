@@ -41,7 +41,10 @@ class Ledger:
 
     def post_batch(self, tx: Tx, groups: Sequence[Group]) -> list[Outcome]:
         """Post many entries, each group accepted or refused on its own, in order."""
-        prepared = self.prepare_batch(groups)
+        return self.post_prepared(tx, self.prepare_batch(groups))
+
+    def post_prepared(self, tx: Tx, prepared: Sequence[PreparedGroup]) -> list[Outcome]:
+        """The same for a caller that prepared them itself, before it took the lock."""
         if (refusals := deciding.refusals(prepared)) is not None:
             return refusals
         db = tx.connection
@@ -53,6 +56,10 @@ class Ledger:
     def lock(self, tx: Tx) -> None:
         """Take the head lock before posting, for a caller that must read what nobody can change meanwhile."""
         store.lock_head(tx.connection)
+
+    def forget_accounts(self) -> None:
+        """Look the ids of accounts up again. They stay as they are, unless the database itself went back."""
+        self._account_ids.clear()
 
     def known_accounts(self, groups: Sequence[Group]) -> dict[str, int] | None:
         """The accounts of drafts that are not checked yet, so that their balances can be looked up meanwhile.

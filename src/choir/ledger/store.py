@@ -305,6 +305,7 @@ def _known_entry(item: list[str]) -> KnownEntry:
 
 _LOCK = "select seq, hash, at_us, acts, acts_hash from ledger_head for update"
 
+# Each key is looked up by itself: a join would be planned while the table is small, and then read all of it.
 _READ = """
     select h.seq, h.hash, h.at_us, h.acts, h.acts_hash,
         (select string_agg(int8send(coalesce(
@@ -314,10 +315,9 @@ _READ = """
         array(select a.id from accounts a where a.id = any(%(ids)b::bigint[]) and a.state <> 'open'),
         (select jsonb_agg(jsonb_build_array(
             e.source, e.key, e.seq::text, e.id, e.at_us::text, encode(e.hash, 'hex'), e.content,
-            encode(m.salt, 'hex')))
+            encode((select m.salt from entry_memos m where m.seq = e.seq), 'hex')))
          from unnest(%(sources)b::text[], %(keys)b::text[]) as asked (source, key)
-         join entries e on e.source = asked.source and e.key = asked.key
-         left join entry_memos m on m.seq = e.seq)
+         cross join lateral (select * from entries where source = asked.source and key = asked.key limit 1) e)
     from ledger_head h
 """
 
@@ -352,7 +352,7 @@ _COPY_POSTINGS = b"copy postings from stdin (format binary)"
 _ANY_KNOWN = """
     select exists (
         select from unnest(%b::text[], %b::text[]) as asked (source, key)
-        join entries e on e.source = asked.source and e.key = asked.key)
+        where (select true from entries e where e.source = asked.source and e.key = asked.key))
 """
 
 _HOLD_ACCOUNTS = """

@@ -238,6 +238,7 @@ class Submitter:
     def _connected(self) -> Connection:
         if self._connection is None:
             self._connection = self._database.dedicated()
+            self._ledger.forget_accounts()  # the database may have gone back meanwhile
         return self._connection
 
 

@@ -19,7 +19,7 @@ from choir.ledger.rules import Outcome
 from choir.ledger.service import Group, Ledger, PreparedGroup, all_posted
 from choir.ledger.submitting import Submitter
 
-_Waiting = tuple[Sequence[PreparedGroup], int, "asyncio.Future[list[Outcome]]"]
+_Waiting = tuple["asyncio.Future[list[Outcome]]", Sequence[PreparedGroup], int]
 
 
 class AsyncSubmitter:
@@ -41,11 +41,17 @@ class AsyncSubmitter:
         prepared = self._ledger.prepare_batch(groups)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Outcome]] = loop.create_future()
-        self._queue.append((prepared, sum([len(group) for group in prepared]), answer))
+        waiting = (answer, prepared, sum([len(group) for group in prepared]))
+        self._queue.append(waiting)
         if not self._busy:
             self._busy = True
             loop.call_soon(self._begin, loop)  # whoever is ready in this turn of the loop comes along
-        return await answer
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if waiting in self._queue:  # not begun: while the database does not answer, only who waits is kept
+                self._queue.remove(waiting)
+            raise
 
     def close(self) -> None:
         """Wait for the round under way, if any."""
@@ -53,7 +59,10 @@ class AsyncSubmitter:
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         batch = self._take()
-        groups = [group for prepared, _, _ in batch for group in prepared]
+        if not batch:  # all of them were cancelled
+            self._busy = False
+            return
+        groups = [group for _, prepared, _ in batch for group in prepared]
         done = loop.run_in_executor(self._thread, self._submitter.submit_prepared, groups)
         done.add_done_callback(lambda _: self._finish(loop, batch, done))
 
@@ -61,9 +70,9 @@ class AsyncSubmitter:
         batch: list[_Waiting] = []
         entries = 0
         limit = self._ledger.policy.submit_batch_entries_max
-        while self._queue and (not batch or entries + self._queue[0][1] <= limit):
+        while self._queue and (not batch or entries + self._queue[0][2] <= limit):
             batch.append(self._queue.popleft())
-            entries += batch[-1][1]
+            entries += batch[-1][2]
         return batch
 
     def _finish(
@@ -72,7 +81,7 @@ class AsyncSubmitter:
         error = done.exception()
         outcomes = [] if error is not None else done.result()
         start = 0
-        for _, entries, answer in batch:
+        for answer, _, entries in batch:
             if not answer.done():  # a cancelled caller no longer waits
                 if error is not None:
                     answer.set_exception(error)

@@ -1,20 +1,21 @@
 """`choir ledger verify`: recompute everything, of a database or of an export, and say what differs.
 
 Guarantees: every hash, balance, hold, tile, checkpoint and signature is computed anew from the
-journal; nothing stored is believed; memory does not grow with the number of entries.
+journal; nothing stored is believed; memory does not grow with the number of entries. What was signed
+as owed is compared with the journal, too; the trees behind it are made anew where they are still kept.
 """
 
 from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, BinaryIO
 
 from choir.foundation.errors import ChoirError
-from choir.ledger import hashing, reading
+from choir.ledger import hashing, reading, streams
 from choir.ledger.checking import Act, CheckedHold, Difference, JournalCheck
 from choir.ledger.checkpoints import JournalGap, Tree
 from choir.ledger.export_file import (
@@ -31,17 +32,12 @@ from choir.ledger.export_file import (
     trailer_checkpoint,
 )
 from choir.ledger.keys import NodeKeys
-from choir.ledger.liabilities import verifying as liabilities
+from choir.ledger.liabilities.verifying import NotesCheck, check_kept
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
+from choir.ledger.streams import TELL_EVERY, Progress, silent
 from choir.storage.database import Tx
 
-Progress = Callable[[int, int], None]
 _HOLDS_AT_ONCE = 500
-_TELL_EVERY = 10_000
-
-
-def silent(_done: int, _total: int) -> None:
-    """Progress that nobody asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +84,12 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
     check = JournalCheck()
     known = _check_keys(tx, keys.origin, check)
     _check_checkpoints(tx, keys.origin, known, check)
-    _check_liabilities(tx, known, check)
     _expect_held(check, known, held)
+    notes = NotesCheck(tx, known, check)
+    notes.start()
     check.start()
-    _check_journal(tx, check, head.seq, on_progress)
+    _check_journal(tx, check, notes, head.seq, on_progress)
+    notes.finish()
     check.finish()
     if (check.seq, check.hash) != (head.seq, head.hash):
         check.differ("ledger_head", f"it says entry {head.seq}; the journal ends with {check.seq}")
@@ -104,6 +102,7 @@ def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_prog
     _check_open_holds(tx, check)
     _check_memos(tx, check)
     _check_tiles(tx, check)
+    check_kept(tx, check, notes.wrong)
     return _report(check, str(known[-1]) if known else "", pinned=False)
 
 
@@ -130,7 +129,7 @@ def _read_export(reader: ExportReader, check: JournalCheck, held: Sequence[str],
             _feed_act(check, line)
         elif line.type == "entry":
             _feed_entry(check, line)
-            if check.seq % _TELL_EVERY == 0:
+            if check.seq % TELL_EVERY == 0:
                 on_progress(check.seq, 0)
         else:
             _check_trailer(check, keys, line)
@@ -232,17 +231,8 @@ def _check_checkpoints(tx: Tx, origin: str, known: Sequence[VerifierKey], check:
             check.differ(where, str(error))
 
 
-def _check_liabilities(tx: Tx, known: Sequence[VerifierKey], check: JournalCheck) -> None:
-    """What was published as owed is signed, of this journal, and what its entries give."""
-    for where, said, wrong in liabilities.read_all(tx, known):
-        if said is not None:
-            check.expect_root(said.journal.size, said.journal.root, where)
-        if wrong:
-            check.differ(where, wrong)
-
-
-def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progress) -> None:
-    """Entries with their postings, and the acts between them."""
+def _check_journal(tx: Tx, check: JournalCheck, notes: NotesCheck, total: int, on_progress: Progress) -> None:
+    """Entries with their postings, the acts between them, and what was signed as owed after some of them."""
     postings = _postings_by_entry(tx)
     given = next(postings, None)
     entries = (((row[0], False), row) for row in tx.stream(_ENTRIES, name="entries"))
@@ -253,6 +243,7 @@ def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progres
         _, id_, at_us, content, hash_, source, key = row
         where = f"entry {seq}"
         expected = check.entry(seq, id_, at_us, content, hash_, where)
+        notes.entry(seq, expected)
         if hashing.parse_key(content) != (source, key):
             check.differ(where, "its source and key are not those of its content")
         found: list[tuple[Any, ...]] = []
@@ -266,7 +257,7 @@ def _check_journal(tx: Tx, check: JournalCheck, total: int, on_progress: Progres
             check.differ(where, f"its postings are {found}, they should be {expected}"[:500])
         if len(check.closed) >= _HOLDS_AT_ONCE:
             _check_closed_holds(tx, check)
-        if seq % _TELL_EVERY == 0:
+        if seq % TELL_EVERY == 0:
             on_progress(seq, total)
     while given is not None:
         check.differ(f"entry {given[0]}", "it has postings and does not exist")
@@ -280,10 +271,9 @@ def _linked_acts(tx: Tx, check: JournalCheck) -> Iterator[tuple[tuple[int, bool]
     Each is checked as a link of its chain as soon as it is read, one act ahead: one that was changed is
     then reported before all the entries that suffer from being judged too early or too late.
     """
-    for row in tx.stream(_ACTS, name="acts"):
-        act = Act(*row)
+    for act in streams.acts(tx):
         check.link_act(act, f"account act {act.n}")
-        yield (act.after, True), row
+        yield (act.after, True), act
 
 
 def _postings_by_entry(tx: Tx) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
@@ -373,10 +363,7 @@ def _check_tiles(tx: Tx, check: JournalCheck) -> None:
             check.differ(where, str(error))
 
 
-_ACTS = (
-    "select x.n, a.name, x.act, x.after_seq, x.at_us, x.reason, x.source, x.hash"
-    " from account_acts x join accounts a on a.id = x.account order by x.n"
-)
+# Not `streams.entries`: here also what stands beside the content, and behind the head, is checked.
 _ENTRIES = "select seq, id, at_us, content, hash, source, key from entries order by seq"
 _POSTINGS = (
     "select p.seq, a.name, p.leg, p.delta, p.balance"

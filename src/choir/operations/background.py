@@ -1,7 +1,8 @@
-"""What a node does by itself: expire holds, sign checkpoints, tend jobs, verify, collect objects, forget what is over.
+"""What a node does by itself: expire holds, sign checkpoints, say what it owes, tend jobs, verify, forget what is over.
 
-A server process has a scheduler for what is due, others for verification, which takes long, and an attendant that
-is woken when a provider becomes free. What the attendant misses, the scheduler finds a moment later.
+A server process has a scheduler for what is due, others for verification and for counting what is owed, which take
+long, and an attendant that is woken when a provider becomes free. What the attendant misses, the scheduler finds a
+moment later.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from choir.bazaar.lives import FOLLOW
 from choir.bazaar.model import FREE, QUALIFY
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
-from choir.ledger import holds, reading
 from choir.node import Node
+from choir.operations.expiring import Expiring
 from choir.operations.market import MarketRounds
+from choir.operations.owing import Owing, schedule_owing
 from choir.operations.preparing import publish_checkpoint
 from choir.operations.rotation import rewrap_account_keys
 from choir.operations.verifying import Verifying
@@ -23,7 +25,6 @@ from choir.storage.bells import Attendant
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Scheduler, Task, schedule
 
-_HOLDS_AT_ONCE = 200
 _EVENTS_AT_ONCE = 1000
 _EXPIRE_EVERY_S = 1
 _FORGET_EVERY_S = 3600
@@ -49,21 +50,25 @@ class Background:
         self.verifying = Verifying(node, stopping)
         rounds = MarketRounds(node, self.verifying.bench.ailment)
         self._scheduler = make_scheduler(node, rounds)
+        self._owing = Owing(node, stopping)
         self._attendant = Attendant(node.database.bells, {FREE: rounds.offer, QUALIFY: rounds.qualify})
 
     def start(self) -> None:
         self._scheduler.start()
+        self._owing.start()
         self._attendant.start()
         self.verifying.start()
 
     def wind_down(self) -> None:
         """Begin nothing more, and give what is under way a moment to finish while there is a database."""
+        self._owing.halt()
         self._scheduler.stop(_WIND_DOWN_S)
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""
         self._scheduler.halt()
         self.verifying.stop()
+        self._owing.stop(_STOP_S)
         self._attendant.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)
 
@@ -117,6 +122,7 @@ def schedule_repeating(node: Node) -> None:
         for name, seconds in every.items():
             schedule(tx, name, "", now_us, every_us=seconds * MICROSECONDS)
             tx.run("update tasks set every_us = %s where name = %s and key = ''", seconds * MICROSECONDS, name)
+        schedule_owing(tx, now_us, node.policy.ledger.liabilities_every_s)
 
 
 def keep_policy(node: Node) -> None:
@@ -131,12 +137,11 @@ class _Work:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self._expiring = Expiring(node.clock, node.spending.settle_batch)
 
     def expire_holds(self, tx: Tx, _: Task) -> None:
         """Give back what is left in holds whose time is over."""
-        due = reading.expired_holds(tx, self._node.clock.now_us(), _HOLDS_AT_ONCE)
-        if due:
-            self._node.spending.settle_batch(tx, [[holds.expire(id_)] for id_ in due])
+        self._expiring.round(tx)
 
     def checkpoint(self, _: Task) -> None:
         """Keep tiles in bounded transactions, then sign what is new and publish it."""

@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from choir.foundation.clock import Clock, Entropy, format_time
+from choir.foundation.clock import Clock, Entropy, format_time, parse_time
 from choir.foundation.errors import Broken, Invalid, NotFound, Refusal
 from choir.foundation.node_key import write_secret_file
 from choir.operations.home import HomeUnusable
@@ -65,6 +66,13 @@ class Operator:
     added_at: str
 
 
+class Known(NamedTuple):
+    """How somebody is recognised, and since when."""
+
+    digest: bytes  # of the token
+    added_us: int
+
+
 class OperatorList:
     """The further operators of one home. Safe to use from many threads."""
 
@@ -73,7 +81,7 @@ class OperatorList:
         self._path = home / "operators.json"
         self._mutex = threading.Lock()
         self._seen: Signature | None = None
-        self._known: dict[str, bytes] = {}
+        self._known: dict[str, Known] = {}
 
     def all(self) -> list[Operator]:
         """Everybody, by name."""
@@ -108,19 +116,19 @@ class OperatorList:
                 raise UnknownOperator(name=name[:60])
             self._write([item for item in known if item.name != name])
 
-    def digests(self) -> dict[str, bytes]:
-        """The hash of each one's token by name, as the file is now."""
+    def known(self) -> dict[str, Known]:
+        """Everybody by name, as the file is now."""
         signature = self._signature()
         with self._mutex:
             if signature != self._seen:
-                self._known = self._read_digests()
+                self._known = self._read_known()
                 self._seen = signature
             return self._known
 
-    def _read_digests(self) -> dict[str, bytes]:
+    def _read_known(self) -> dict[str, Known]:
         try:
-            return {item.name: bytes.fromhex(item.sha256) for item in self.all()}
-        except (OperatorsUnreadable, ValueError, TypeError) as error:
+            return {item.name: Known(bytes.fromhex(item.sha256), parse_time(item.added_at)) for item in self.all()}
+        except (OperatorsUnreadable, Invalid, ValueError, TypeError, AttributeError) as error:
             log.error("further operators cannot be read", extra={"why": str(error)})  # noqa: TRY400
             return {}
 

@@ -23,6 +23,7 @@ from psycopg.pq.abc import PGconn, PGresult
 from choir.storage import copying
 from choir.storage.database import Connection
 
+_ANSWER_MS = 90_000  # the server ends every statement after 60 s; one that then says nothing is gone
 _LOST = "the connection was lost before there was an answer"
 _NO_MEMORY = "what was sent before is flushed, so only memory can be missing"
 
@@ -174,8 +175,9 @@ def _result(connection: PGconn) -> PGresult | None:
 def _wait(connection: PGconn, what: int) -> int:
     poll = select.poll()  # unlike `select`, it knows no highest number of open files
     poll.register(connection.socket, what)
-    [(_, found)] = poll.poll()
-    return found
+    for _, found in poll.poll(_ANSWER_MS):
+        return found
+    raise psycopg.OperationalError("the server does not answer any more")
 
 
 def _checked(result: PGresult) -> None:

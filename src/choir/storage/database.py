@@ -11,13 +11,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, LiteralString, TypeVar
 from uuid import UUID
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
@@ -34,6 +35,15 @@ _REPEATS_MAX = 8
 _STREAM_ROWS = 2000  # fetched at a time
 _CANCEL_S = 2.0
 _CLOSE_S = 0.2  # for the pool's own threads, which may be connecting to a server that does not answer
+_PATIENCE: dict[str, str | int] = {  # with a network that swallows everything; statements have a limit of their own
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+
+# What is no bug of ours but a server that takes no writes now, or ended a transaction that stood still for too long.
+_NOT_NOW = (pg.ReadOnlySqlTransaction, pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)
 
 
 class DatabaseUnavailable(Unavailable):
@@ -122,10 +132,6 @@ class Tx:
         with self.connection.transaction():
             yield
 
-    def pipeline(self) -> AbstractContextManager[Any]:
-        """Send several statements in one round trip."""
-        return self.connection.pipeline()
-
 
 class Database:
     """A pool of connections to one database."""
@@ -135,6 +141,7 @@ class Database:
         self.conninfo = conninfo
         self.bells = Bells()
         self._stopping = threading.Event()
+        self._when_connected: list[Callable[[], None]] = []
         self._spare: Connection | None = None
         self._spare_lock = threading.Lock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
@@ -144,9 +151,9 @@ class Database:
             timeout=wait_s,
             open=False,
             name="choir",
-            configure=_configure,
+            configure=self._welcome,
             reconnect_timeout=0,
-            kwargs={"prepare_threshold": 2},
+            kwargs={"prepare_threshold": 2} | _patience(conninfo),
         )
 
     def open(self) -> Database:
@@ -180,8 +187,21 @@ class Database:
         """A connection outside the pool, committing by itself, for a caller that keeps it."""
         connection = connect(self.conninfo, autocommit=True)
         connection.prepare_threshold = 2
-        _configure(connection)
+        self._welcome(connection)
         return connection
+
+    def when_connected(self, act: Callable[[], None]) -> None:
+        """Do this whenever there is a new connection, before it is used.
+
+        The database behind it may have gone back: a backup was restored, or another server that missed something took
+        over. Whoever remembers what was read on earlier connections forgets it here.
+        """
+        self._when_connected.append(act)
+
+    def _welcome(self, connection: Connection) -> None:
+        _configure(connection)
+        for act in self._when_connected:
+            act()
 
     @contextmanager
     def aside(self) -> Iterator[Tx]:
@@ -301,7 +321,7 @@ def translated(error: psycopg.Error) -> ChoirError:
         return WriteDiskFull()
     if isinstance(error, pg.ProgramLimitExceeded):
         raise error  # not a lost connection but a value that fits no row: a bug of ours
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *_NOT_NOW)):
         return DatabaseUnavailable(why=_first_line(error))
     raise error
 
@@ -309,11 +329,20 @@ def translated(error: psycopg.Error) -> ChoirError:
 def connect(conninfo: str, *, autocommit: bool = False) -> Connection:
     """One connection outside a pool, for migrations and command-line tools."""
     try:
-        return psycopg.connect(conninfo, autocommit=autocommit, connect_timeout=10)
+        return psycopg.connect(conninfo, autocommit=autocommit, connect_timeout=10, **_patience(conninfo))
     except psycopg.OperationalError as error:
         raise DatabaseUnavailable(why=_first_line(error)) from None
     except psycopg.ProgrammingError:  # its text could repeat a password
         raise Invalid(what="the database's address", why="write it like postgresql://role@host/database") from None
+
+
+def _patience(conninfo: str) -> dict[str, Any]:
+    """How long to wait for a network without an answer, where the address does not say."""
+    try:
+        said = conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError:
+        return {}  # refused in `connect`, with words of ours
+    return {name: value for name, value in _PATIENCE.items() if name not in said}
 
 
 def _cancel(connection: Connection) -> None:
@@ -326,6 +355,7 @@ def _configure(connection: Connection) -> None:
     connection.execute(
         "set application_name = 'choir'; set statement_timeout = '60s';"
         " set idle_in_transaction_session_timeout = '60s';"
+        " set default_transaction_isolation = 'read committed';"  # whatever the server's default is
         # Statements are few and written for their index: plan each once, not at every call.
         " set plan_cache_mode = force_generic_plan"
     )

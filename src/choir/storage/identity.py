@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from choir.foundation.clock import Clock, Entropy
-from choir.foundation.errors import ChoirError, Refusal, Unavailable
+from choir.foundation.clock import MICROSECONDS, Clock, Entropy
+from choir.foundation.errors import ChoirError, Invalid, Refusal, Unavailable
 from choir.foundation.ids import show_id, uuid7
 from choir.storage.database import Connection, Database, Tx
 
 _OFFSET_FRESH_S = 1.0
 _OFFSET_WAIT_S = 0.05
+_OFFSET_MAX_US = 100 * 366 * 86_400 * MICROSECONDS  # entries keep their times, and no time is after the year 9999
 
 
 class ModeIsFixed(Refusal):
@@ -131,4 +132,6 @@ def move_clock(tx: Tx, identity: NodeIdentity, offset_us: int) -> None:
     """Set the offset of a development node's clock."""
     if identity.production:
         raise ProductionClock
+    if offset_us > _OFFSET_MAX_US:
+        raise Invalid(what="the clock", why="it can be moved at most a hundred years ahead")
     tx.run("update node set clock_offset_us = %s", offset_us)

@@ -4,7 +4,8 @@ Guarantees: a quick task's effect and its completion commit together, so it happ
 runs without an open transaction under a lease, and the fencing token keeps a process that was
 thought dead from completing what another has taken over. What fails is tried again, later and
 later, and set aside with its error at the end. A repeating task is rescheduled from its due time. A task that
-is put on the list is begun at once by a free scheduler of the same process, and within a second by any other. Of
+is put on the list is begun at once by a free scheduler of the same process, and within a second by any other. One
+that is hastened while it is being done is done once more afterwards, so that nothing which was asked for is lost. Of
 what is due, a task that yields comes behind those that became due up to so much later; alone it waits for nobody.
 """
 
@@ -83,6 +84,26 @@ def schedule(
             name, key, due_us, Jsonb(payload or {}), every_us, yields_us,
         )
     )  # fmt: skip
+
+
+def hasten(tx: Tx, name: str, now_us: int) -> None:
+    """Have a task without a key done now, also if it was set aside; once more if it is just being done."""
+    tx.ring(name)
+    tx.run(_HASTEN, name, now_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How often a task failed since it last succeeded or was hastened, and the last of its errors."""
+
+    attempts: int
+    last_error: str | None
+
+
+def failures(tx: Tx, name: str) -> Failures:
+    """Of a task without a key."""
+    row = tx.row("select attempts, last_error from tasks where name = %s and key = ''", name)
+    return Failures(0, None) if row is None else Failures(*row)
 
 
 def forget_leases(tx: Tx) -> None:
@@ -222,15 +243,19 @@ class Scheduler:
         return None if row is None else Task(*row)
 
     def _complete(self, tx: Tx, task: Task) -> None:
-        if task.every_us is None:
-            tx.run("delete from tasks where name = %s and key = %s and token = %s", task.name, task.key, task.token)
+        own = (task.name, task.key, task.token)
+        if task.every_us is None and tx.run(
+            "delete from tasks where name = %s and key = %s and token = %s and due_us = %s", *own, task.due_us
+        ):
             return
-        late_us = max(0, self._clock.now_us() - task.due_us)
-        next_us = task.due_us + (late_us // task.every_us + 1) * task.every_us  # after a long sleep once
+        next_us = task.due_us
+        if task.every_us is not None:
+            late_us = max(0, self._clock.now_us() - task.due_us)
+            next_us += (late_us // task.every_us + 1) * task.every_us  # after a long sleep once
         tx.run(
-            "update tasks set due_us = %s, attempts = 0, last_error = null, leased_until_us = null"
-            " where name = %s and key = %s and token = %s",
-            next_us, task.name, task.key, task.token,
+            "update tasks set due_us = case when due_us = %s then %s else due_us end,"  # else it was hastened meanwhile
+            " attempts = 0, last_error = null, leased_until_us = null where name = %s and key = %s and token = %s",
+            task.due_us, next_us, *own,
         )  # fmt: skip
 
     def _failed(self, task: Task, error: Exception) -> None:
@@ -261,6 +286,14 @@ def _storable(text: str) -> str:
     """Text as the database takes it: valid Unicode without zero characters."""
     return text.encode(errors="replace").decode().replace("\0", "?")
 
+
+# A task that is being done gets another due time, by which whoever completes it sees that it has to be done again.
+_HASTEN = """
+    insert into tasks (name, key, due_us) values (%s, '', %s)
+    on conflict (name, key) do update set attempts = 0, set_aside = false, due_us = case
+        when tasks.leased_until_us is null then least(tasks.due_us, excluded.due_us)
+        else greatest(excluded.due_us, tasks.due_us + 1) end
+"""
 
 _CLAIM = """
     with due as (

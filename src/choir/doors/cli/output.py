@@ -44,14 +44,25 @@ EXIT_DIFFERENCE = 5
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 HomeOption = Annotated[str | None, typer.Option("--home", help="The home folder (CHOIR_HOME).", metavar="FOLDER")]
 NodeOption = Annotated[str | None, typer.Option("--node", help="The node's address (CHOIR_NODE).", metavar="URL")]
+
+
+def given_key(key: str | None) -> str | None:
+    """A key that is empty is a mistake, such as a variable that is not set: taken for none, it would protect nobody."""
+    if key is not None and not key.strip():
+        raise typer.BadParameter("it is empty; leave the option out to go without a key")
+    return key
+
+
 KeyOption = Annotated[
-    str | None, typer.Option("--key", help="Idempotency key; the same key and content have one effect.")
+    str | None,
+    typer.Option("--key", help="Idempotency key; the same key and content have one effect.", callback=given_key),
 ]
 
 SCOPES = ", ".join(Scope)  # for the help of options that take one
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")]
 Command = Callable[..., None]
 
+_ASKED_AS = {"login": "the person who is logged in", "setting": "the owner of the token that is set (CHOIR_TOKEN)"}
 _PERSONS_ONLY = ("identity.person_needed", "identity.scope_missing")  # what an operator is told who asks for these
 _CONNECT_S = 2.0  # a person would rather hear at once that no node is there
 _WAIT_S = 1.0  # after which a person is told that we are waiting
@@ -83,10 +94,10 @@ class FileExists(Refusal):
 
 
 class AskAsOperator(NotAllowed):
-    """Somebody who runs a node asks it as the person who is logged in."""
+    """Somebody who runs a node asks it as a person."""
 
     code = "cli.ask_as_operator"
-    sentence = "Only the node's operator can do this, and you asked as the person who is logged in."
+    sentence = "Only the node's operator can do this, and you asked as {who}."
     hint = "On the node's own machine, put --operator before the command: choir --operator …"
 
 
@@ -158,8 +169,8 @@ def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
                 raise TokenRefused(why=client.who.why) from None
             raise
         except NotAllowed as error:
-            if error.code == "identity.operator_needed" and client.who.source == "login":
-                raise AskAsOperator from None
+            if error.code == "identity.operator_needed" and client.who.source in _ASKED_AS:
+                raise AskAsOperator(who=_ASKED_AS[client.who.source]) from None
             if error.code in _PERSONS_ONLY and client.who.source == "operator":
                 raise AskAsPerson from None
             raise
@@ -262,9 +273,11 @@ def reading_options(refusals: tuple[type[ChoirError], ...] = (Invalid,)) -> Iter
         raise typer.Exit(EXIT_USAGE) from None
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, beside: bool = False) -> None:
+    """To standard output, or beside it to standard error where the result itself is something else."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
-    sys.stdout.write(_CONTROL_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    safe = _CONTROL_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    (sys.stderr if beside else sys.stdout).write(safe + "\n")
 
 
 def print_bytes(data: bytes) -> None:

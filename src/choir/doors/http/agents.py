@@ -19,7 +19,7 @@ from choir.doors.http.access import (
     SignedInDep,
 )
 from choir.doors.http.describing import also, problems
-from choir.doors.http.paging import IdCursor, Limit, last_id, rows
+from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.identity.model import BadCredential, Principal, agent_id, parse_agent_id
 from choir.identity.nostr import SignedRequest
@@ -32,7 +32,7 @@ router = Room(tags=["agents"], route_class=AccessRoute, prefix="/agents")
 @router.get("")
 def list_agents(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.AgentPage:
     """A person's agents, oldest first, retired ones included; an agent sees itself."""
-    size = rows(node, limit)
+    size = page_rows(limit, node.policy.delegations)
     after = last_id(cursor, parse_agent_id)
     with node.unit_of_work() as tx:
         if not views.is_person(who):

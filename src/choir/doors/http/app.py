@@ -74,7 +74,7 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     app.state.streams = streams or Streams(node.database, node.outbox, node.policy.node)
     app.state.node = node
     home = node.settings.home
-    app.state.operators = Operators(operator_token(home), OperatorList(home).digests)
+    app.state.operators = Operators(operator_token(home), OperatorList(home).known)
     app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
     settings = node.settings
     return Guards(

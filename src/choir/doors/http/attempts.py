@@ -14,7 +14,7 @@ from choir.doors.http import job_views as views
 from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, ReaderOrSellerDep, SellerDep
 from choir.doors.http.blob_parts import BYTES, Part, answer_part
 from choir.doors.http.describing import problems
-from choir.doors.http.paging import IdCursor, Limit, before_id, job_rows
+from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.node import Node
@@ -30,7 +30,7 @@ def list_attempts(
     who: ReaderOrSellerDep, node: NodeDep, live: bool = True, cursor: IdCursor = "", limit: Limit = 100
 ) -> wire.AttemptPage:
     """What one's own provider is expected to work on, or all it was ever asked, newest first."""
-    size, before = job_rows(node, limit), before_id(cursor, parse_attempt_id)
+    size, before = page_rows(limit, node.policy.bazaar), before_id(cursor, parse_attempt_id)
     with node.database.statements() as tx:
         own = node.bazaar.providers.of(tx, who).id
         found = node.bazaar.attempts.page(tx, own, live=live, before=before, limit=size)

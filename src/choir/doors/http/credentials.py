@@ -24,6 +24,7 @@ from choir.identity.model import BadCredential, CrossSite, KeyNeeded, Principal,
 from choir.identity.nostr import SignedRequest
 from choir.identity.tokens import TOKEN_PREFIX
 from choir.node import Node
+from choir.operations.operators import Known
 from choir.storage.database import Tx
 
 T = TypeVar("T")
@@ -35,13 +36,16 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 class Operators:
     """Knows the operators' tokens by their hashes only. Further ones are told apart by their names."""
 
-    def __init__(self, token: str, further: Callable[[], Mapping[str, bytes]] = dict) -> None:
+    def __init__(self, token: str, further: Callable[[], Mapping[str, Known]] = dict) -> None:
         self._digest = hashlib.sha256(token.encode()).digest() if token else b""
-        self._further = further  # hashes by name, as they are now
+        self._further = further  # by name, as they are now
 
-    def know(self, source: str) -> bool:
-        """Whether somebody is an operator now."""
-        return source == _FIRST or source.removeprefix(f"{_FIRST}:") in self._further()
+    def since(self, source: str) -> int | None:
+        """When somebody became an operator, who is one now; the first one always was."""
+        if source == _FIRST:
+            return 0
+        found = self._further().get(source.removeprefix(f"{_FIRST}:"))
+        return None if found is None else found.added_us
 
     def recognise(self, given: str) -> Principal | None:
         digest = hashlib.sha256(given.encode()).digest()
@@ -50,7 +54,7 @@ class Operators:
         if not given.startswith(_OPERATOR_PREFIX):
             return None
         for name, known in self._further().items():
-            if hmac.compare_digest(digest, known):
+            if hmac.compare_digest(digest, known.digest):
                 return Principal(Role.OPERATOR, f"{_FIRST}:{name}", credential="operator")
         return None
 

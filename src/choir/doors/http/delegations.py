@@ -10,7 +10,7 @@ from choir.doors import wire
 from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyDep, ReaderDep, SignedInDep
 from choir.doors.http.describing import also, problems
-from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, rows
+from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.identity.model import (
     Cap,
@@ -30,7 +30,7 @@ _AGAIN = also(200, wire.DelegationOut, "This key had made it before.")
 @router.get("")
 def list_delegations(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.DelegationPage:
     """What a person delegated, or what an agent was given; oldest first, ended ones included."""
-    size = rows(node, limit)
+    size = page_rows(limit, node.policy.delegations)
     after = last_id(cursor, parse_delegation_id)
     with node.unit_of_work() as tx:
         if views.is_person(who):

@@ -16,7 +16,7 @@ from choir.doors.http.access import (
     OperatorDep,
 )
 from choir.doors.http.describing import also, problems
-from choir.doors.http.paging import IdCursor, Limit, job_rows, last_id
+from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.node import Node
 from choir.storage.database import Tx
@@ -57,7 +57,7 @@ def open_dispute(
 @router.get("/disputes")
 def list_disputes(who: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.DisputePage:
     """Disputes that wait for a ruling, oldest first."""
-    size, after = job_rows(node, limit), last_id(cursor, parse_dispute_id)
+    size, after = page_rows(limit, node.policy.bazaar), last_id(cursor, parse_dispute_id)
     with node.unit_of_work() as tx:
         found = node.bazaar.disputes.under_review(tx, who, after=after, limit=size)
         shown = [_shown(tx, node, item) for item in found]

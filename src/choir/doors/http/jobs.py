@@ -21,7 +21,7 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.blob_parts import BYTES, Part, answer_part
 from choir.doors.http.describing import also, problems
-from choir.doors.http.paging import IdCursor, Limit, before_id, job_rows
+from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.errors import ChoirError
 from choir.foundation.money import parse_units
@@ -57,7 +57,7 @@ def open_job(body: wire.JobIn, who: BuyerDep, node: NodeDep, response: Response)
 @router.get("/jobs")
 def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.JobPage:
     """One's own orders, newest first; how many attempts there were, but not each of them."""
-    size, before = job_rows(node, limit), before_id(cursor, parse_job_id)
+    size, before = page_rows(limit, node.policy.bazaar), before_id(cursor, parse_job_id)
     with node.database.statements() as tx:
         found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
         made = node.bazaar.jobs.attempts_made(tx, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Path, Query, Response
 
@@ -13,10 +14,11 @@ from choir.doors.http import views
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.describing import also
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
+from choir.doors.http.paging import Limit, page, page_rows
 from choir.doors.http.problems import problem_of
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import parse_object_hash
-from choir.foundation.clock import parse_time
+from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
@@ -24,9 +26,12 @@ from choir.ledger import holds, reading
 from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
 from choir.ledger.issuing.rules import refuse_issuing_alone
 from choir.ledger.model import (
+    AccountClosed,
+    ConflictingKey,
     Draft,
     Leg,
     Posted,
+    UnknownHold,
     account_name,
     hold_account,
     parse_entry_id,
@@ -37,7 +42,6 @@ from choir.operations.preparing import publish_checkpoint
 router = Room(tags=["ledger"], route_class=AccessRoute)
 
 _AGAIN = "This key had been accepted before."
-Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
 Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
 Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/CREDIT"])]
@@ -45,10 +49,13 @@ Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:
 
 @router.post("/accounts", status_code=201)
 def open_account(body: wire.AccountIn, who: OperatorDep, node: NodeDep) -> wire.AccountOut:
-    """Open an account; opening it again changes nothing."""
+    """Open an account; opening it again changes nothing. One that was closed stays closed, and is refused."""
     with node.unit_of_work() as tx:
         node.accounts.open(tx, [body.name], reason=body.reason, source=who.source)
-        return views.account(reading.balance(tx, body.name))
+        found = reading.balance(tx, body.name)
+    if found.state == "closed":
+        raise AccountClosed(account=body.name)
+    return views.account(found)
 
 
 @router.get("/accounts")
@@ -56,10 +63,11 @@ def list_accounts(
     _: OperatorDep, node: NodeDep, prefix: Account = "", cursor: Cursor = "", limit: Limit = 100
 ) -> wire.AccountPage:
     """Accounts by name."""
+    size = page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=page_rows(node, limit))
-    following = found[-1].name if len(found) == page_rows(node, limit) else None
-    return wire.AccountPage(items=[views.account(item) for item in found], next=following)
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
+    shown, following = page(found, size, lambda last: last.name)
+    return wire.AccountPage(items=[views.account(item) for item in shown], next=following)
 
 
 @router.post("/accounts/{act}")
@@ -106,10 +114,11 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Lim
     """The journal, oldest first."""
     if not cursor.isdecimal() or len(cursor) > 18:
         raise Invalid(what="cursor", why="it must be the `next` of a page")
+    size = page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        found = reading.entries(tx, after_seq=int(cursor), limit=page_rows(node, limit))
-    following = str(found[-1].seq) if len(found) == page_rows(node, limit) else None
-    return wire.EntryPage(items=[views.entry(item) for item in found], next=following)
+        found = reading.entries(tx, after_seq=int(cursor), limit=size + 1)
+    shown, following = page(found, size, lambda last: str(last.seq))
+    return wire.EntryPage(items=[views.entry(item) for item in shown], next=following)
 
 
 @router.get("/entries/{entry}", response_model=wire.EntryOut, responses=NOT_CHANGED)
@@ -144,17 +153,15 @@ def place_hold(
 ) -> wire.HoldPlacedOut:
     """Set money aside until it is captured, released, or its time is over."""
     refuse_issuing_alone([body.payer], production=node.identity.production)
-    draft = holds.place(
-        body.payer,
-        parse_units(body.amount),
-        expires_us=parse_time(body.expires_at),
-        captures=body.captures,
-        reason=body.reason,
-        source=who.source,
-        key=key,
-        refs=tuple(body.refs),
-    )
-    [posted] = node.submitter.submit(draft)
+    if (body.expires_at is None) == (body.expires_in_s is None):
+        raise Invalid(what="The hold", why="it takes one of expires_at and expires_in_s")
+    try:
+        [posted] = node.submitter.submit(_hold_draft(node, body, who.source, key))
+    except ConflictingKey:
+        if body.expires_in_s is None:
+            raise
+        # Of two that were sent at once, the other may have come first: then its end is the end.
+        [posted] = node.submitter.submit(_hold_draft(node, body, who.source, key))
     if posted.again:
         response.status_code = 200
     with node.unit_of_work() as tx:
@@ -198,7 +205,7 @@ def release_hold(hold: str, body: wire.ReleaseIn, who: OperatorDep, key: KeyDep,
 
 @router.get("/trial-balance")
 def get_trial_balance(_: OperatorDep, node: NodeDep) -> wire.TrialBalanceOut:
-    """Every asset and role; each asset sums to zero."""
+    """Every asset and role; each asset sums to zero. It reads every account, so only operators may ask for it."""
     with node.unit_of_work() as tx:
         return views.trial_balance(reading.trial_balance(tx))
 
@@ -286,9 +293,28 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
     )
 
 
-def page_rows(node: Node, asked: int) -> int:
-    """How many rows a page has: what was asked for, within the policy."""
-    return min(asked, node.policy.ledger.page_rows_max)
+def _hold_draft(node: Node, body: wire.HoldIn, source: str, key: str) -> Draft:
+    return holds.place(
+        body.payer,
+        parse_units(body.amount),
+        expires_us=_end_of(node, body, holds.placed_id(source, key)),
+        captures=body.captures,
+        reason=body.reason,
+        source=source,
+        key=key,
+        refs=tuple(body.refs),
+    )
+
+
+def _end_of(node: Node, body: wire.HoldIn, hold: UUID) -> int:
+    """When it ends. A hold that was placed before keeps its end, so that the request that placed it can be repeated."""
+    if body.expires_in_s is None:
+        return parse_time(body.expires_at or "")
+    try:
+        with node.unit_of_work() as tx:
+            return reading.hold(tx, hold).expires_us
+    except UnknownHold:
+        return node.clock.now_us() + body.expires_in_s * MICROSECONDS
 
 
 def _draft_or_refusal(node: Node, item: wire.BatchEntryIn, source: str) -> Draft | Refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from typing import Annotated
 
 from fastapi import Path, Query, Response
@@ -14,26 +15,55 @@ from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time
 from choir.ledger.liabilities import tree
-from choir.ledger.liabilities.model import OwedProof, Proof, Share, Snapshot
+from choir.ledger.liabilities.model import Asked, CountingFailed, OwedProof, Proof, Share, Snapshot
 from choir.ledger.liabilities.service import note_of
-from choir.operations.preparing import publish_checkpoint
+from choir.node import Node
 
 router = Room(tags=["liabilities"], route_class=AccessRoute)
+
+_LOOK_S = 2  # how often a client is asked to look
+_PAUSE_S = 0.05  # how often we look
 
 
 @router.post(
     "/liabilities",
     status_code=201,
-    responses=also(200, wire.LiabilitiesOut, "No entry was posted since the last time."),
+    response_model=wire.LiabilitiesOut,
+    responses=also(200, wire.LiabilitiesOut, "No entry was posted since the last time.")
+    | also(202, wire.LiabilitiesUnderWayOut, "It is being counted; look at the latest in a while.")
+    | problems(409),
 )
-def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> wire.LiabilitiesOut:
-    """Sign what the node owes after all entries so far. Takes some seconds for each hundred thousand accounts."""
-    snapshot, new = node.liabilities.publish()
-    if not new:
+def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> wire.LiabilitiesOut | Response:
+    """Have what the node owes after all entries so far counted and signed, now instead of when it is due.
+
+    It takes some seconds for each hundred thousand accounts, and goes on whether somebody waits for it or not.
+    """
+    asked = node.database.run(node.liabilities.ask)
+    found = _waited_for(node, asked) if isinstance(asked, Asked) else asked
+    if found is None:
+        assert isinstance(asked, Asked)
+        under_way = wire.LiabilitiesUnderWayOut(size=asked.size, interval_s=_LOOK_S, problem=asked.problem)
+        return Response(under_way.model_dump_json(), status_code=202, media_type="application/json")
+    if found is asked:
         response.status_code = 200
-    publish_checkpoint(node.settings.home, snapshot.checkpoint)
     with node.unit_of_work() as tx:
-        return shown(snapshot, node.liabilities.rotations(tx))
+        return shown(found, node.liabilities.rotations(tx))
+
+
+def _waited_for(node: Node, asked: Asked) -> Snapshot | None:
+    """What was asked for, if it is there soon; well before the request would be ended."""
+    until = time.monotonic() + min(node.policy.ledger.liabilities_wait_s, node.policy.node.request_s_max / 2)
+    while True:
+        with node.database.statements() as tx:
+            failure = node.liabilities.failure(tx)
+            found = node.liabilities.made_since(tx, asked)
+        if found is not None:
+            return found
+        if failure is not None:
+            raise CountingFailed(why=failure)
+        if time.monotonic() >= until:
+            return None
+        time.sleep(_PAUSE_S)
 
 
 @router.get("/liabilities/latest", response_model=wire.LiabilitiesOut, responses=NOT_CHANGED | problems(404))

@@ -10,9 +10,11 @@ from choir.doors import wire
 from choir.doors.http import identity_views, views
 from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
 from choir.doors.http.describing import also, problems
-from choir.doors.http.ledger import Account, Cursor, Limit, page_rows, statement_cursor
+from choir.doors.http.ledger import Account, Cursor, statement_cursor
+from choir.doors.http.paging import Limit, page, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import parse_time
+from choir.foundation.errors import Invalid
 from choir.foundation.money import parse_units
 from choir.identity.model import Principal, Role
 from choir.identity.transfers import Transfer
@@ -28,13 +30,13 @@ def list_own_accounts(
     who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = "", limit: Limit = 100
 ) -> wire.AccountPage:
     """One's own accounts by name; an agent's and its person's. An operator owns none."""
-    size = page_rows(node, limit)
+    size = page_rows(limit, node.policy.ledger)
     found: list[ledger_model.Account] = []
     with node.unit_of_work() as tx:
         for owner in sorted(who.owners):
-            found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size - len(found))
-    following = found[-1].name if len(found) == size else None
-    return wire.AccountPage(items=[views.account(item) for item in found], next=following)
+            found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size + 1 - len(found))
+    shown, following = page(found, size, lambda last: last.name)
+    return wire.AccountPage(items=[views.account(item) for item in shown], next=following)
 
 
 @router.get("/balance", responses=problems(404))
@@ -44,17 +46,19 @@ def get_balance(
     account: Account,
     at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
     at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
-) -> wire.AccountOut:
-    """A balance, now or at any past point."""
+) -> wire.BalanceOut:
+    """A balance and what is held beside it, now or at any past point."""
     _must_see(who, account)
+    if at_seq is not None and at_time is not None:
+        raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
     with node.unit_of_work() as tx:
         now = reading.balance(tx, account)
         if at_seq is not None:
             reading.check_reached(tx, at_seq)
-            return views.account(now, reading.balance_at_seq(tx, account, at_seq))
-        if at_time is not None:
-            return views.account(now, reading.balance_at_time(tx, account, parse_time(at_time)))
-        return views.account(now)
+            seq = at_seq
+        else:
+            seq = reading.head(tx).seq if at_time is None else reading.seq_at(tx, parse_time(at_time))
+        return views.balance(now, reading.balance_at_seq(tx, account, seq), reading.held_at_seq(tx, account, seq))
 
 
 @router.get("/statement", responses=problems(404))
@@ -63,11 +67,10 @@ def get_statement(
 ) -> wire.StatementPage:
     """The movements of an account, oldest first."""
     _must_see(who, account)
-    after_seq, after_leg = statement_cursor(cursor)
+    (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
-        lines = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=page_rows(node, limit))
-    following = f"{lines[-1].seq}-{lines[-1].leg}" if len(lines) == page_rows(node, limit) else None
-    return views.statement(account, lines, following)
+        found = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
+    return views.statement(account, *page(found, size, lambda last: f"{last.seq}-{last.leg}"))
 
 
 @router.post(

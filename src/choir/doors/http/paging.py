@@ -1,9 +1,9 @@
-"""Pages and times as callers give them."""
+"""Pages and times as callers give them: for every listing the same limit and the same rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Protocol, TypeVar
 from uuid import UUID
 
 from fastapi import Query
@@ -11,13 +11,16 @@ from fastapi import Query
 from choir.doors import wire
 from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import Invalid
+from choir.foundation.policy import PAGE_ROWS_MOST
 from choir.identity.delegation_rules import NO_ID
 from choir.node import Node
+
+T = TypeVar("T")
 
 _DAY_US = 86_400 * MICROSECONDS
 _NOT_A_CURSOR = "it must be the `next` of a page"
 
-Limit = Annotated[int, Query(ge=1, le=1000, description="How many rows at most.")]
+Limit = Annotated[int, Query(ge=1, le=PAGE_ROWS_MOST, description="How many rows at most; policy may allow fewer.")]
 IdCursor = Annotated[str, Query(max_length=60, pattern=r"^[a-z0-9_]*$", description="`next` of the page before.")]
 NumberCursor = Annotated[str, Query(max_length=18, pattern=r"^[0-9]*$", description="`next` of the page before.")]
 
@@ -36,9 +39,22 @@ def last_number(cursor: str) -> int | None:
     return int(cursor)
 
 
-def rows(node: Node, asked: int) -> int:
-    """How many rows a page of identity has."""
-    return min(asked, node.policy.delegations.page_rows_max)
+class Paged(Protocol):
+    """The policy of a part that has listings."""
+
+    @property
+    def page_rows_max(self) -> int: ...
+
+
+def page_rows(asked: int, policy: Paged) -> int:
+    """How many rows a page has: what was asked for, within the policy of its part."""
+    return min(asked, policy.page_rows_max)
+
+
+def page(found: list[T], size: int, cursor: Callable[[T], str]) -> tuple[list[T], str | None]:
+    """The page, of rows of which one more was read, and behind what the next begins, if there is one."""
+    shown = found[:size]
+    return shown, cursor(shown[-1]) if len(found) > size else None
 
 
 def expires_us(node: Node, asked: wire.Lasting) -> int:
@@ -54,8 +70,3 @@ def expires_us(node: Node, asked: wire.Lasting) -> int:
 def before_id(cursor: str, parse: Callable[[str], UUID]) -> UUID | None:
     """The id that a page begins before; None: at the newest."""
     return parse(cursor) if cursor else None
-
-
-def job_rows(node: Node, asked: int) -> int:
-    """How many rows a page of the bazaar has."""
-    return min(asked, node.policy.bazaar.page_rows_max)

@@ -19,7 +19,7 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.cookies import clear_session
 from choir.doors.http.describing import problems
-from choir.doors.http.paging import Limit, NumberCursor, last_number
+from choir.doors.http.paging import Limit, NumberCursor, last_number, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time
 from choir.identity import audit
@@ -87,7 +87,7 @@ def make_codes(who: FreshDep, node: NodeDep) -> wire.CodesOut:
 @router.get("/me/audit")
 def list_acts(who: PersonDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> wire.ActPage:
     """What was done to one's identity, newest first."""
-    rows = min(limit, node.policy.delegations.page_rows_max)
+    rows = page_rows(limit, node.policy.delegations)
     with node.unit_of_work() as tx:
         found = audit.acts(tx, who.source, before=last_number(cursor), limit=rows)
     following = str(found[-1].n) if len(found) == rows else None

@@ -24,7 +24,7 @@ from choir.doors.http import job_views
 from choir.doors.http import provider_views as views
 from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, SellerDep, SignedInDep
 from choir.doors.http.describing import problems
-from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number
+from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time, parse_time
 from choir.identity.model import Principal, Role
@@ -42,7 +42,7 @@ OutcomeCursor = Annotated[
 @router.get("")
 def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.ProviderPage:
     """Everybody who is not retired, by id."""
-    size, after = _rows(node, limit), last_id(cursor, parse_provider_id)
+    size, after = page_rows(limit, node.policy.providers), last_id(cursor, parse_provider_id)
     with node.unit_of_work() as tx:
         found = node.bazaar.providers.page(tx, after=after, limit=size)
         shown = node.bazaar.providers.show(tx, *found)
@@ -153,7 +153,7 @@ def list_books(
     limit: Limit = 100,
 ) -> wire.BookPage:
     """Every version of a provider's prices for a type, newest first."""
-    id_, before, size = parse_provider_id(provider), last_number(cursor), _rows(node, limit)
+    id_, before, size = parse_provider_id(provider), last_number(cursor), page_rows(limit, node.policy.providers)
     with node.unit_of_work() as tx:
         node.bazaar.providers.get(tx, id_)
         found = node.bazaar.providers.books(tx, id_, type, before=2**31 - 1 if before is None else before, limit=size)
@@ -166,7 +166,7 @@ def list_outcomes(
     provider: str, who: SignedInDep, node: NodeDep, cursor: OutcomeCursor = "", limit: Limit = 100
 ) -> wire.OutcomePage:
     """What came of a provider's tries, newest first. The jobs are named to its owner and to operators only."""
-    id_, size = parse_provider_id(provider), _rows(node, limit)
+    id_, size = parse_provider_id(provider), page_rows(limit, node.policy.providers)
     until_us, skip = (int(part) for part in cursor.split("-")) if cursor else (2**62, 0)
     with node.unit_of_work() as tx:
         owner = node.bazaar.providers.get(tx, id_).owner
@@ -200,7 +200,3 @@ def _changed(node: Node, who: Principal, change: Callable[[Tx], object]) -> wire
 def _own(tx: Tx, node: Node, who: Principal) -> wire.ProviderOut:
     (shown,) = node.bazaar.providers.show(tx, node.bazaar.providers.of(tx, who))
     return views.provider(shown, node.clock.now_us())
-
-
-def _rows(node: Node, asked: int) -> int:
-    return min(asked, node.policy.providers.page_rows_max)

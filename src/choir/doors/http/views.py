@@ -27,11 +27,15 @@ def posted(item: Posted) -> wire.PostedOut:
     )
 
 
-def account(item: Account, balance: int | None = None) -> wire.AccountOut:
-    shown = item.balance if balance is None else balance
+def account(item: Account) -> wire.AccountOut:
     return wire.AccountOut.model_validate(
-        {"name": item.name, "asset": item.asset.name, "state": item.state, "balance": str(shown)}
+        {"name": item.name, "asset": item.asset.name, "state": item.state, "balance": str(item.balance)}
     )
+
+
+def balance(item: Account, balance: int, held: int) -> wire.BalanceOut:
+    """An account as it is now, with what it had at some point."""
+    return wire.BalanceOut(**account(item).model_dump() | {"balance": str(balance), "held": str(held)})
 
 
 def entry(item: Entry, memo: str | None = None) -> wire.EntryOut:
@@ -114,7 +118,7 @@ def proof(item: InclusionProof) -> wire.ProofOut:
     )
 
 
-def issuance(item: Issuance, state: IssuanceState, operators_needed: int) -> wire.IssuanceOut:
+def issuance(item: Issuance, state: IssuanceState, *, needed: int, agreed: int) -> wire.IssuanceOut:
     legs = [{"from": leg.from_, "to": leg.to, "amount": str(leg.amount)} for leg in item.legs]
     return wire.IssuanceOut(
         id=issuance_id(item.id),
@@ -124,7 +128,8 @@ def issuance(item: Issuance, state: IssuanceState, operators_needed: int) -> wir
         proposed_by=item.proposer,
         proposed_at=format_time(item.proposed_us),
         expires_at=format_time(item.expires_us),
-        operators_needed=operators_needed,
+        operators_needed=needed,
+        operators_agreed=agreed,
         approvals=[wire.ApprovalOut(operator=each.operator, at=format_time(each.at_us)) for each in item.approvals],
         entry=None if item.entry is None else entry_id(item.entry),
         ended_by=item.ended_by,

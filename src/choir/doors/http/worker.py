@@ -27,6 +27,7 @@ from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
 from choir.node import Node, build_node
 from choir.operations.background import Background, keep_policy, schedule_repeating
+from choir.operations.preparing import PUBLISHED, compare_published
 from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.storage.database import Database
 
@@ -51,6 +52,7 @@ def main() -> None:
     # The server sends itself the signal again after it has stopped; what follows it here must still happen.
     signal.signal(signal.SIGTERM, leave)
     node = build_node(settings, database.open())
+    node.checkpoints.compare_first(lambda tx: compare_published(tx, settings.home / PUBLISHED))
     schedule_repeating(node)
     keep_policy(node)
     background = Background(node, stopping=lambda: ending.begun)

@@ -34,11 +34,23 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
+def key_or_new(key: str | None) -> str:
+    """The key that was given, or a fresh one. An empty one is refused: whoever gave it thinks that it protects them."""
+    if key is None:
+        return new_key()
+    if not key.strip():
+        raise Invalid(what="the key", why="it is empty; give one, or None to have one made")
+    return key
+
+
 def path(template: str, **parts: str) -> str:
-    """A path with its parts filled in, so that no part can be taken for another path."""
+    """A path with its parts filled in, so that no part can be taken for another path.
+
+    Quoting is not enough for a slash: a server takes it for one all the same, and for the name of something else.
+    """
     for name, part in parts.items():
-        if part in ("", ".", ".."):
-            raise Invalid(what=f"the {name} '{part}'", why="it cannot be a name")
+        if part in ("", ".", "..") or "/" in part:
+            raise Invalid(what=f"the {name} '{part[:80]}'", why="it cannot be a name")
     return template.format(**{name: quote(part, safe="") for name, part in parts.items()})
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from choir.doors import wire
-from choir.doors.sdk.calls import Call, R, Room, call, new_key, pages, path
+from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 from choir.foundation.money import Asset
 
 Cap = tuple[Asset | str, str, int]  # asset, period (day, week, month or total), smallest units
@@ -53,7 +53,7 @@ class Me(Room[R]):
     ) -> Call[wire.TransferOut]:
         """Send SAT or USDC to a person (by handle) or an agent (by its `owner`, `agent:…`); an agent's caps count."""
         body = {"from": from_, "to": to, "asset": _code(asset), "amount": str(amount), "memo": memo}
-        return Call("POST", "/v1/transfers", wire.TransferOut, body, key=key or new_key())
+        return Call("POST", "/v1/transfers", wire.TransferOut, body, key=key_or_new(key))
 
 
 class People(Room[R]):
@@ -90,7 +90,7 @@ class Agents(Room[R]):
     @call
     def create(self, name: str, *, proof: str | None = None, key: str | None = None) -> Call[wire.AgentOut]:
         """A new agent of the person who asks; it can do nothing before it has a delegation."""
-        return Call("POST", "/v1/agents", wire.AgentOut, {"name": name, "proof": proof}, key=key or new_key())
+        return Call("POST", "/v1/agents", wire.AgentOut, {"name": name, "proof": proof}, key=key_or_new(key))
 
     @call
     def stand(self, name: str | None = None) -> Call[wire.AgentOut]:
@@ -135,7 +135,7 @@ class Delegations(Room[R]):
     ) -> Call[wire.DelegationOut]:
         """Let an agent act for the person who asks, for `days` or until `expires_at`."""
         body = _terms(agent, scopes, caps, days, expires_at, name)
-        return Call("POST", "/v1/delegations", wire.DelegationOut, body, key=key or new_key())
+        return Call("POST", "/v1/delegations", wire.DelegationOut, body, key=key_or_new(key))
 
     @call
     def narrow(
@@ -153,7 +153,7 @@ class Delegations(Room[R]):
         """Pass a part of a delegation on to an agent, never more than it has."""
         where = path("/v1/delegations/{delegation}/narrow", delegation=delegation)
         body = _terms(agent, scopes, caps, days, expires_at, name)
-        return Call("POST", where, wire.DelegationOut, body, key=key or new_key())
+        return Call("POST", where, wire.DelegationOut, body, key=key_or_new(key))
 
     @call
     def revoke(self, delegation: str) -> Call[None]:
@@ -182,7 +182,7 @@ class Tokens(Room[R]):
     ) -> Call[wire.NewTokenOut]:
         """Make a token, shown this once: for oneself, or for the agent of a delegation."""
         body = {"name": name, "scopes": list(scopes), "delegation": delegation, **_lasting(days, expires_at)}
-        return Call("POST", "/v1/tokens", wire.NewTokenOut, body, key=key or new_key())
+        return Call("POST", "/v1/tokens", wire.NewTokenOut, body, key=key_or_new(key))
 
     @call
     def revoke(self, token: str) -> Call[None]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from choir.doors import wire
-from choir.doors.sdk.calls import Call, R, Room, call, new_key, pages, path
+from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 
 
 class Issuances(Room[R]):
@@ -17,12 +18,12 @@ class Issuances(Room[R]):
     ) -> Call[wire.IssuanceOut]:
         """Ask the other operators; each leg is (from, to, amount), from an issuance or external account."""
         shown = [{"from": payer, "to": payee, "amount": str(amount)} for payer, payee, amount in legs]
-        return Call("POST", "/v1/issuances", wire.IssuanceOut, {"reason": reason, "legs": shown}, key=key or new_key())
+        return Call("POST", "/v1/issuances", wire.IssuanceOut, {"reason": reason, "legs": shown}, key=key_or_new(key))
 
     @pages
-    def all(self, *, limit: int = 100) -> Call[wire.IssuancePage]:
-        """All of them, the newest first; `limit` is how many are asked for at once."""
-        return Call("GET", "/v1/issuances", wire.IssuancePage, params={"limit": limit})
+    def all(self, *, state: Literal["open"] | None = None, limit: int = 100) -> Call[wire.IssuancePage]:
+        """All of them, or those that are open, the newest first; `limit` is how many are asked for at once."""
+        return Call("GET", "/v1/issuances", wire.IssuancePage, params={"state": state, "limit": limit})
 
     @call
     def get(self, issuance: str) -> Call[wire.IssuanceOut]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from choir.doors import wire
-from choir.doors.sdk.calls import Call, R, Room, call, new_key, pages, path
+from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, new_key, pages, path
 
 
 class Ledger(Room[R]):
@@ -37,7 +37,7 @@ class Ledger(Room[R]):
 
     @call
     def open_account(self, name: str, *, reason: str = "opened by an operator") -> Call[wire.AccountOut]:
-        """Open an account; again is harmless."""
+        """Open an account; again is harmless. One that was closed stays closed, and is refused."""
         body = {"name": name, "reason": reason}
         return Call("POST", "/v1/accounts", wire.AccountOut, body, key=new_key())
 
@@ -62,10 +62,10 @@ class Ledger(Room[R]):
         return _act("close", name, reason)
 
     @call
-    def balance(self, account: str, *, at_seq: int | None = None, at_time: str | None = None) -> Call[wire.AccountOut]:
-        """A balance, now or at any past point."""
+    def balance(self, account: str, *, at_seq: int | None = None, at_time: str | None = None) -> Call[wire.BalanceOut]:
+        """A balance and what is held beside it, now or at any past point."""
         params = {"account": account, "at_seq": at_seq, "at_time": at_time}
-        return Call("GET", "/v1/balance", wire.AccountOut, params=params)
+        return Call("GET", "/v1/balance", wire.BalanceOut, params=params)
 
     @call
     def statement(self, account: str, *, cursor: str | None = None, limit: int = 100) -> Call[wire.StatementPage]:
@@ -143,7 +143,7 @@ class Ledger(Room[R]):
     def fund(self, account: str, amount: int, *, key: str | None = None) -> Call[wire.PostedOut]:
         """Development nodes only: money out of nothing."""
         body = {"account": account, "amount": str(amount)}
-        return Call("POST", "/v1/fund", wire.PostedOut, body, key=key or new_key())
+        return Call("POST", "/v1/fund", wire.PostedOut, body, key=key_or_new(key))
 
     # Holds
 
@@ -153,22 +153,24 @@ class Ledger(Room[R]):
         payer: str,
         amount: int,
         *,
-        expires_at: str,
         reason: str,
+        expires_at: str | None = None,
+        expires_in_s: int | None = None,
         captures: int = 1,
         refs: Sequence[str] = (),
         key: str | None = None,
     ) -> Call[wire.HoldPlacedOut]:
-        """Set money aside."""
+        """Set money aside, until a moment or for some seconds by the node's clock."""
         body = {
             "payer": payer,
             "amount": str(amount),
             "expires_at": expires_at,
+            "expires_in_s": expires_in_s,
             "captures": captures,
             "reason": reason,
             "refs": list(refs),
         }
-        return Call("POST", "/v1/holds", wire.HoldPlacedOut, body, key=key or new_key())
+        return Call("POST", "/v1/holds", wire.HoldPlacedOut, body, key=key_or_new(key))
 
     @call
     def get_hold(self, hold: str) -> Call[wire.HoldOut]:
@@ -182,13 +184,13 @@ class Ledger(Room[R]):
         """Pay out of a hold; each leg is (to, amount)."""
         shown = [{"to": payee, "amount": str(amount)} for payee, amount in legs]
         body = {"legs": shown, "final": final, "reason": reason}
-        return Call("POST", path("/v1/holds/{hold}/capture", hold=hold), wire.PostedOut, body, key=key or new_key())
+        return Call("POST", path("/v1/holds/{hold}/capture", hold=hold), wire.PostedOut, body, key=key_or_new(key))
 
     @call
     def release(self, hold: str, *, reason: str, key: str | None = None) -> Call[wire.PostedOut]:
         """Give back what remains in a hold."""
         body = {"reason": reason}
-        return Call("POST", path("/v1/holds/{hold}/release", hold=hold), wire.PostedOut, body, key=key or new_key())
+        return Call("POST", path("/v1/holds/{hold}/release", hold=hold), wire.PostedOut, body, key=key_or_new(key))
 
     # Proofs
 
@@ -224,7 +226,7 @@ def _act(act: str, name: str, reason: str) -> Call[wire.AccountOut]:
 
 
 def _entry(body: dict[str, Any], key: str | None) -> Call[wire.PostedOut]:
-    return Call("POST", "/v1/entries", wire.PostedOut, body, key=key or new_key())
+    return Call("POST", "/v1/entries", wire.PostedOut, body, key=key_or_new(key))
 
 
 def _leg(payer: str, payee: str, amount: int) -> dict[str, str]:

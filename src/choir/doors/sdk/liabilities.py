@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from pydantic import RootModel
+
 from choir.doors import wire
 from choir.doors.sdk.calls import Call, R, Room, call
+
+
+class PublishAnswer(RootModel[wire.LiabilitiesOut | wire.LiabilitiesUnderWayOut]):
+    """What was signed, or that it is being counted."""
 
 
 class Liabilities(Room[R]):
     """What the node owes to people and agents. `choir.doors.sdk.owed.check` checks a proof."""
 
     @call
-    def publish(self) -> Call[wire.LiabilitiesOut]:
-        """For an operator: sign what is owed after all entries so far."""
-        return Call("POST", "/v1/liabilities", wire.LiabilitiesOut, again=True)
+    def publish(self) -> Call[PublishAnswer]:
+        """For an operator: have what is owed after all entries so far counted and signed now.
+
+        Many accounts take long: then the answer only says that it is under way. `publishing.published` waits.
+        """
+        return Call("POST", "/v1/liabilities", PublishAnswer, again=True)
 
     @call
     def latest(self) -> Call[wire.LiabilitiesOut]:

@@ -27,7 +27,7 @@ from choir.bazaar.model import JobType
 from choir.bazaar.verification.diffs import read_diff
 from choir.doors.sdk import blobs, budgets, bundles
 from choir.doors.sdk.bundles import Bundle
-from choir.doors.sdk.calls import new_key
+from choir.doors.sdk.calls import key_or_new
 from choir.doors.sdk.hiding import hiding
 from choir.doors.sdk.mesh_model import Handle, must_be
 from choir.foundation.canonical import bytes_hash, canonical_hash
@@ -82,7 +82,7 @@ class Orders:
         `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
         `hidden_salt`.
         """
-        key = key or new_key()
+        key = key_or_new(key)
         hidden = hiding(hidden_checks, hidden_files or {}, hidden_salt)
         terms = self._terms(JobType.PATCH_GEN, files_max * _MILLI, budget, time_limit_s, key, strategy)
         with nullcontext(repo) if isinstance(repo, Bundle) else bundles.bundle(repo, ref=ref, dirty=dirty) as sent:
@@ -153,7 +153,7 @@ class Orders:
             raise Invalid(what="The diff", why="it names no file")
         request = CodeReviewRequest(
             diff=bytes_hash(diff),
-            terms=self._terms(JobType.CODE_REVIEW, number * _MILLI, budget, time_limit_s, key or new_key(), strategy),
+            terms=self._terms(JobType.CODE_REVIEW, number * _MILLI, budget, time_limit_s, key_or_new(key), strategy),
             head_commit="" if files is None else files.commit,
             focus=tuple(ReviewFocus(item) for item in focus),
             depth=ReviewDepth(depth),
@@ -184,9 +184,7 @@ class Orders:
         """Order that a command is run. A deterministic one may be run again to check."""
         request = SandboxRunRequest(
             argv=tuple(argv),
-            terms=self._terms(
-                JobType.SANDBOX_RUN, cpu_s_max * _MILLI, budget, time_limit_s, key or new_key(), strategy
-            ),
+            terms=self._terms(JobType.SANDBOX_RUN, cpu_s_max * _MILLI, budget, time_limit_s, key_or_new(key), strategy),
             cpu_s_max=cpu_s_max,
             memory_bytes_max=memory_bytes_max,
             stdin=stdin,
@@ -213,7 +211,7 @@ class Orders:
         """Order a text. Only its length and shape can be verified, not what it says."""
         request = TextGenRequest(
             prompt=prompt,
-            terms=self._terms(JobType.TEXT_GEN, max_tokens, budget, time_limit_s, key or new_key(), strategy),
+            terms=self._terms(JobType.TEXT_GEN, max_tokens, budget, time_limit_s, key_or_new(key), strategy),
             max_tokens=max_tokens,
             system=system,
             schema=schema,

@@ -1,8 +1,9 @@
 """Checking, here, a proof of what the node owes to whoever asks.
 
 Guarantees: what `check` returns is signed by the key that this machine knows the node by, and every account in the
-proof leads to the signed totals; every account of one's own that had something then is in the proof, with that balance.
-What it cannot show: that others are given the same note. Compare notes, or look at the one that is published.
+proof leads to the signed totals; every account of one's own that had something then, or something in its holds, is in
+the proof with just that. What it cannot show: that others are given the same note. Compare notes, or look at the one
+that is published.
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ def check(client: Client, proof: wire.LiabilitiesProofOut, *, key: str | None = 
         node_keys.signing_key(client)  # raises if it is not the one that this machine knows
         key = client.node().key
     note = check_proof(proof, VerifierKey.parse(key))
-    told = {item.account: int(item.balance) for item in proof.accounts}
+    told = {item.account: (int(item.balance), int(item.held)) for item in proof.accounts}
     for account in client.me.accounts():
-        balance = int(client.balance(account.name, at_seq=note.journal.size).balance)
-        proven = told.get(account.name, 0)
-        if balance != proven:
-            raise OwedDiffers(why=f"{account.name} had {balance} units and the proof is about {proven}")
+        then = client.balance(account.name, at_seq=note.journal.size)
+        balance, held = told.get(account.name, (0, 0))
+        if int(then.balance) != balance:
+            raise OwedDiffers(why=f"{account.name} had {then.balance} units and the proof is about {balance}")
+        if int(then.held) != held:
+            raise OwedDiffers(why=f"{account.name} had {then.held} units in holds and the proof is about {held}")
     return note
 
 

@@ -15,7 +15,7 @@ _APPROVAL = {"operator": "operator", "at": _AT}
 _ISSUANCE: dict[str, Any] = {
     "id": "issuance_01j9zr7c2mf3q4r5s6t7v8w9xa", "state": "open", "reason": "paid by invoice", "legs": [_LEG],
     "proposed_by": "operator", "proposed_at": _AT, "expires_at": _LATER, "operators_needed": 2,
-    "approvals": [_APPROVAL], "entry": None, "ended_by": None, "ended_at": None,
+    "operators_agreed": 1, "approvals": [_APPROVAL], "entry": None, "ended_by": None, "ended_at": None,
 }  # fmt: skip
 
 IssuanceStateText = Literal["open", "posted", "withdrawn", "expired"]
@@ -46,6 +46,7 @@ class IssuanceOut(Wire, json_schema_extra=example(**_ISSUANCE)):
     proposed_at: str
     expires_at: str
     operators_needed: int = Field(description="How many must agree; 0 where policy no longer lets any number.")
+    operators_agreed: int = Field(description="How many agree who are operators now; whoever was removed is not one.")
     approvals: list[ApprovalOut]
     entry: str | None = Field(default=None, description="What was posted.")
     ended_by: str | None = None

@@ -130,6 +130,10 @@ class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
     balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
 
 
+class BalanceOut(AccountOut, json_schema_extra=example(**_ACCOUNT, held="250")):
+    held: str = Field(description="What was in the holds that this account pays, at the same point.")
+
+
 class AccountPage(Wire, json_schema_extra=example(items=[_ACCOUNT], next=None)):
     items: list[AccountOut]
     next: str | None = None
@@ -163,7 +167,15 @@ class HoldIn(Wire, json_schema_extra=example(payer=_ADA, amount="1250", expires_
 
     payer: AccountNameText
     amount: Amount
-    expires_at: str = Field(examples=["2030-01-01T00:00:00Z"])
+    expires_at: str | None = Field(
+        default=None, examples=["2030-01-01T00:00:00Z"], description="When it ends; this or `expires_in_s`."
+    )
+    expires_in_s: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31,
+        description="In how many seconds it ends, by the node's clock. Sent again, the end stays as it was.",
+    )
     captures: int = Field(default=1, ge=1, le=1_000_000, description="How many captures are allowed.")
     reason: ShortText
     refs: list[str] = Field(default=[], max_length=1000)

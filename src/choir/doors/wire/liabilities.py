@@ -44,6 +44,15 @@ class LiabilitiesOut(
     rotations: list[str]
 
 
+class LiabilitiesUnderWayOut(Wire, json_schema_extra=example(state="under_way", size=42, interval_s=2, problem=None)):
+    """What is owed is being counted; the totals will be at `/v1/liabilities/latest`, of at least `size` entries."""
+
+    state: Literal["under_way"] = "under_way"
+    size: int = Field(description="How many entries there are now.")
+    interval_s: int = Field(description="How often to look.")
+    problem: str | None = Field(default=None, description="How the last try ended, if it failed.")
+
+
 class BesideOut(Wire, json_schema_extra=example(**_BESIDE)):
     """A node beside the way to the root."""
 

@@ -19,6 +19,7 @@ from choir.foundation.policy.objects import ObjectsPolicy
 from choir.foundation.policy.providers import ProvidersPolicy
 from choir.foundation.policy.sandbox import SandboxPolicy
 from choir.foundation.policy.values import (
+    PAGE_ROWS_MOST,
     PolicyValue,
     UnknownPolicy,
     describe,
@@ -30,6 +31,7 @@ from choir.foundation.policy.verification import VerificationPolicy
 from choir.foundation.policy.workers import WorkersPolicy
 
 __all__ = [
+    "PAGE_ROWS_MOST",
     "BazaarPolicy",
     "DelegationsPolicy",
     "IssuingPolicy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy.values import PAGE_ROWS_MOST, value
 
 _SPEC = "spec: bazaar"
 _DAY_S = 86_400
@@ -133,4 +133,4 @@ class BazaarPolicy:
     upload_bytes_per_owner_max: int = value(
         2_000_000_000, "bytes", 1_000, 10**12, "engineering", "Most bytes announced in one owner's unfinished uploads."
     )
-    page_rows_max: int = value(200, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
+    page_rows_max: int = value(200, "rows", 1, PAGE_ROWS_MOST, "engineering", "Most rows on one page of a listing.")

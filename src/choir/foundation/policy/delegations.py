@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy.values import PAGE_ROWS_MOST, value
 
 _YEAR_S = 366 * 86_400
 _SCOPE_BITS = (
@@ -36,7 +36,7 @@ class DelegationsPolicy:
     token_seen_s: int = value(
         60, "seconds", 1, 86_400, "engineering", "The last use of a token is written down at most this often."
     )
-    page_rows_max: int = value(200, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
+    page_rows_max: int = value(200, "rows", 1, PAGE_ROWS_MOST, "engineering", "Most rows on one page of a listing.")
     keys_per_owner_max: int = value(
         20, "keys", 1, 1_000, "engineering", "Most account keys of one owner, retired ones apart."
     )

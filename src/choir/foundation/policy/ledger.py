@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy.values import PAGE_ROWS_MOST, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +13,9 @@ class LedgerPolicy:
 
     batch_entries_max: int = value(10_000, "entries", 1, 100_000, "spec: node limits", "Most entries in one batch.")
     entry_legs_max: int = value(100, "legs", 1, 1_000, "engineering", "Most legs in one entry.")
-    entry_refs_max: int = value(32, "references", 0, 1_000, "engineering", "Most references on one entry.")
+    entry_refs_max: int = value(32, "references", 20, 1_000, "engineering", "Most references on one entry.")
     text_chars_max: int = value(
-        200, "characters", 20, 300, "engineering", "Longest reason, source, key or reference on an entry."
+        200, "characters", 100, 300, "engineering", "Longest reason, source, key or reference on an entry."
     )
     memo_chars_max: int = value(2_000, "characters", 0, 20_000, "engineering", "Longest memo beside an entry.")
     hold_s_max: int = value(
@@ -24,10 +24,37 @@ class LedgerPolicy:
     checkpoint_s: int = value(
         60, "seconds", 1, 86_400, "engineering", "How often a checkpoint is signed when there is something new."
     )
+    liabilities_every_s: int = value(
+        86_400,
+        "seconds",
+        0,
+        366 * 86_400,
+        "engineering",
+        "How often what is owed is counted and signed when there are new entries; 0: only when an operator asks.",
+    )
+    liabilities_wait_s: int = value(
+        5, "seconds", 0, 60, "engineering", "How long whoever asks what is owed waits before being told to come back."
+    )
     liabilities_kept: int = value(
         12, "snapshots", 1, 1_000, "engineering", "Snapshots of what is owed from which proofs can still be made."
     )
-    page_rows_max: int = value(1_000, "rows", 1, 10_000, "engineering", "Most rows on one page of a listing.")
+    aidollar_lines_max: int = value(
+        20_000,
+        "lines",
+        1,
+        1_000_000,
+        "engineering",
+        "Most lines of an ai$ file that come in at once; all other entries wait while they are posted.",
+    )
+    aidollar_bytes_max: int = value(
+        20_000_000,
+        "bytes",
+        1,
+        1_000_000_000,
+        "engineering",
+        "Largest ai$ file; it is kept in memory.",
+    )
+    page_rows_max: int = value(1_000, "rows", 1, PAGE_ROWS_MOST, "engineering", "Most rows on one page of a listing.")
     remembered_accounts_max: int = value(
         200_000, "accounts", 0, 5_000_000, "engineering", "Balances that a process remembers between commits; 0: none."
     )

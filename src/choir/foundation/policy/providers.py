@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy.values import PAGE_ROWS_MOST, value
 
 _TABLE = "spec: bazaar, jobs"
 _MARKET = "spec: bazaar, market"
@@ -64,7 +64,9 @@ class ProvidersPolicy:
     stale_rows_max: int = value(
         1_000, "providers", 1, 100_000, _ENG, "Most silent providers that one round takes off the market."
     )
-    page_rows_max: int = value(200, "rows", 1, 10_000, _ENG, "Most rows on one page of providers, books or outcomes.")
+    page_rows_max: int = value(
+        200, "rows", 1, PAGE_ROWS_MOST, _ENG, "Most rows on one page of providers, books or outcomes."
+    )
 
     qualification_required: int = value(
         1, "yes or no", 0, 1, _MARKET, "Whether a provider passes a qualification job before it gets real ones."

@@ -11,6 +11,8 @@ from choir.foundation.errors import Invalid, NotFound
 
 P = TypeVar("P")
 
+PAGE_ROWS_MOST = 10_000  # no page of a listing may be made larger by policy
+
 
 class UnknownPolicy(NotFound):
     """A policy name that does not exist."""

@@ -12,7 +12,7 @@ from typing import Any
 from choir.ledger.formats.aidollar_export import write_aidollar
 from choir.ledger.formats.beancount import write_beancount
 from choir.ledger.formats.csv_rows import write_csv
-from choir.ledger.formats.journal import Progress
+from choir.ledger.streams import Progress
 from choir.storage.database import Tx
 
 Writer = Callable[[Tx, Callable[[bytes], Any], Progress], int]  # says how many entries it wrote, or lines of ai$

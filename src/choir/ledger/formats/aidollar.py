@@ -4,13 +4,15 @@ A line is a JSON object with exactly `entry_id`, `entry_type`, `amount`, `from_i
 this order. Amounts and times are numbers, of at most six decimals when we write them, and never floats in between.
 
 Guarantees: `read_line` refuses what it would have to guess or change; what it reads, `Line.text` writes, and what
-`Line.text` writes, it reads; an id stands for one account and an account has one id.
+`Line.text` writes, it reads; an id stands for one account and an account has one id; `entry_behind` finds an entry only
+if `lines_of` makes exactly these lines of it.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -23,6 +25,7 @@ from choir.ledger.model import AccountName, BadAccountName, account_name
 NOBODY = "system:aidollar/issuance/AID"  # its id is empty: what comes from there comes from nothing
 TREASURY = "treasury:main/issuance/AID"  # it may go below zero, as the treasury of the file does when it awards
 _TREASURY_ID = "treasury"
+_ENTRY_ID = re.compile(r"entry_[0-9a-hjkmnp-tv-z]{26}", re.ASCII)  # as our own entries are called
 _AGENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _ENDED_HOLDS = "system:hold-"  # money moves into and out of holds by rules that a line has no words for
 
@@ -139,6 +142,48 @@ def memo_of(kind: str, reason: str, payer: AccountName, payee: AccountName) -> s
     if "owed" in (payer.role, payee.role):
         return f"owed: {reason}"
     return f"penalty: {reason}" if "penalty" in re.split(r"[._-]", kind) else reason
+
+
+Move = tuple[AccountName, AccountName, int]  # a leg: from, to, how much
+
+
+def lines_of(entry: str, kind: str, reason: str, created_at: str, legs: Sequence[Move]) -> list[Line]:
+    """The lines of an entry, one for each leg; from the second on the leg's number is in the line's id."""
+    return [
+        Line(
+            entry_id=line_id(entry, number),
+            entry_type=type_of(kind, payer, payee),
+            units=units,
+            from_id=id_of(payer),
+            to_id=id_of(payee),
+            memo=memo_of(kind, reason, payer, payee),
+            created_at=created_at,
+        )
+        for number, (payer, payee, units) in enumerate(legs, start=1)
+    ]
+
+
+def line_id(entry: str, number: int) -> str:
+    return entry if number == 1 else f"{entry}-{number}"
+
+
+def is_leg_of(line: Line, first: Line, number: int) -> bool:
+    """Whether a line says of itself that it is this leg of the entry that another one begins."""
+    return line.entry_id == line_id(first.entry_id, number) and _ENTRY_ID.fullmatch(first.entry_id) is not None
+
+
+ENTRY_KINDS = tuple(f"aidollar.entry{word}" for word in ("", ".genesis", ".paypal", ".penalty"))  # what `type_of` tells
+
+
+def entry_behind(lines: Sequence[Line], legs: Sequence[Move]) -> tuple[str, str] | None:
+    """A kind and a reason of an entry with these lines; None where no entry has them, because somebody changed them."""
+    first = lines[0]
+    payer, payee, _ = legs[0]
+    for kind in ENTRY_KINDS:
+        reason = first.memo.removeprefix(memo_of(kind, "", payer, payee))
+        if reason and lines_of(first.entry_id, kind, reason, first.created_at, legs) == list(lines):
+            return kind, reason
+    return None
 
 
 def decimal_text(units: int) -> str:

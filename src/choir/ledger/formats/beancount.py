@@ -18,9 +18,11 @@ from uuid import UUID
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.clock import format_time, to_datetime
 from choir.foundation.money import Asset
+from choir.ledger.checking import Act
 from choir.ledger.formats import journal
-from choir.ledger.formats.journal import AccountAct, Happened, HoldEnd, JournalEntry, Progress
+from choir.ledger.formats.journal import Happened, HoldEnd, JournalEntry
 from choir.ledger.model import HOLD_PLACE, AccountName, Head, account_name, entry_id
+from choir.ledger.streams import Progress
 from choir.storage.database import Tx
 
 # The books are those of everybody together: what somebody has is an asset of all, and was issued or came from outside.
@@ -73,7 +75,7 @@ def _told(item: Happened) -> Iterator[str]:
         yield from _act(item)
 
 
-def _act(act: AccountAct) -> Iterator[str]:
+def _act(act: Act) -> Iterator[str]:
     if act.act == "open":
         yield from _open(act.account, act.at_us)
     elif act.act == "close":

@@ -13,8 +13,9 @@ from uuid import UUID
 
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.clock import format_time
-from choir.ledger.formats.journal import JournalEntry, Progress, begin, entries
+from choir.ledger.formats.journal import JournalEntry, begin, entries
 from choir.ledger.model import account_name, entry_id
+from choir.ledger.streams import Progress
 from choir.storage.database import Tx
 
 COLUMNS = (

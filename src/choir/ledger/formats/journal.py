@@ -1,24 +1,24 @@
 """The journal as a stream, for whoever writes it in another format.
 
 Guarantees: everything that is read after `begin` is of one moment; constant memory; nothing is written or locked.
-Memos are not read: they are a person's words, and no export has them.
+Memos are not read here: they are a person's words, and no export has them, but for those that came in with an ai$ file
+and go out with one (`aidollar_export`).
 """
 
 from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from choir.ledger import reading
+from choir.ledger import reading, streams
+from choir.ledger.checking import Act
 from choir.ledger.model import Head
+from choir.ledger.streams import TELL_EVERY, Progress
 from choir.storage.database import Tx
-
-Progress = Callable[[int, int], None]
-_TELL_EVERY = 10_000
 
 _ENTRY, _HOLD_END, _ACT = range(3)  # what stands at one place of the journal comes in this order
 
@@ -40,17 +40,7 @@ class HoldEnd(NamedTuple):
     at_us: int
 
 
-class AccountAct(NamedTuple):
-    """An account was opened, frozen, unfrozen or closed."""
-
-    account: str
-    act: str
-    at_us: int
-    reason: str
-    source: str
-
-
-Happened = JournalEntry | HoldEnd | AccountAct
+Happened = JournalEntry | HoldEnd | Act
 _Placed = tuple[tuple[int, int], Happened]
 
 
@@ -62,11 +52,8 @@ def begin(tx: Tx) -> Head:
 
 def entries(tx: Tx, head: Head, on_progress: Progress) -> Iterator[JournalEntry]:
     """Every entry, oldest first."""
-    rows = tx.stream(
-        "select seq, id, at_us, content, hash from entries where seq <= %s order by seq", head.seq, name="entries"
-    )
-    for seq, id_, at_us, content, hash_ in rows:
-        if seq % _TELL_EVERY == 0 or seq == head.seq:
+    for seq, id_, at_us, content, hash_ in streams.entries(tx, head.seq):
+        if seq % TELL_EVERY == 0 or seq == head.seq:
             on_progress(seq, head.seq)
         yield JournalEntry(seq, id_, at_us, json.loads(content), hash_)
 
@@ -94,18 +81,11 @@ def _hold_ends(tx: Tx) -> Iterator[_Placed]:
 
 
 def _acts(tx: Tx) -> Iterator[_Placed]:
-    rows = tx.stream(
-        "select x.after_seq, a.name, x.act, x.at_us, x.reason, x.source"
-        " from account_acts x join accounts a on a.id = x.account order by x.n",
-        name="acts",
-    )
-    for after, *act in rows:
-        yield (after, _ACT), AccountAct(*act)
+    for act in streams.acts(tx):
+        yield (act.after, _ACT), act
 
 
-_BALANCES = """
-    select a.name, coalesce(
-        (select p.balance from postings p where p.account = a.id order by p.seq desc, p.leg desc limit 1), 0)
-    from accounts a left join holds h on h.account = a.id
+_BALANCES = f"""
+    select a.name, {reading.last_balance("a.id")} from accounts a left join holds h on h.account = a.id
     where a.state <> 'closed' and h.closed_seq is null order by a.name
-"""
+"""  # noqa: S608 - no input

@@ -39,7 +39,7 @@ class Issuance:
     legs: tuple[Leg, ...]
     proposed_us: int
     expires_us: int
-    approvals: tuple[Approval, ...]
+    approvals: tuple[Approval, ...]  # of one name several, if it went over to somebody else between them
     entry: UUID | None = None  # what was posted
     ended_by: str | None = None
     ended_us: int | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from choir.foundation.canonical import ObjectHash
 from choir.foundation.policy import IssuingPolicy
 from choir.ledger.issuing.model import Issuance, IssuanceNeedsTwo, NotAnIssuance, NotIssued, issuance_id
 from choir.ledger.model import Draft, Leg, account_name
@@ -15,6 +16,8 @@ from choir.ledger.model import Draft, Leg, account_name
 SOURCE = "system:issuing"
 KIND = "issue"
 _FEWEST = 2
+
+Since = Callable[[str], int | None]  # when somebody became an operator; None: they are none now
 
 
 def refuse_issuing_alone(payers: Iterable[str], *, production: bool) -> None:
@@ -42,14 +45,26 @@ def operators_needed(legs: Sequence[Leg], policy: IssuingPolicy) -> int:
     return needed
 
 
-def agreed(issuance: Issuance, is_operator: Callable[[str], bool]) -> int:
-    """How many agree who are operators now: whoever was removed has no voice any more."""
-    return sum(is_operator(approval.operator) for approval in issuance.approvals)
+def agreed(issuance: Issuance, since: Since) -> tuple[str, ...]:
+    """Who agrees and is an operator now.
+
+    Whoever was removed has no voice any more, also where somebody else, or they themselves, were added under their
+    name later: only what was said since then is theirs.
+    """
+    found: dict[str, None] = {}
+    for approval in issuance.approvals:
+        added_us = since(approval.operator)
+        if added_us is not None and added_us <= approval.at_us:
+            found[approval.operator] = None
+    return tuple(found)
 
 
-def entry_of(issuance: Issuance) -> Draft:
-    """What is posted once enough operators agree; it names all of them, and its key makes it happen once."""
+def entry_of(issuance: Issuance, agreed: Sequence[str], policy: ObjectHash | None) -> Draft:
+    """What is posted once enough operators agree; it names them and the policy that says how many are enough.
+
+    Its key makes it happen once.
+    """
     shown = issuance_id(issuance.id)
-    others = [approval.operator for approval in issuance.approvals if approval.operator != issuance.proposer]
+    others = [name for name in agreed if name != issuance.proposer]
     refs = (shown, f"proposed_by:{issuance.proposer}", *[f"approved_by:{name}" for name in others])
-    return Draft(KIND, issuance.reason, SOURCE, shown, issuance.legs, refs=refs)
+    return Draft(KIND, issuance.reason, SOURCE, shown, issuance.legs, refs=refs, policy=policy)

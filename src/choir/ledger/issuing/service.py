@@ -7,11 +7,11 @@ refuses leaves it open. All steps can be repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
+from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
@@ -39,13 +39,21 @@ class Issuing:
     """What operators do about issuances; all inside the caller's transaction."""
 
     def __init__(
-        self, ledger: Ledger, accounts: Accounts, clock: Clock, entropy: Entropy, policy: IssuingPolicy
+        self,
+        ledger: Ledger,
+        accounts: Accounts,
+        clock: Clock,
+        entropy: Entropy,
+        policy: IssuingPolicy,
+        *,
+        policy_hash: ObjectHash | None = None,
     ) -> None:
         self._ledger = ledger
         self._accounts = accounts
         self._clock = clock
         self._entropy = entropy
         self._policy = policy
+        self._policy_hash = policy_hash
 
     def propose(self, tx: Tx, operator: str, legs: tuple[Leg, ...], *, reason: str, key: str) -> tuple[Issuance, bool]:
         """Ask the other operators; whether it is new. The same key and content gives the same issuance."""
@@ -73,22 +81,23 @@ class Issuing:
         self._rehearse(tx, issuance)
         return issuance, True
 
-    def approve(self, tx: Tx, operator: str, id_: UUID, is_operator: Callable[[str], bool]) -> Issuance:
+    def approve(self, tx: Tx, operator: str, id_: UUID, since: rules.Since) -> Issuance:
         """Agree to it, once; posts it if that makes enough of those who are operators now."""
         issuance = self._locked(tx, id_)
-        agreed = issuance.approved_by(operator)
-        if agreed and issuance.entry is not None:
+        if issuance.entry is not None and issuance.approved_by(operator):
             return issuance
         self._must_be_open(issuance)
         if operator == issuance.proposer:
             raise NeedsAnother(operator=operator, issuance=issuance_id(id_))
-        if not agreed:
+        if operator not in rules.agreed(issuance, since):
             approval = Approval(operator, self._clock.now_us())
             store.add_approval(tx, id_, approval)
             issuance = replace(issuance, approvals=(*issuance.approvals, approval))
-        if rules.agreed(issuance, is_operator) < rules.operators_needed(issuance.legs, self._policy):
+        agreed = rules.agreed(issuance, since)
+        if len(agreed) < rules.operators_needed(issuance.legs, self._policy):
             return issuance
-        return self._post(tx, issuance, operator)
+        [posted] = self._ledger.post(tx, rules.entry_of(issuance, agreed, self._policy_hash))
+        return self._end(tx, issuance, operator, posted.id)
 
     def withdraw(self, tx: Tx, operator: str, id_: UUID) -> Issuance:
         """Let nothing come of it; every operator may."""
@@ -105,6 +114,10 @@ class Issuing:
         """A page of all of them, the newest first."""
         return store.newest(tx, before=before, limit=limit)
 
+    def newest_open(self, tx: Tx, *, before: UUID | None, limit: int) -> list[Issuance]:
+        """A page of those that wait for approval, the newest first."""
+        return store.newest_open(tx, self._clock.now_us(), before=before, limit=limit)
+
     def state(self, issuance: Issuance) -> IssuanceState:
         return issuance.state(self._clock.now_us())
 
@@ -117,7 +130,7 @@ class Issuing:
 
     def _check(self, tx: Tx, issuance: Issuance) -> None:
         """Raise what policy has against it."""
-        prepared = self._ledger.prepare(rules.entry_of(issuance))
+        prepared = self._ledger.prepare(rules.entry_of(issuance, (), self._policy_hash))
         if isinstance(prepared, Refusal):
             raise prepared
         rules.operators_needed(issuance.legs, self._policy)
@@ -127,12 +140,8 @@ class Issuing:
     def _rehearse(self, tx: Tx, issuance: Issuance) -> None:
         """Post it and undo that: what the ledger would refuse today need not be put before anybody."""
         with suppress(_Rehearsed), tx.savepoint():
-            self._ledger.post(tx, rules.entry_of(issuance))
+            self._ledger.post(tx, rules.entry_of(issuance, (), self._policy_hash))
             raise _Rehearsed
-
-    def _post(self, tx: Tx, issuance: Issuance, operator: str) -> Issuance:
-        [posted] = self._ledger.post(tx, rules.entry_of(issuance))
-        return self._end(tx, issuance, operator, posted.id)
 
     def _end(self, tx: Tx, issuance: Issuance, operator: str, entry: UUID | None) -> Issuance:
         now_us = self._clock.now_us()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from choir.foundation.errors import Broken, NotFound
+from choir.foundation.errors import Broken, NotFound, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,14 @@ class Snapshot:
     note: str  # the totals, signed
     checkpoint: str  # the journal's own signed note of that size
     secret: bytes = field(repr=False)  # what hides the leaves of others from who sees a proof
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """That a snapshot of at least this many entries was asked for and is not there yet."""
+
+    size: int
+    problem: str | None  # how the last try ended, if it failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +78,39 @@ class Proof:
 class NothingPublished(NotFound):
     code = "ledger.liabilities.none"
     sentence = "This node has not published what it owes{when}."
-    hint = "An operator does so with `choir ledger liabilities`."
+    hint = (
+        "An operator does so with `choir ledger liabilities`; how often it happens by itself is"
+        " `choir policy explain ledger.liabilities_every_s`."
+    )
 
 
 class NoLongerKept(NotFound):
     code = "ledger.liabilities.not_kept"
     sentence = "What is needed for proofs of what was owed after entry {size} is no longer kept."
     hint = "Ask for the latest; how many are kept is `choir policy explain ledger.liabilities_kept`."
+
+
+class WaitsForAnEntry(Refusal):
+    """Whether the key before this one signed for so many entries cannot be known for sure, so nothing is signed."""
+
+    code = "ledger.liabilities.waits_for_entry"
+    sentence = "The node's key was replaced after the last entry; the former may have signed what is owed after {size}."
+    hint = "Ask again when another entry was posted; what the former key signed still counts."
+
+
+class CountingFailed(Broken):
+    """The background task that publishes what is owed could not."""
+
+    code = "ledger.liabilities.failed"
+    sentence = "What the node owes could not be counted and signed: {why}."
+    hint = "It is tried again by itself, later and later. `choir ledger verify` and the node's log say more."
+
+
+class TooManyAccounts(Broken):
+    """The place of a share among all others is kept in 32 bits."""
+
+    code = "ledger.liabilities.too_many_accounts"
+    sentence = "One asset is owed on more than {limit} accounts, which is more than a proof can tell apart."
 
 
 class NotAllCounted(Broken):

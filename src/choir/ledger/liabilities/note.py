@@ -63,6 +63,11 @@ class LiabilitiesNote:
             raise LiabilitiesMalformed(why="its assets must stand in the order of their names, each once")
         return found
 
+    @classmethod
+    def inside(cls, signed: str) -> LiabilitiesNote:
+        """What a signed note of our own says; who signed it is not looked at."""
+        return cls.parse(signed.rpartition("\n\n")[0] + "\n")
+
     def of(self, asset: str) -> AssetTotal | None:
         return next((item for item in self.totals if item.asset == asset), None)
 

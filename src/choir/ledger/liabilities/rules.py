@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from choir.ledger.liabilities import tree
-from choir.ledger.liabilities.model import Leaf, Owed, OwedProof
+from choir.ledger.liabilities.model import Leaf, Owed, OwedProof, TooManyAccounts
 from choir.ledger.liabilities.note import AssetTotal, LiabilitiesNote
 from choir.ledger.merkle import BadProof
 from choir.ledger.model import account_name
@@ -30,7 +30,7 @@ SHARES = 4
 SALT_BYTES = 16
 SECRET_BYTES = 32
 OWED_KINDS = ("agent", "person")
-ACCOUNTS_MAX = 2**32 - 1
+ACCOUNTS_MAX = 2**32 - 1  # of one asset: a place in a tree is kept in 32 bits
 
 _PAGE_ROWS = 256
 _NUMBERS = struct.Struct(">4Q3Q")  # a place in each order; where the amount is cut
@@ -71,6 +71,7 @@ class Planter:
     """
 
     def __init__(self, secret: bytes) -> None:
+        assert len(secret) == SECRET_BYTES
         self._secret = secret
         self._rows = bytearray()
         self._leaves = [bytearray() for _ in range(SHARES)]
@@ -84,6 +85,8 @@ class Planter:
         """Count what is owed on an account; one on which nothing is owed has no leaf."""
         if not owed.amount:
             return
+        if self.accounts == ACCOUNTS_MAX:
+            raise TooManyAccounts(limit=ACCOUNTS_MAX)
         order_keys, amounts, salts = split(self._secret, owed)
         for share in range(SHARES):
             self._leaves[share] += leaf_node(owed, share, amounts[share], salts[share])

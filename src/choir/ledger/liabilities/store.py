@@ -6,40 +6,39 @@ one by one, and nothing is locked or kept open meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
 from choir.ledger.liabilities.model import Snapshot
+from choir.ledger.reading import held_at, last_balance
 from choir.storage.database import Tx
 
 _COLUMNS = "id, size, at_us, note, checkpoint, secret"
-_BALANCE = """coalesce((
-    select p.balance from postings p where p.account = {account} and p.seq <= %s
-    order by p.seq desc, p.leg desc limit 1), 0)"""
+
+
+def try_alone(tx: Tx) -> bool:
+    """Be the one who makes a snapshot, for as long as this connection lives; False if another is."""
+    return bool(tx.value("select pg_try_advisory_lock(hashtext('choir liabilities'))"))
+
+
+def notice_absence(tx: Tx) -> None:
+    """Let the server notice within a minute that the machine at the other end is gone, and end what that one holds."""
+    tx.run("set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3")
 
 
 # The journal, after so many entries
 
 
-def owed_accounts(tx: Tx, size: int, *, after: int, limit: int) -> list[tuple[int, str, int]]:
-    """A batch of the accounts of people and agents, by id: id, name, balance."""
-    return tx.rows(_OWED, size, after, limit)
-
-
-def held_for(tx: Tx, size: int) -> list[tuple[int, str, int]]:
-    """The payers of holds that were open then: id, name, what was in their holds together."""
-    return [(payer, name, int(held)) for payer, name, held in tx.rows(_HELD, size, size, size)]
-
-
-def owed_by_asset(tx: Tx, size: int) -> dict[str, int]:
-    """What all accounts of people and agents had together, without what was held for them."""
-    return {asset: int(total) for asset, total in tx.rows(_OWED_TOTALS, size)}
+def owed_accounts(tx: Tx, size: int, *, after: int, limit: int) -> list[tuple[int, str, int, int]]:
+    """A batch of the accounts of people and agents, by id: id, name, balance, what was held for it."""
+    rows = tx.rows(_OWED, size, size, size, size, after, limit)
+    return [(id_, name, balance, int(held)) for id_, name, balance, held in rows]
 
 
 def rest_by_asset(tx: Tx, size: int) -> dict[str, int]:
-    """What all accounts had together that are neither of people, nor of agents, nor of holds."""
-    return {asset: int(total) for asset, total in tx.rows(_REST, size)}
+    """What all accounts had and was held for them that are neither of people, nor of agents, nor of holds."""
+    return {asset: int(total) for asset, total in tx.rows(_REST, size, size, size, size)}
 
 
 def accounts_of(tx: Tx, owner: str) -> list[tuple[int, str]]:
@@ -60,9 +59,14 @@ def of_size(tx: Tx, size: int) -> Snapshot | None:
     return _snapshot(tx.row(f"select {_COLUMNS} from liability_snapshots where size = %s", size))  # noqa: S608
 
 
-def notes(tx: Tx) -> list[tuple[int, str, str]]:
-    """Of all that were ever published: size, signed totals, checkpoint."""
-    return tx.rows("select size, note, checkpoint from liability_snapshots order by size")
+def notes(tx: Tx) -> Iterator[tuple[Any, ...]]:
+    """Of all that were ever published, by size, as they are asked for: size, signed totals, checkpoint."""
+    return tx.stream("select size, note, checkpoint from liability_snapshots order by size", name="liability_notes")
+
+
+def kept(tx: Tx) -> list[Snapshot]:
+    """Those that proofs can still be made from, newest first; the newest also if nothing of it is there any more."""
+    return tx.all(Snapshot, _KEPT)
 
 
 def insert(tx: Tx, snapshot: Snapshot) -> bool:
@@ -120,43 +124,84 @@ def forget(tx: Tx, snapshot: UUID) -> None:
     tx.run("delete from liability_pages where snapshot = %s", snapshot)
 
 
-def to_forget(tx: Tx, *, keep: int, unfinished_before: UUID) -> list[UUID]:
-    """Those beyond the newest that are kept, and those that were begun before and never finished."""
-    return [row[0] for row in tx.rows(_TO_FORGET, keep, unfinished_before)]
+def begin(tx: Tx, snapshot: UUID) -> None:
+    """From now on parts of this one may be written."""
+    tx.run("insert into liability_drafts (snapshot) values (%s)", snapshot)
+
+
+def finish(tx: Tx, snapshot: UUID) -> None:
+    """All of it is written."""
+    tx.run("delete from liability_drafts where snapshot = %s", snapshot)
+
+
+def forget_unfinished(tx: Tx) -> None:
+    """Drop what was begun and never finished; only for who is alone, for another may be at it."""
+    for (snapshot,) in tx.rows("select snapshot from liability_drafts"):
+        forget(tx, snapshot)
+        finish(tx, snapshot)
+
+
+def too_old(tx: Tx, keep: int) -> list[UUID]:
+    """Those beyond the newest, from which proofs can still be made."""
+    return [row[0] for row in tx.rows(_TOO_OLD, keep)]
+
+
+def tiles(tx: Tx, snapshot: UUID, asset: str) -> Iterator[tuple[Any, ...]]:
+    """All that is kept of an asset's trees, in order: share, level, number, nodes."""
+    return tx.stream(_TILES, snapshot, asset, name="liability_tiles")
+
+
+def pages(tx: Tx, snapshot: UUID, asset: str) -> Iterator[tuple[Any, ...]]:
+    """All pages of an asset, in order: first account, rows."""
+    return tx.stream(_PAGES, snapshot, asset, name="liability_pages")
+
+
+def assets(tx: Tx, snapshot: UUID) -> set[str]:
+    """Of which assets anything is kept."""
+    return {row[0] for row in tx.rows(_ASSETS, snapshot, snapshot)}
 
 
 def _snapshot(row: tuple[Any, ...] | None) -> Snapshot | None:
     return None if row is None else Snapshot(*row)
 
 
+_BALANCE, _HELD = last_balance("a.id", until="%s"), held_at("a.id")
+
+# In the words of the index `accounts_owed`.
 _IS_OWED = "(a.name >= 'agent:' and a.name < 'agent;' or a.name >= 'person:' and a.name < 'person;')"
 
 _OWED = f"""
-    select a.id, a.name, {_BALANCE.format(account="a.id")} from accounts a
-    where a.id > %s and {_IS_OWED} order by a.id limit %s
-"""  # noqa: S608 - no input
-
-_OWED_TOTALS = f"""
-    select split_part(a.name, '/', 3), sum({_BALANCE.format(account="a.id")}) from accounts a
-    where {_IS_OWED} group by 1
-"""  # noqa: S608 - no input
-
-_HELD = f"""
-    select h.payer, p.name, sum({_BALANCE.format(account="h.account")})
-    from holds h join accounts p on p.id = h.payer
-    where h.placed_seq <= %s and (h.closed_seq is null or h.closed_seq > %s)
-    group by h.payer, p.name
+    select a.id, a.name, {_BALANCE}, {_HELD} from accounts a
+    where {_IS_OWED} and a.id > %s order by a.id limit %s
 """  # noqa: S608 - no input
 
 _REST = f"""
-    select split_part(a.name, '/', 3), sum({_BALANCE.format(account="a.id")}) from accounts a
+    select split_part(a.name, '/', 3), sum({_BALANCE} + {_HELD}) from accounts a
     where a.name < 'agent:' or a.name >= 'agent;' and a.name < 'hold:'
         or a.name >= 'hold;' and a.name < 'person:' or a.name >= 'person;'
     group by 1
 """  # noqa: S608 - no input
 
-_TO_FORGET = """
-    select distinct p.snapshot from liability_tiles p where
-        p.snapshot in (select id from liability_snapshots order by size desc offset %s)
-        or p.snapshot < %s and not exists (select from liability_snapshots s where s.id = p.snapshot)
+_TOO_OLD = """
+    select old.id from (select id from liability_snapshots order by size desc offset %s) old
+    where exists (select from liability_pages p where p.snapshot = old.id)
+        or exists (select from liability_tiles t where t.snapshot = old.id)
+"""
+
+_KEPT = f"""
+    select {_COLUMNS} from liability_snapshots s
+    where exists (select from liability_pages p where p.snapshot = s.id)
+        or exists (select from liability_tiles t where t.snapshot = s.id)
+        or size = (select max(size) from liability_snapshots)
+    order by size desc
+"""  # noqa: S608 - no input
+
+_TILES = """
+    select share, level, n, nodes from liability_tiles where snapshot = %s and asset = %s order by share, level, n
+"""
+
+_PAGES = "select first, rows from liability_pages where snapshot = %s and asset = %s order by first"
+
+_ASSETS = """
+    select asset from liability_tiles where snapshot = %s union select asset from liability_pages where snapshot = %s
 """

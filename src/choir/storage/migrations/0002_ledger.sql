@@ -140,7 +140,8 @@ create table holds (
     closed_seq bigint  -- derived: the entry that emptied it
 );
 create index holds_open on holds (expires_us) where closed_seq is null;
-create index holds_payer on holds (payer) where closed_seq is null;
+-- By when they ended, those that are open last: so "open after entry n" is the end of a payer's part of the index.
+create index holds_payer on holds (payer, coalesce(closed_seq, 9223372036854775807));
 grant select, insert, update (captures, closed_seq) on holds to {app};
 
 -- Complete tiles of 256 hashes: tile (level, n) has the Merkle nodes of height 8*level, n*256 to n*256+255.

@@ -22,6 +22,6 @@ create table issuance_approvals (
     issuance uuid not null references issuances,
     operator text collate "C" not null,
     at_us bigint not null,
-    primary key (issuance, operator)
+    primary key (issuance, operator, at_us)  -- a name may go over to somebody else, who speaks for themselves
 );
 grant select, insert on issuance_approvals to {app};

@@ -12,6 +12,16 @@ grant select, insert on liability_snapshots to {app};
 create trigger append_only before update or delete or truncate on liability_snapshots execute function refuse_change();
 alter table liability_snapshots enable always trigger append_only;
 
+-- The accounts on which something may be owed, without those of all the holds there ever were.
+create index accounts_owed on accounts (id)
+    where name >= 'agent:' and name < 'agent;' or name >= 'person:' and name < 'person;';
+
+-- Snapshots that were begun and not finished. One is made at a time, so whoever begins another forgets these.
+create table liability_drafts (
+    snapshot uuid primary key
+);
+grant select, insert, delete on liability_drafts to {app};
+
 -- Written before their snapshot, some at a time, and forgotten when newer ones are kept instead.
 create table liability_tiles (
     snapshot uuid not null,

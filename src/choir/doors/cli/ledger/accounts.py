@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from choir.doors.cli import output
-from choir.doors.cli.ledger.shown import AccountArgument, ReasonOption, amount_of, show_account
+from choir.doors.cli.ledger.shown import AccountArgument, ReasonOption, account_typed, amount_of, show_account
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.foundation.policy import PAGE_ROWS_MOST
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +48,7 @@ def open_(
 ) -> None:
     """Open an account; opening it again changes nothing."""
     output.want_json(as_json)
+    account_typed(account)
     with output.client_of(node) as client:
         found = client.open_account(account, reason=reason)
     show_account(found, as_json=as_json)
@@ -64,6 +66,7 @@ def _act_command(name: str) -> output.Command:
 
     def act(account: AccountArgument, reason: ReasonOption, node: NodeOption = None, as_json: AsJson = False) -> None:
         output.want_json(as_json)
+        account_typed(account)
         with output.client_of(node) as client:
             acts = {"freeze": client.freeze, "unfreeze": client.unfreeze, "close": client.close_account}
             found = acts[name](account, reason=reason)
@@ -81,6 +84,9 @@ def balance(
 ) -> None:
     """Show a balance, now or at any past point."""
     output.want_json(as_json)
+    if at is not None and at_seq is not None:
+        raise typer.BadParameter("--at and --at-seq name two moments; give one of them")
+    account_typed(account)
     with output.client_of(node) as client:
         found = client.balance(account, at_time=at, at_seq=at_seq)
     show_account(found, as_json=as_json)
@@ -88,13 +94,14 @@ def balance(
 
 def statement(
     account: AccountArgument,
-    limit: Annotated[int, typer.Option(help="How many lines at most.", min=1, max=1000)] = 100,
+    limit: Annotated[int, typer.Option(help="How many lines at most.", min=1, max=PAGE_ROWS_MOST)] = 100,
     cursor: Annotated[str | None, typer.Option(help="Go on behind this line.")] = None,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the movements of an account, oldest first."""
     output.want_json(as_json)
+    account_typed(account)
     with output.client_of(node) as client:
         page = client.statement(account, cursor=cursor, limit=limit)
     if as_json:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import ValidationError
 
 from choir.doors.cli import output
+from choir.doors.cli.ledger.posting_file import check_legs, read_json, shaped
 from choir.doors.cli.ledger.shown import (
     AccountArgument,
     AmountArgument,
     ReasonOption,
+    account_typed,
     amount_of,
+    hold_typed,
     show_account,
     show_posted,
     units_of,
 )
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
 from choir.foundation.errors import Invalid, NotFound
+from choir.foundation.policy import PAGE_ROWS_MOST
+from choir.ledger.model import HOLD_ACCOUNTS
 
 if TYPE_CHECKING:
     from choir.doors import wire
     from choir.doors.sdk.client import Client
-
-T = TypeVar("T", bound="wire.Wire")
 
 
 class NoSuchNumber(NotFound):
@@ -89,6 +88,7 @@ def transfer(
     """Move an amount from one account to another."""
     output.want_json(as_json)
     units = units_of(payer, amount)
+    account_typed(payee)
     with output.client_of(node) as client:
         posted = client.transfer(payer, payee, units, reason=reason, key=key)
     show_posted(posted, as_json=as_json)
@@ -108,21 +108,26 @@ def post(
     from choir.doors import wire
 
     output.want_json(as_json)
-    value = _read_json(file)
+    value = read_json(file)
     if "entries" in value:
-        batch = _shaped(wire.BatchIn, value, file)
+        if key is not None:
+            raise typer.BadParameter("--key is for an entry by itself; each entry of a batch has its own key inside")
+        batch = shaped(wire.BatchIn, value, file)
+        for number, item in enumerate(batch.entries):
+            check_legs(item, file, f"entries.{number}.")
         with output.client_of(node) as client:
             done = client.post_batch(item.model_dump(by_alias=True) for item in batch.entries)
         _show_batch(done, as_json=as_json)
         return
-    entry = _shaped(wire.EntryIn, value, file)
+    entry = shaped(wire.EntryIn, value, file)
+    check_legs(entry, file)
     with output.client_of(node) as client:
         posted = client.post_entry(entry, key=key)
     show_posted(posted, as_json=as_json)
 
 
 def entries(
-    limit: Annotated[int, typer.Option(help="How many entries at most.", min=1, max=1000)] = 100,
+    limit: Annotated[int, typer.Option(help="How many entries at most.", min=1, max=PAGE_ROWS_MOST)] = 100,
     cursor: Annotated[str | None, typer.Option(help="Go on behind this entry's number.")] = None,
     node: NodeOption = None,
     as_json: AsJson = False,
@@ -149,8 +154,9 @@ def show(
 ) -> None:
     """Show one entry as the journal has it, or one hold and what remains in it."""
     output.want_json(as_json)
+    held = hold_typed(subject) if subject.startswith(("hold_", HOLD_ACCOUNTS)) else None
     with output.client_of(node) as client:
-        hold = client.get_hold(subject) if subject.startswith("hold_") else None
+        hold = client.get_hold(held) if held is not None else None
         entry = client.entry(entry_named(client, subject)) if hold is None else None
     if hold is None or as_json:
         output.print_json((hold or entry).model_dump())  # type: ignore[union-attr]
@@ -230,23 +236,3 @@ def _show_batch(batch: wire.BatchOut, *, as_json: bool) -> None:
                 output.print_line(f"refused: {item.problem.detail}")
     if refused:
         raise typer.Exit(output.EXIT_REFUSED)
-
-
-def _shaped(shape: type[T], value: dict[str, Any], file: str) -> T:
-    try:
-        return shape.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise Invalid(what=f"The input {file}", why=f"{place}: {first['msg']}") from None
-
-
-def _read_json(file: str) -> dict[str, Any]:
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        raise Invalid(what=f"The input {file}", why="it is not JSON") from None
-    if not isinstance(value, dict):
-        raise Invalid(what=f"The input {file}", why="it must be a JSON object")
-    return value

@@ -54,11 +54,17 @@ _CHECKS = {
     ExportFormat.JSONL: "Verify with: python3 auditor/choir_verify.py export",
     ExportFormat.BEANCOUNT: "Check with: bean-check",
 }
+_ENDINGS = {
+    ".csv": ExportFormat.CSV,
+    ".beancount": ExportFormat.BEANCOUNT,
+    ".bean": ExportFormat.BEANCOUNT,
+}
 _ExportOption = Annotated[
-    ExportFormat,
+    ExportFormat | None,
     typer.Option(
         "--format",
-        help="jsonl, to be verified or imported; csv, for spreadsheets; beancount; aidollar, an ai$ file of all AID.",
+        help="jsonl, to be verified or imported; csv, for spreadsheets; beancount; aidollar, an ai$ file of all AID."
+        " Without it, a FILE that ends with .csv, .beancount or .bean is written as that, any other as jsonl.",
         metavar="FORMAT",
     ),
 ]
@@ -80,7 +86,9 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     file: Annotated[Path | None, typer.Option(help="An export to verify instead of the database.")] = None,
-    key: Annotated[str | None, typer.Option(help="The verifier key you trust.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="The verifier key you trust; for a file.", callback=output.given_key)
+    ] = None,
     checkpoint: Annotated[
         list[Path] | None,
         typer.Option(help="A checkpoint you kept; history must contain it. May be repeated.", metavar="FILE"),
@@ -88,13 +96,18 @@ def verify(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute every hash, balance and proof, and say exactly what differs (exit code 5)."""
+    """Recompute every hash and balance, check all that was signed, and say exactly what differs (exit code 5).
+
+    Of what was signed as owed, the totals are always checked, the trees behind them for as long as they are kept.
+    """
     from choir.ledger.notes import VerifierKey
     from choir.ledger.verifying import verify_database, verify_export
     from choir.operations.preparing import opened_node
     from choir.storage.database import Tx, connect
 
     output.want_json(as_json)
+    if key is not None and file is None:
+        raise typer.BadParameter("--key is for a file; the database is checked with the node's own keys")
     held = [_read(path) for path in checkpoint or []]
     with _bar("Verifying", quiet=as_json) as told:
         if file is not None:
@@ -105,12 +118,14 @@ def verify(
             settings = output.settings_of(home)
             with opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
                 report = verify_database(Tx(db), node.keys, held=held, on_progress=told)
-    _show(report, as_json=as_json, of_file=file is not None)
+    _show(report, as_json=as_json)
+    if report.good and file is not None and not report.key_pinned and not as_json:
+        output.print_line(f"The key was taken from the file itself; pin it with --key '{report.key}'.")
 
 
 def export(
     file: Annotated[str, typer.Argument(help="Where to write; - for standard output.")],
-    format_: _ExportOption = ExportFormat.JSONL,
+    chosen: _ExportOption = None,
     force: ForceOption = False,
     home: HomeOption = None,
     as_json: AsJson = False,
@@ -120,21 +135,23 @@ def export(
     from choir.storage.database import Tx, connect
 
     output.want_json(as_json)
-    if file != "-":
+    piped = file == "-"
+    format_ = chosen or _ENDINGS.get(Path(file).suffix.lower(), ExportFormat.JSONL)
+    if not piped:
         output.may_write(Path(file), force=force)
     settings = output.settings_of(home)
     with opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
-        with _bar("Exporting", quiet=as_json or file == "-") as told:
-            if file == "-":
+        with _bar("Exporting", quiet=as_json or (piped and sys.stdout.isatty())) as told:
+            if piped:
                 done = _write(node, format_, Tx(db), sys.stdout.buffer.write, told)
             else:
                 with whole_file(Path(file), force=force) as stream:
                     done = _write(node, format_, Tx(db), stream.write, told)
         db.commit()
     if as_json:
-        output.print_json(done | {"file": file, "format": format_})
+        output.print_json(done | {"file": file, "format": format_}, beside=piped)
     else:
-        (output.say if file == "-" else output.print_line)(_written(format_, done, file))
+        (output.say if piped else output.print_line)(_written(format_, done, file))
 
 
 def _write(
@@ -151,10 +168,11 @@ def _write(
 
 
 def _written(format_: ExportFormat, done: dict[str, Any], file: str) -> str:
+    place = "standard output" if file == "-" else file
     if format_ is ExportFormat.AIDOLLAR:
-        return f"{count(done['lines'], 'line')} written to {file}."
-    written = f"{count(done['entries'], 'entry', 'entries')} written to {file}."
-    return f"{written} {_CHECKS[format_]} {file}" if format_ in _CHECKS else written
+        return f"{count(done['lines'], 'line')} written to {place}."
+    written = f"{count(done['entries'], 'entry', 'entries')} written to {place}."
+    return f"{written} {_CHECKS[format_]} {file}" if format_ in _CHECKS and file != "-" else written
 
 
 def import_(
@@ -185,11 +203,11 @@ def _import_export(settings: Settings, file: Path, *, as_json: bool) -> None:
         prepare_database(settings, dsns, new_ledger=False)
         with owner_connection(dsns) as owner:
             report = import_export(owner, file, load_node_secret(settings).signer(), told)
-    _show(report, as_json=as_json, of_file=True)
+    _show(report, as_json=as_json, what="Imported and verified")
 
 
 def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
-    """By entries like all others, so the node may run meanwhile."""
+    """By entries like all others, so the node may run meanwhile: what others post waits only while these are posted."""
     from choir.ledger.formats.aidollar_import import AidollarImport
     from choir.operations.preparing import opened_node
     from choir.storage.database import Tx, connect
@@ -197,7 +215,8 @@ def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
     with _open(file) as stream, opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:
         service = AidollarImport(node.ledger, node.accounts, node.entropy, production=node.identity.production)
         with _bar("Importing", quiet=as_json) as told:
-            done = service.run(Tx(db), stream, told)
+            read = service.read(stream, told)
+            done = service.post(Tx(db), read, told)
         db.commit()
     if as_json:
         output.print_json({"lines": done.lines, "new": done.new, "file": str(file)})
@@ -205,7 +224,7 @@ def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
         output.print_line(f"{count(done.lines, 'line')} of {file} imported, {done.new} new.")
 
 
-def _show(report: Report, *, as_json: bool, of_file: bool) -> None:
+def _show(report: Report, *, as_json: bool, what: str = "Verified") -> None:
     if as_json:
         output.print_json(
             {
@@ -221,9 +240,7 @@ def _show(report: Report, *, as_json: bool, of_file: bool) -> None:
     elif report.good:
         entries = count(report.entries, "entry", "entries")
         accounts = count(report.accounts, "account")
-        output.print_line(f"Verified: {entries}, {accounts}, every hash and balance.")
-        if of_file and not report.key_pinned:
-            output.print_line(f"The key was taken from the file itself; pin it with --key '{report.key}'.")
+        output.print_line(f"{what}: {entries}, {accounts}, every hash and balance.")
     else:
         for item in report.differences:
             output.print_line(f"{item.where}: {item.what}")
@@ -235,7 +252,12 @@ class _bar:  # noqa: N801 - used like a function
     """A progress bar on standard error, shown only to people."""
 
     def __init__(self, title: str, *, quiet: bool) -> None:
-        self._progress = Progress(console=output.errors, transient=True, disable=quiet or not sys.stderr.isatty())
+        self._progress = Progress(
+            console=output.errors,
+            transient=True,
+            disable=quiet or not sys.stderr.isatty(),
+            redirect_stdout=False,  # an export may be on its way there
+        )
         self._title = title
 
     def __enter__(self) -> _bar:

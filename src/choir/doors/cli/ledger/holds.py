@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -14,11 +13,14 @@ from choir.doors.cli.ledger.shown import (
     HoldArgument,
     ReasonOption,
     amount_of,
+    hold_typed,
+    repeated,
     show_posted,
     units_of,
 )
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
-from choir.foundation.clock import format_time, from_datetime
+
+_FOR_S = 3600
 
 
 def register(app: typer.Typer) -> None:
@@ -34,10 +36,11 @@ def register(app: typer.Typer) -> None:
 def hold(
     payer: AccountArgument,
     amount: AmountArgument,
-    seconds: Annotated[int, typer.Option("--for", help="Seconds until it expires.", min=1)] = 3600,
-    until: Annotated[
-        str | None, typer.Option(help="When it expires, ISO 8601; say it to be able to repeat the call with its --key.")
+    seconds: Annotated[
+        int | None,
+        typer.Option("--for", help=f"Seconds until it expires, by the node's clock.  [default: {_FOR_S}]", min=1),
     ] = None,
+    until: Annotated[str | None, typer.Option(help="When it expires, ISO 8601, instead of --for.")] = None,
     captures: Annotated[int, typer.Option(help="How many captures are allowed.", min=1)] = 1,
     reason: ReasonOption = "hold",
     key: KeyOption = None,
@@ -46,16 +49,20 @@ def hold(
 ) -> None:
     """Set money aside until it is captured, released, or its time is over."""
     output.want_json(as_json)
+    if seconds is not None and until is not None:
+        raise typer.BadParameter("--for and --until name two ends; give one of them")
     units = units_of(payer, amount)
-    expires_at = until or format_time(from_datetime(datetime.now(UTC) + timedelta(seconds=seconds)))
+    in_s = (seconds or _FOR_S) if until is None else None
     with output.client_of(node) as client:
-        placed = client.hold(payer, units, expires_at=expires_at, captures=captures, reason=reason, key=key)
+        placed = client.hold(
+            payer, units, expires_at=until, expires_in_s=in_s, captures=captures, reason=reason, key=key
+        )
     if as_json:
         output.print_json(placed.model_dump())
         return
     output.print_line(
         f"{placed.hold.id} holds {amount_of(placed.hold.asset, placed.hold.remaining)} {placed.hold.asset}"
-        f" until {placed.hold.expires_at}"
+        f" until {placed.hold.expires_at}{repeated(placed.posted)}"
     )
 
 
@@ -71,9 +78,9 @@ def capture(
 ) -> None:
     """Pay out of a hold; what remains goes back to its payer unless --more is given."""
     output.want_json(as_json)
-    units = units_of(payee, amount)
+    units, id_ = units_of(payee, amount), hold_typed(hold_)
     with output.client_of(node) as client:
-        posted = client.capture(hold_, [(payee, units)], final=not more, reason=reason, key=key)
+        posted = client.capture(id_, [(payee, units)], final=not more, reason=reason, key=key)
     show_posted(posted, as_json=as_json)
 
 
@@ -86,6 +93,7 @@ def release(
 ) -> None:
     """Give back what remains in a hold."""
     output.want_json(as_json)
+    id_ = hold_typed(hold_)
     with output.client_of(node) as client:
-        posted = client.release(hold_, reason=reason, key=key)
+        posted = client.release(id_, reason=reason, key=key)
     show_posted(posted, as_json=as_json)

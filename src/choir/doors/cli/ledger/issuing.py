@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.ledger.shown import AccountArgument, AmountArgument, ReasonOption, amount_of, units_of
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+from choir.foundation.words import count, shown
 from choir.ledger.model import account_name
 
 if TYPE_CHECKING:
@@ -54,13 +55,8 @@ def ls(
 ) -> None:
     """List what waits for approval, the newest first."""
     output.want_json(as_json)
-    found: list[wire.IssuanceOut] = []
     with output.client_of(node) as client:
-        for item in client.issuances.all():
-            if everything or item.state == "open":
-                found.append(item)
-            if len(found) == limit:
-                break
+        found = list(islice(client.issuances.all(state=None if everything else "open", limit=min(limit, 100)), limit))
     if as_json:
         output.print_json([item.model_dump(by_alias=True) for item in found])
     elif found:
@@ -102,21 +98,26 @@ def _show(item: wire.IssuanceOut, *, as_json: bool) -> None:
     for leg in item.legs:
         asset = account_name(leg.from_).asset.name
         output.print_line(f"  {amount_of(asset, leg.amount)} {asset} from {leg.from_} to {leg.to}")
-    output.print_line(f"  Reason: {json.dumps(item.reason, ensure_ascii=False)}")  # quoted: it can fake no line
-    output.print_line(f"  {_what_next(item)}")
+    output.print_line(f"  Reason: {shown(item.reason)}")
+    output.print_line(f"  {what_next(item)}")
 
 
-def _what_next(item: wire.IssuanceOut) -> str:
+def what_next(item: wire.IssuanceOut) -> str:
+    """What became of it, or what has to happen."""
     if item.state == "posted":
         return f"Approved by {_approvers(item)}; posted as {item.entry}."
     if item.state == "withdrawn":
         return f"Withdrawn by {item.ended_by}."
     if item.state == "expired":
         return "Too few operators agreed in time."
-    missing = max(1, item.operators_needed - len(item.approvals))
-    others = "1 other operator" if missing == 1 else f"{missing} other operators"
-    return f"{others} must agree until {item.expires_at}: `choir ledger issue approve {item.id}`"
+    if item.operators_needed == 0:
+        return f"Policy no longer lets any number of operators do this: `choir ledger issue withdraw {item.id}`"
+    approve = f"`choir ledger issue approve {item.id}`"
+    missing = item.operators_needed - item.operators_agreed
+    if missing <= 0:  # policy asked for more when the last of them agreed
+        return f"Enough operators agree. It is posted when one who did not propose it says so (again): {approve}"
+    return f"{count(missing, 'other operator')} must agree until {item.expires_at}: {approve}"
 
 
 def _approvers(item: wire.IssuanceOut) -> str:
-    return " and ".join(each.operator for each in item.approvals if each.operator != item.proposed_by)
+    return " and ".join(dict.fromkeys(each.operator for each in item.approvals if each.operator != item.proposed_by))

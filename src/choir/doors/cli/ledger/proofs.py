@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.ledger.entries import entry_named
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.foundation.errors import NotFound
+from choir.foundation.words import count
+
+if TYPE_CHECKING:
+    from choir.doors import wire
+    from choir.doors.sdk.client import Client
+
+
+class BeyondTheJournal(NotFound):
+    """A proof was asked for from a checkpoint that cannot be there yet."""
+
+    code = "cli.beyond_the_journal"
+    sentence = "The journal has {journal}, so there is no checkpoint over {size}."
 
 
 def register(app: typer.Typer) -> None:
@@ -39,10 +52,19 @@ def prove(
     output.want_json(as_json)
     if (entry is None) == (consistency is None):
         raise typer.BadParameter("give an entry, or --consistency SIZE")
+    if consistency is not None and consistency < 1:
+        raise typer.BadParameter("--consistency takes the size of a checkpoint, which is 1 entry or more")
     with output.client_of(node) as client:
         if entry is not None:
             proof = client.prove(entry_named(client, entry)).model_dump()
         else:
             assert consistency is not None
-            proof = client.prove_consistency(consistency).model_dump(by_alias=True)
+            proof = _consistency(client, consistency).model_dump(by_alias=True)
     output.print_json(proof)
+
+
+def _consistency(client: Client, size: int) -> wire.ConsistencyOut:
+    entries = client.node().entries
+    if size > entries:
+        raise BeyondTheJournal(size=size, journal=count(entries, "entry", "entries"))
+    return client.prove_consistency(size)

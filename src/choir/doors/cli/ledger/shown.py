@@ -3,25 +3,61 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
 from choir.doors.cli import output
+from choir.foundation.errors import Invalid
+from choir.foundation.ids import parse_id
 from choir.foundation.money import Asset
-from choir.ledger.model import account_name
+from choir.ledger.model import HOLD_ACCOUNTS, AccountName, BadAccountName, account_name, hold_id
 
 if TYPE_CHECKING:
     from choir.doors import wire
 
 AccountArgument = Annotated[str, typer.Argument(help="Such as person:ada/available/CREDIT.", metavar="ACCOUNT")]
 AmountArgument = Annotated[str, typer.Argument(help="With decimals, such as 12.50.", metavar="AMOUNT")]
-HoldArgument = Annotated[str, typer.Argument(help="Such as hold_01h….", metavar="HOLD")]
+HoldArgument = Annotated[
+    str, typer.Argument(help="Such as hold_01h…, or its account as a statement shows it.", metavar="HOLD")
+]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why; stands in the journal for ever, so no names.")]
 
 
 def units_of(account: str, amount: str) -> int:
     """Smallest units of an account's asset from what a person typed."""
-    return account_name(account).asset.parse(amount)
+    return account_typed(account).asset.parse(amount)
+
+
+def account_typed(text: str) -> AccountName:
+    """An account as a person typed it; who wrote the asset in small letters is told what is wrong."""
+    try:
+        return account_name(text)
+    except BadAccountName:
+        owner, _, asset = text.rpartition("/")
+        capitals = asset.upper()
+        if capitals == asset or not _is_account(f"{owner}/{capitals}"):
+            raise
+    raise BadAccountName(name=text, why=f"the asset is written in capitals: {capitals}")
+
+
+def _is_account(text: str) -> bool:
+    try:
+        account_name(text)
+    except Invalid:
+        return False
+    return True
+
+
+def hold_typed(text: str) -> str:
+    """The id of a hold that was named by its id, or by the account that its money is in."""
+    if text.startswith(HOLD_ACCOUNTS):
+        owner = text.removeprefix(HOLD_ACCOUNTS).partition("/")[0]
+        try:
+            return hold_id(UUID(owner))
+        except ValueError:
+            raise Invalid(what=f"the hold '{text[:80]}'", why="write it like hold_01h…, as it was placed") from None
+    return hold_id(parse_id("hold", text))
 
 
 def amount_of(asset: str, units: str) -> str:
@@ -41,5 +77,9 @@ def show_posted(posted: wire.PostedOut, *, as_json: bool) -> None:
     if as_json:
         output.print_json(posted.model_dump())
     else:
-        again = " (accepted before, nothing new happened)" if posted.again else ""
-        output.print_line(f"{posted.id}  number {posted.seq} at {posted.at}{again}")
+        output.print_line(f"{posted.id}  number {posted.seq} at {posted.at}{repeated(posted)}")
+
+
+def repeated(posted: wire.PostedOut) -> str:
+    """What is said behind an answer to a request that was accepted before."""
+    return " (accepted before, nothing new happened)" if posted.again else ""
