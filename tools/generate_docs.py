@@ -186,10 +186,14 @@ def settings_page() -> str:
             " where it came from. Limits and windows are not settings: they are [policy](policy.md).",
             _table(["name in choir.toml", "environment", "default", "what it is"], rows),
             "`home` cannot stand in `choir.toml`, because the file is looked for there. Where `XDG_DATA_HOME` is set,"
-            " the default home is `choir` below it. A name in the file that is not in this table is refused.",
+            " the default home is `choir` below it. A name in the file that is not in this table is refused, and so is"
+            " a `CHOIR_…` name in the environment by every command that acts on the settings; commands that only ask a"
+            " node say so and go on. `CHOIR_TEST_…` is for Choir's own tests; what Kubernetes sets for services"
+            " (`CHOIR_SERVICE_HOST` and the like) is passed over.",
             "Keys follow `home` too: a provider's in `providers/NAME` there (or where `CHOIR_PROVIDER_HOME` says), and"
             " this machine's own buyer's in `buyers`. Logins are for any node: they are in `~/.config/choir/logins`"
-            " or below `XDG_CONFIG_HOME`. `choir config show` names all three.",
+            " or below `XDG_CONFIG_HOME`, and beside them in `nodes` the keys that nodes were first seen with."
+            " `choir config show` names all four.",
             "Policy values stand in the same file under `[policy.<feature>]`, or in the environment as"
             " `CHOIR_POLICY__<FEATURE>__<NAME>`.",
         ]

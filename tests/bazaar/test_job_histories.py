@@ -30,7 +30,7 @@ from choir.identity.model import Principal, Role
 from choir.storage.database import Database, Tx
 from tests.bazaar.hall import TRAJECTORY, Hall, strategy, verdict
 
-EXAMPLES = int(os.environ.get("CHOIR_HISTORIES", "25"))
+EXAMPLES = int(os.environ.get("CHOIR_TEST_HISTORIES", "25"))
 places = st.integers(0, 5)
 JUDGED = {AttemptState.PASSED, AttemptState.LOST, AttemptState.FAILED}
 OPERATOR = Principal(Role.OPERATOR, "operator", credential="operator")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -295,7 +296,7 @@ def test_an_export_is_imported_into_a_new_home(funded: NodeUnderTest, tmp_path: 
         assert "Traceback" not in stranger.err
     with new_node() as copy:
         copy.home.mkdir(mode=0o700)
-        (copy.home / "node.key").write_bytes((funded.home / "node.key").read_bytes())
+        shutil.copy(funded.home / "node.key", copy.home / "node.key")
         imported = copy.run("ledger", "import", str(file))
         assert imported.code == 0, imported.err
         assert re.fullmatch(

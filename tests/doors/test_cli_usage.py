@@ -48,6 +48,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         (("job", "show", "job_1", "job_2", "--json"), "unexpected extra argument"),
         (("job", "ls", "--limit", "0", "--json"), "'--limit'"),
         (("ledger", "prove", "--json", "--no-such"), "No such option: --no-such"),
+        (("--json", "fund", "person:ada/available/CREDIT", "1"), "Put --json after the command"),
         (("no-such-command", "--json"), "No such command 'no-such-command'."),
         (("provider", "serve", "--capacity", "many", "--json"), "'--capacity'"),
     ],

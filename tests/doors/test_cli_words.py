@@ -126,6 +126,33 @@ def test_what_is_empty_in_the_settings_is_shown_as_what_it_means(fresh: NodeUnde
     assert "(not set)" in fresh.run("config", "show").out
 
 
+def test_another_homes_node_is_not_taken_for_ones_own(fresh: NodeUnderTest, tmp_path: Path) -> None:
+    own = fresh.run("status", "--json").json
+    assert own["of_this_home"] is True
+    elsewhere = {"CHOIR_HOME": str(tmp_path / "empty")}
+    other = fresh.run("status", env=elsewhere).out
+    assert other.startswith(
+        f"No node runs on {tmp_path / 'empty'}. This is another one, which answers at that address:\n"
+    )
+    found = fresh.run("status", "--json", env=elsewhere).json
+    assert (found["of_this_home"], found["pid"], found["id"]) == (False, None, own["id"])
+    assert fresh.run("status", "--node", fresh.url, env=elsewhere).out.startswith(f"{own['id']} runs at {fresh.url} (")
+
+
+def test_a_part_of_the_policy_is_listed_where_one_value_would_be_explained(fresh: NodeUnderTest) -> None:
+    assert fresh.run("policy", "explain", "issuing").out == fresh.run("policy", "show", "issuing.").out
+    assert fresh.run("policy", "explain", "issu").code == 1
+
+
+def test_after_a_clock_was_moved_back_it_is_said_that_entries_stay_ahead(fresh: NodeUnderTest) -> None:
+    assert "never runs backwards" not in fresh.run("clock", "--advance", "60").out
+    time.sleep(1.1)  # every process knows it after a second
+    assert fresh.run("fund", ADA, "1").code == 0
+    reset = fresh.run("clock", "--reset")
+    assert ", 0 seconds ahead of real time.\nThe last entry is from " in reset.out
+    assert "never runs backwards" in reset.out
+
+
 def test_a_restore_says_how_to_start_what_it_restored(fresh: NodeUnderTest, tmp_path: Path) -> None:
     fresh.run("backup", str(tmp_path / "x.tar"))
     for place, flags in (("a b", ("restore", str(tmp_path / "x.tar"), "--home")), ("c", ("--home",))):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from choir.bazaar.workers import profiles
 from choir.foundation.errors import Invalid
-from choir.foundation.settings import RawSettings, Settings, load_settings
+from choir.foundation.settings import RawSettings, Settings, UnknownVariable, load_settings, unknown_variables
 
 SECRET = "postgresql://me:hunter2@host/db"
 
@@ -73,6 +75,47 @@ def test_a_bad_file_is_refused_with_its_path(tmp_path: Path, text: str) -> None:
     with pytest.raises(Invalid) as found:
         load(tmp_path, text)
     assert "choir.toml" in str(found.value) or "bind" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("CHOIR_MDOE", "CHOIR_MODE"), ("CHOIR_DATABSE_URL", "CHOIR_DATABASE_URL"), ("CHOIR_POLICY_LEDGER_X", ""),
+     ("CHOIR_PORT", "")],
+)  # fmt: skip
+def test_a_mistyped_name_in_the_environment_is_refused(tmp_path: Path, name: str, meant: str) -> None:
+    found = load(tmp_path, environment={name: "1"})
+    assert found.unknown == (name,)
+    with pytest.raises(UnknownVariable, match=f"^{name} in the environment is no setting") as refused:
+        found.must_know_all()
+    assert (f"did you mean {meant}?" in str(refused.value)) == bool(meant)
+
+
+def test_names_that_others_read_are_no_mistyped_settings(tmp_path: Path) -> None:
+    kubernetes = {
+        "CHOIR_SERVICE_HOST": "10.0.0.1", "CHOIR_SERVICE_PORT": "8420", "CHOIR_SERVICE_PORT_HTTP": "8420",
+        "CHOIR_PORT": "tcp://10.0.0.1:8420", "CHOIR_PORT_8420_TCP": "tcp://10.0.0.1:8420",
+        "CHOIR_PORT_8420_TCP_ADDR": "10.0.0.1", "CHOIR_DB_PORT_5432_TCP_PROTO": "tcp",
+    }  # fmt: skip
+    ours = {"CHOIR_TEST_SEED": "1", "CHOIR_POLICY__LEDGER__CHECKPOINT_S": "1"}
+    found = load(tmp_path, environment=kubernetes | ours | {"CHOIRMASTER": "x"})
+    found.must_know_all()
+
+
+def test_every_name_that_our_programs_read_is_known() -> None:
+    """Whatever stands in a program of ours in quotes, as a name in an environment does."""
+    root = Path(__file__).parents[2]
+    programs = [path for place in ("src", "examples", "auditor", "tools") for path in (root / place).rglob("*.py")]
+    quoted = re.compile(r"""["'](CHOIR_[A-Z_]*[A-Z])["']""")
+    found = {name for path in programs for name in quoted.findall(path.read_text(encoding="utf-8"))}
+    found |= {f"CHOIR_{name.upper()}" for name in profiles._NAMES - {"task", "model"}}
+    assert {"CHOIR_HOME", "CHOIR_PROVIDER_HOME", "CHOIR_WORKER_DATABASE", "CHOIR_OUTPUT_FILE"} <= found
+    assert unknown_variables(dict.fromkeys(found - {"CHOIR_DATABASE"}, "")) == ()  # that one is a beginning of names
+
+
+def test_a_home_that_is_no_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="is not a folder"):
+        load_settings({}, {"CHOIR_HOME": "/etc/passwd"})
+    assert load_settings({}, {"CHOIR_HOME": str(tmp_path / "not" / "yet")}).home == tmp_path / "not" / "yet"
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:

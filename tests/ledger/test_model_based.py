@@ -4,7 +4,7 @@ Random accounts, transfers, linked groups, holds, repeated and conflicting reque
 and a clock that jumps. The model keeps plain numbers in dictionaries and shares no code with the
 ledger; after each step both must agree on every balance, refusal, hold and hash.
 
-CHOIR_MODEL_EXAMPLES sets how many histories are tried (default 200, under a minute).
+CHOIR_TEST_MODEL_EXAMPLES sets how many histories are tried (default 200, under a minute).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from choir.ledger.model import Draft, HoldTerms, HoldUse, Leg, Posted
 from choir.storage.database import Database
 from tests.ledger.books import Books
 
-EXAMPLES = int(os.environ.get("CHOIR_MODEL_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", "200"))
 MOST = 2**63 - 1
 SECOND = 1_000_000
 

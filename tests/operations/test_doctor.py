@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -68,6 +69,44 @@ def test_a_healthy_node_is_fine_whether_it_runs_or_not(stopped: NodeUnderTest) -
     assert stopped.stop() == 0
 
 
+def test_secrets_that_others_may_use_are_found_with_what_mends_it(stopped: NodeUnderTest) -> None:
+    home, token, key = stopped.home, stopped.home / "operator.token", stopped.home / "node.key"
+    home.chmod(0o755)
+    token.chmod(0o640)
+    try:
+        found = findings(stopped, 1)
+        assert wrong(found) == ["home, who may use it", "operator token, who may use it"]
+        assert found["home, who may use it"]["advice"] == f"Mend it with `chmod 700 {home}`."
+        assert found["operator token, who may use it"]["advice"] == f"Mend it with `chmod 600 {token}`."
+        key.chmod(0o604)
+        assert "node key, who may use it" in wrong(findings(stopped, 1))
+        refused = stopped.run("up", "--background")
+        assert refused.code == 1
+        assert f"The node's key {key} can be used by others (mode 0604), so the node does not start" in refused.err
+        assert f"chmod 600 {key}" in refused.err
+        key.chmod(0o640)  # as secrets are handed to services; the rest is only told
+        with socket.create_server(("127.0.0.1", stopped.port)):
+            told = stopped.run("up").err
+        assert f"Take care: {home} is open to others (mode 0755). Mend it with `chmod 700 {home}`.\n" in told
+        assert f"`chmod 600 {token}`" in told
+        assert "node's key" not in told
+    finally:
+        home.chmod(0o700)
+        token.chmod(0o600)
+        key.chmod(0o600)
+
+
+@root_only
+def test_a_home_of_another_account_is_found(stopped: NodeUnderTest) -> None:
+    os.chown(stopped.home, ordinary_uid(), -1)
+    try:
+        found = findings(stopped, 1)["home, who may use it"]
+    finally:
+        os.chown(stopped.home, 0, -1)
+    assert f"{stopped.home} belongs to " in found["told"]
+    assert f"`chown 0 {stopped.home}`" in found["advice"]
+
+
 def test_a_port_in_use_is_found(stopped: NodeUnderTest) -> None:
     with socket.create_server(("127.0.0.1", stopped.port)):
         found = findings(stopped, 1)
@@ -86,7 +125,12 @@ def test_a_replaced_node_key_is_found(stopped: NodeUnderTest) -> None:
         key.write_text("not a key\n")
         assert "node key" in wrong(findings(stopped, 1))
         key.unlink()
-        assert "signing key" in wrong(findings(stopped, 1))
+        assert {"node key", "signing key"} <= set(wrong(findings(stopped, 1)))
+        refused = stopped.run("up")
+        assert refused.code == 1
+        assert (
+            f"There is a ledger in {stopped.home}, and the key that it is signed with is not in {key}." in refused.err
+        )
         assert not key.exists()  # looking makes nothing
     finally:
         shutil.copy(stopped.temporary / "kept.key", key)
@@ -108,7 +152,10 @@ def test_a_changed_published_checkpoint_is_found(stopped: NodeUnderTest, change:
         found = findings(stopped, 1)
         assert wrong(found) == ["published checkpoint"]
         assert found["published checkpoint"]["advice"]
-        assert stopped.run("up").code == 5
+        up = stopped.run("up")
+        assert up.code == 5
+        assert f"{path} is not a checkpoint of this ledger: " in up.err
+        assert "?" not in up.err
     finally:
         path.write_bytes(good)
 
@@ -120,6 +167,7 @@ def test_a_missing_database_is_found_and_not_made_anew(stopped: NodeUnderTest) -
         found = findings(stopped, 1)
         assert wrong(found) == ["database"]
         assert "choir restore" in found["database"]["advice"]
+        assert "there is no ledger here" in stopped.run("up").err
         assert not place.exists()
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -22,8 +22,9 @@ from choir.ledger.verifying import verify_database
 from choir.node import Node, build_node
 from choir.operations.background import schedule_repeating
 from choir.operations.home import prepare_home
+from choir.operations.ledger_place import PUBLISHED
 from choir.operations.owing import Owing
-from choir.operations.preparing import PUBLISHED, Dsns, prepare_database
+from choir.operations.preparing import Dsns, prepare_database
 from choir.storage.database import Database
 from choir.storage.tasks import forget_leases
 from tests.conftest import DatabaseFactory

@@ -9,7 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from choir.operations.preparing import PUBLISHED, RolledBack, compare_published, publish_checkpoint
+from choir.operations.ledger_place import PUBLISHED
+from choir.operations.preparing import RolledBack, compare_published, publish_checkpoint
 from choir.storage.database import Database
 from tests.ledger.books import ALICE, BOB, EVERYONE, Books
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from choir.foundation.errors import Invalid
+from choir.foundation.settings import load_settings
 from tests.operations.nodes import NodeUnderTest
+from tests.storage.servers import ordinary_uid, root_only
 
 
 def shown(node: NodeUnderTest, *flags: str, **env: str) -> dict[str, dict[str, Any]]:
@@ -50,6 +56,39 @@ def test_keys_follow_the_home_folder_and_it_is_said_where_they_are(node: NodeUnd
     assert (moved["value"], moved["origin"]) == ("/stall", "environment CHOIR_PROVIDER_HOME")
 
 
+def test_what_nodes_were_seen_with_is_named_too(node: NodeUnderTest) -> None:
+    found = shown(node, XDG_CONFIG_HOME="/config", CHOIR_MDOE="production")  # looked up where something is mistyped
+    assert (found["nodes"]["value"], found["nodes"]["origin"]) == (
+        "/config/choir/nodes",
+        "environment XDG_CONFIG_HOME",
+    )
+
+
+def test_commands_that_only_ask_a_node_speak_of_a_mistyped_setting(node: NodeUnderTest) -> None:
+    asked = node.run("whoami", env={"CHOIR_NDOE": "http://127.0.0.1:9"})
+    assert asked.code == 3
+    assert asked.err.startswith("Take care: CHOIR_NDOE in the environment is no setting (did you mean CHOIR_NODE?).\n")
+
+
+@root_only
+def test_another_users_home_is_named_as_such(node: NodeUnderTest) -> None:
+    node.home.mkdir(mode=0o700)
+    node.home.parent.chmod(0o755)
+    uid = ordinary_uid()
+    with pytest.raises(Invalid, match=f"you may not look into {node.home}, which belongs to root"), as_account(uid):
+        load_settings({"home": str(node.home)}, {})
+
+
+@contextmanager
+def as_account(uid: int) -> Iterator[None]:
+    """For as long as it takes to look."""
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 def test_secrets_are_never_shown(node: NodeUnderTest) -> None:
     secrets = {
         "CHOIR_TOKEN": "op_hidden",
@@ -72,6 +111,8 @@ def test_secrets_are_never_shown(node: NodeUnderTest) -> None:
         ("CHOIR_PROCESSES", "0", "a number from 1 to 64"),
         ("CHOIR_PROCESSES", "many", "a number from 1 to 64"),
         ("CHOIR_MODE", "test", "dev or production"),
+        ("CHOIR_MDOE", "production", "no setting (did you mean CHOIR_MODE?)"),
+        ("CHOIR_HOME", "/etc/passwd", "/etc/passwd is not a folder"),
         ("CHOIR_LOG_FORMAT", "xml", "json, text or auto"),
         ("CHOIR_POLICY__NODE__NO_SUCH_THING", "1", "no_such_thing"),
         ("CHOIR_POLICY__NODE__REQUEST_S_MAX", "100000", "node.request_s_max"),

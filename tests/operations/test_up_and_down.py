@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from choir.doors.cli import starting
 from choir.operations.home import running_node
 from choir.storage.embedded.previous import Places, read_pid_file
 from choir.storage.processes import FolderLock
@@ -195,10 +196,14 @@ def test_looking_at_a_home_never_keeps_a_node_from_starting(node: NodeUnderTest)
 
 def test_another_nodes_address_in_the_environment_does_not_mislead_a_start() -> None:
     with new_node(CHOIR_NODE="http://127.0.0.1:9") as node:
-        up = node.run("up", "--background")
+        up = node.run("up", "--background", "--json")
         assert up.code == 0, up.err
-        assert node.url in up.out
-        assert node.run("down").code == 0
+        assert (up.json["url"], up.json["mode"]) == (node.url, "dev")
+        assert up.json["log"] == str(node.home / "node.log")
+        assert node.run("down", "--json").json == {"stopped": True, "pid": up.json["pid"]}
+        steps = starting.steps(node.home / "node.log", 0)
+        assert steps[0] == "Making a new database (first start)."
+        assert steps[-1] == "The database is ready; starting the server."  # and not what it said when it was
 
 
 def test_two_processes_serve_one_socket_and_a_killed_one_is_replaced() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,23 @@ def write_secret_file(path: Path, text: str) -> None:
     finally:
         os.close(descriptor)
     temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def write_public_file(path: Path, data: bytes) -> None:
+    """Replace a file whole and durably; threads and processes may do so at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), 0o644)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 

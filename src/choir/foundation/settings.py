@@ -2,13 +2,15 @@
 
 Guarantees: a flag wins over the environment, the environment over `choir.toml`, the file over the
 default; every value knows where it came from, so `choir config show` can say so; secrets are never
-shown. Prices, windows and caps are not here: they are policy.
+shown; a name that is no setting is noticed wherever it stands. Prices, windows and caps are not here:
+they are policy.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import pwd
 import re
 import tomllib
 from collections.abc import Mapping
@@ -21,6 +23,18 @@ from choir.foundation.errors import Invalid
 _ENVIRONMENT_PREFIX = "CHOIR_"
 _FILE_NAME = "choir.toml"
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.ASCII)
+
+_POLICY_PREFIX = "CHOIR_POLICY__"
+_TEST_PREFIX = "CHOIR_TEST_"
+# What else is called CHOIR_…: a provider's folder, what a server process is told by its parent, what an agent is told
+# about its job, and what the example for continuous integration reads.
+_NO_SETTINGS = frozenset({
+    "CHOIR_PROVIDER_HOME", "CHOIR_WORKER_DATABASE", "CHOIR_JOB", "CHOIR_REPOSITORY", "CHOIR_TASK_FILE",
+    "CHOIR_REQUEST_FILE", "CHOIR_DIFF_FILE", "CHOIR_OUTPUT_FILE", "CHOIR_NODE_PUBLIC_KEY",
+})  # fmt: skip
+# Kubernetes tells every container about services, those named choir or choir-… too.
+_SERVICE = re.compile(r"CHOIR_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)", re.ASCII)
+_SERVICE_PORT = re.compile(r"CHOIR_(\w+_)?PORT", re.ASCII)
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -60,6 +74,14 @@ class RawSettings:
     log_format: str = _setting("auto", "json, text, or auto (text on a terminal).")
 
 
+class UnknownVariable(Invalid):
+    """A name in the environment that looks like a setting and is none; a typo would be without effect."""
+
+    code = "settings.unknown_variable"
+    sentence = "{name} in the environment is no setting{meant}."
+    hint = "Correct it or unset it; `choir config show` lists all settings."
+
+
 @dataclass(frozen=True, slots=True)
 class SettingSource:
     """One value and where it came from."""
@@ -92,6 +114,12 @@ class Settings:
     log_format: str
     policy_overrides: Mapping[str, str]  # dotted policy names from CHOIR_POLICY__… and [policy]
     sources: tuple[SettingSource, ...]
+    unknown: tuple[str, ...]  # names in the environment that look like settings and are none
+
+    def must_know_all(self) -> None:
+        """Raise if a name in the environment is no setting; for whoever acts on them and not only asks a node."""
+        for name in self.unknown:
+            raise UnknownVariable(name=name, meant=meant(name))
 
     @property
     def own_url(self) -> str:
@@ -117,6 +145,7 @@ def load_settings(
     env = os.environ if environment is None else environment
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     home = _home(given, env)
+    _must_be_open(home)
     file_values, file_policy, file_path = _read_file(home)
     values: dict[str, str] = {}
     sources: list[SettingSource] = []
@@ -128,7 +157,33 @@ def load_settings(
         shown = ("(set)" if value else "(not set)") if item.metadata["secret"] else value
         sources.append(SettingSource(item.name, shown, origin, item.metadata["doc"]))
     overrides = _flatten(file_policy) | _policy_environment(env)
-    return _checked(RawSettings(**values), home, overrides, tuple(sources))
+    return _checked(RawSettings(**values), home, overrides, tuple(sources), unknown_variables(env))
+
+
+def unknown_variables(env: Mapping[str, str]) -> tuple[str, ...]:
+    """The names in this environment that look like settings and are none."""
+    known = _variables()
+    found = (name for name in sorted(env) if name.startswith(_ENVIRONMENT_PREFIX))
+    return tuple(name for name in found if name not in known and not _is_of_others(name, env[name]))
+
+
+def _variables() -> frozenset[str]:
+    return frozenset(_ENVIRONMENT_PREFIX + item.name.upper() for item in fields(RawSettings))
+
+
+def _is_of_others(name: str, value: str) -> bool:
+    """Whether somebody else reads this: another part of ours, the policy, our tests, a cluster."""
+    if name in _NO_SETTINGS or name.startswith((_POLICY_PREFIX, _TEST_PREFIX)) or _SERVICE.fullmatch(name):
+        return True
+    return _SERVICE_PORT.fullmatch(name) is not None and "://" in value  # a person would write a number
+
+
+def meant(name: str) -> str:
+    """The setting that it looks like most, as the end of a sentence."""
+    import difflib
+
+    close = difflib.get_close_matches(name, _variables(), n=1, cutoff=0.75)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _home(given: Mapping[str, str], env: Mapping[str, str]) -> Path:
@@ -139,6 +194,31 @@ def _home(given: Mapping[str, str], env: Mapping[str, str]) -> Path:
         return Path("/var/lib/choir")
     data = env.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(data).expanduser() / "choir"
+
+
+def _must_be_open(home: Path) -> None:
+    """A home that is no folder, or another user's, is named as such and not by a file that may not be there."""
+    try:
+        (home / _FILE_NAME).stat()
+    except PermissionError:
+        raise Invalid(what="setting 'home'", why=f"you may not look into {home}{_owner(home)}") from None
+    except NotADirectoryError:
+        if home.exists():
+            raise Invalid(what="setting 'home'", why=f"{home} is not a folder") from None
+    except OSError:
+        pass  # it is not there yet
+
+
+def _owner(home: Path) -> str:
+    """Whose it is, as the end of a sentence; nothing where even that is hidden."""
+    try:
+        uid = home.stat().st_uid
+    except OSError:
+        return ""
+    try:
+        return f", which belongs to {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f", which belongs to account {uid}"
 
 
 def _read_file(home: Path) -> tuple[dict[str, str], dict[str, Any], str]:
@@ -176,11 +256,10 @@ def _pick(
 
 def _policy_environment(env: Mapping[str, str]) -> dict[str, str]:
     """CHOIR_POLICY__LEDGER__BATCH_ENTRIES_MAX=5 overrides ledger.batch_entries_max."""
-    prefix = "CHOIR_POLICY__"
     return {
-        name.removeprefix(prefix).lower().replace("__", "."): value
+        name.removeprefix(_POLICY_PREFIX).lower().replace("__", "."): value
         for name, value in env.items()
-        if name.startswith(prefix)
+        if name.startswith(_POLICY_PREFIX)
     }
 
 
@@ -195,7 +274,11 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def _checked(
-    raw: RawSettings, home: Path, overrides: Mapping[str, str], sources: tuple[SettingSource, ...]
+    raw: RawSettings,
+    home: Path,
+    overrides: Mapping[str, str],
+    sources: tuple[SettingSource, ...],
+    unknown: tuple[str, ...],
 ) -> Settings:
     host, _, port = raw.bind.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
@@ -225,6 +308,7 @@ def _checked(
         log_format=raw.log_format,
         policy_overrides=dict(overrides),
         sources=sources,
+        unknown=unknown,
     )
 
 

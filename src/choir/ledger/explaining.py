@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.foundation.clock import format_time
-from choir.foundation.words import shown
+from choir.foundation.words import count, shown
 from choir.ledger import reading
 from choir.ledger.issuing import rules as issuing
 from choir.ledger.model import Entry, account_name, entry_id, hold_id
@@ -87,4 +87,5 @@ def _proof(tx: Tx, entry: Entry) -> list[str]:
     size = tx.value("select size from checkpoints where size >= %s order by size limit 1", entry.seq)
     if size is None:
         return ["No signed checkpoint covers it yet; `choir ledger checkpoint` signs one."]
-    return [f"A signed checkpoint of {size} entries covers it; `choir ledger prove {entry_id(entry.id)}` proves it."]
+    entries = count(size, "entry", "entries")
+    return [f"A signed checkpoint of {entries} covers it; `choir ledger prove {entry_id(entry.id)}` proves it."]

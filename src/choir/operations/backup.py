@@ -24,20 +24,22 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from choir.foundation.clock import SystemClock, SystemEntropy, format_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, Refusal, Unavailable
-from choir.foundation.node_key import NodeKeyMissing, load_node_secret
 from choir.foundation.settings import Settings
 from choir.ledger.checkpoints import what_differs
-from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
+from choir.ledger.notes import Checkpoint
+from choir.operations.former_keys import hand_over_again, key_of_backup, must_know_signer
 from choir.operations.home import prepare_home, running_node
+from choir.operations.ledger_place import PUBLISHED, must_be_found, must_not_be_elsewhere
 from choir.operations.preparing import (
-    PUBLISHED,
     Dsns,
     Progress,
     RolledBack,
     database_of,
+    must_hold_ledger,
     opened_node,
     prepare_database,
     publish_checkpoint,
+    read_unsigned,
 )
 from choir.storage.database import Tx, connect
 from choir.storage.embedded.binaries import installed_programs
@@ -82,12 +84,15 @@ class RestoreNeedsEmpty(Refusal):
     hint = "Restore into a new CHOIR_HOME, or move {home}/postgres away first."
 
 
-class RestoreNeedsKey(Refusal):
-    """The backup belongs to a node whose key is not here."""
+class RestoreNeedsEmptyDatabase(Refusal):
+    """Nor over data in a PostgreSQL of the operator's own."""
 
-    code = "backup.key_missing"
-    sentence = "The backup of {origin} needs the node key it is signed with, and it is not in {file}."
-    hint = "Copy the node.key of that node to {file} first; it is kept apart from backups."
+    code = "backup.database_not_empty"
+    sentence = "There are tables in the database of CHOIR_DATABASE_URL already; a restore needs an empty one."
+    hint = (
+        "Make an empty database for the owner role (`create database … owner …`), and let CHOIR_DATABASE_URL and"
+        " CHOIR_DATABASE_OWNER_URL name that one."
+    )
 
 
 class BackupNeedsOwner(Refusal):
@@ -151,7 +156,10 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
     manifest = read_manifest(source)
     if settings.home.exists() and running_node(settings.home) is not None:
         raise NodeIsRunning(home=settings.home)
-    _must_have_key(settings, manifest)
+    must_not_be_elsewhere(settings)
+    key = key_of_backup(settings, manifest.origin, manifest.checkpoint)
+    if not accept_rollback:
+        must_know_signer(settings, manifest.origin, manifest.entries, settings.home / PUBLISHED)
     prepare_home(settings, SystemEntropy())
     with tempfile.TemporaryDirectory(dir=settings.home, prefix=".choir-restore-") as folder:
         dump = _extract(source, Path(folder))
@@ -163,6 +171,8 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
             try:
                 _grant(dump, manifest, dsns)
                 _compare(dsns, manifest)
+                if hand_over_again(settings, dsns.owner or dsns.app, key, manifest.origin):
+                    say("The backup is from before the key was replaced; it is handed over to the node's key again.")
             except BaseException:
                 _empty(dsns)
                 raise
@@ -176,14 +186,16 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
 
 def accept_rollback(settings: Settings, say: Progress) -> int:
     """Publish what the database has now, although a published checkpoint had more."""
+    must_be_found(settings)
     with database_of(settings, say) as dsns:
+        must_hold_ledger(settings, dsns)
         _must_be_rolled_back(settings, dsns)
         (settings.home / PUBLISHED).unlink(missing_ok=True)
         prepare_database(settings, dsns)
-    with opened_node(settings, say) as node:
-        with node.unit_of_work() as tx:
-            checkpoint = node.checkpoints.sign(tx)
-        publish_checkpoint(settings.home, checkpoint.note)
+        with opened_node(settings, say) as node:  # on the same server, so that it is started once
+            with node.unit_of_work() as tx:
+                checkpoint = node.checkpoints.sign(tx)
+            publish_checkpoint(settings.home, checkpoint.note)
     return checkpoint.size
 
 
@@ -214,16 +226,7 @@ def read_manifest(source: Path) -> Manifest:
 
 
 def _checkpoint(manifest: Manifest) -> Checkpoint:
-    return Checkpoint.parse(manifest.checkpoint.partition("\n\n")[0] + "\n")
-
-
-def _must_have_key(settings: Settings, manifest: Manifest) -> None:
-    """A node without its key could not go on: that is said before anything is loaded."""
-    try:
-        key = VerifierKey(manifest.origin, load_node_secret(settings).signer().public)
-        open_note(manifest.checkpoint, [key])
-    except (NodeKeyMissing, NoteUnsigned):
-        raise RestoreNeedsKey(origin=manifest.origin, file=settings.node_key_file) from None
+    return read_unsigned(manifest.checkpoint)
 
 
 def _write_tar(path: Path, manifest: Manifest, dump: Path) -> None:
@@ -292,7 +295,7 @@ def _must_be_empty(settings: Settings, dsns: Dsns) -> None:
     with connect(dsns.app) as app:
         row = app.execute("select count(*) from pg_tables where schemaname = 'public'").fetchone()
     if row is not None and row[0] > 0:
-        raise RestoreNeedsEmpty(home=settings.home)
+        raise RestoreNeedsEmpty(home=settings.home) if settings.embedded else RestoreNeedsEmptyDatabase
 
 
 def _compare(dsns: Dsns, manifest: Manifest) -> None:

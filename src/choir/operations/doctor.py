@@ -1,4 +1,7 @@
-"""`choir doctor`: look at every part of a node and say what to do about what is not right."""
+"""`choir doctor`: look at every part of a node and say what to do about what is not right.
+
+Guarantees: nothing is made or changed; what keeps the other checks from being made is told once, and they are left out.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,11 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psycopg
 
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Broken, ChoirError
@@ -17,11 +23,13 @@ from choir.foundation.policy import Policy, SandboxPolicy, load
 from choir.foundation.settings import Settings
 from choir.ledger.keys import NodeKeys
 from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
-from choir.operations.preparing import PUBLISHED, Dsns, compare_published, database_of
+from choir.operations.ledger_place import PUBLISHED, has_ledger, must_be_found, must_have_its_key
+from choir.operations.preparing import Dsns, compare_published, database_of, must_hold_ledger
+from choir.operations.privacy import exposures
 from choir.operations.supervisor import AddressInUse
 from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
-from choir.storage.database import Tx, connect
+from choir.storage.database import DatabaseUnavailable, Tx, connect
 from choir.storage.identity import read_identity
 from choir.storage.migrations import check_migrated
 
@@ -42,36 +50,57 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _checked("settings", lambda: f"home {settings.home}, mode {settings.mode}")
     yield from _checked("policy", lambda: f"{len(settings.policy_overrides)} overrides" if _policy(settings) else "")
     yield from _checked("home", lambda: _home(settings))
+    yield from _private(settings)
     yield from _checked("disk", lambda: _disk(settings))
     yield from _checked("node key", lambda: _node_key(settings))
     yield from _checked("address", lambda: _address(settings))
     yield _sandbox(settings)
     try:
+        must_be_found(settings)
         if settings.embedded and not (settings.home / "postgres" / "data").exists():
-            yield _no_database(settings)
+            yield Finding("database", "note", "there is none yet", "`choir up` makes it.")
             return
         with database_of(settings) as dsns:
-            yield from _checked("database", lambda: _database(settings, dsns))
-            yield from _checked("migrations", lambda: _migrations(dsns))
-            yield from _checked("mode", lambda: _mode(settings, dsns))
-            yield from _checked("signing key", lambda: _signing_key(settings, dsns))
-            yield from _checked("published checkpoint", lambda: _published(settings, dsns))
+            yield from _of_database(settings, dsns)
     except ChoirError as error:
-        yield Finding("database", "wrong", str(error), error.advice)
+        yield Finding("database", "wrong", str(error), _advice(settings, error))
     except OSError as error:
         yield _unreadable("database", error)
+    except psycopg.Error as error:
+        yield _unfit("database", error)
 
 
-def _no_database(settings: Settings) -> Finding:
-    """A home that was never started has none; one that published a checkpoint had one."""
-    if not (settings.home / PUBLISHED).exists():
-        return Finding("database", "note", "there is none yet", "`choir up` makes it.")
-    return Finding(
-        "database",
-        "wrong",
-        f"{settings.home} published a checkpoint, but its database is gone",
-        f"Put {settings.home}/postgres back, or restore a backup with `choir restore`.",
-    )
+def _of_database(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
+    """What is in the database; nothing more if it does not answer or has no ledger yet."""
+    connect(dsns.app).close()  # one that does not answer is told once
+    yield from _checked("database", lambda: _database(settings, dsns))
+    if not settings.embedded and not has_ledger(dsns.app):
+        yield from _no_ledger(settings, dsns)
+        return
+    yield from _checked("migrations", lambda: _migrations(dsns))
+    yield from _checked("mode", lambda: _mode(settings, dsns))
+    yield from _checked("signing key", lambda: _signing_key(settings, dsns))
+    yield from _checked("published checkpoint", lambda: _published(settings, dsns))
+
+
+def _no_ledger(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
+    """An empty database of the operator's own is as good as none yet, unless there was a ledger."""
+    try:
+        must_hold_ledger(settings, dsns)
+    except ChoirError as error:
+        yield Finding("ledger", "wrong", str(error), error.advice)
+        return
+    needs = "" if dsns.owner else " It needs CHOIR_DATABASE_OWNER_URL for that."
+    yield Finding("ledger", "note", "there is none yet in this database", f"`choir up` makes it.{needs}")
+
+
+def _advice(settings: Settings, error: ChoirError) -> str:
+    """What to do; an error that would send its reader to the doctor gets better words."""
+    if not isinstance(error, DatabaseUnavailable):
+        return error.advice
+    if settings.embedded:
+        return f"Its log is in {settings.home}/postgres."
+    return "Check that PostgreSQL runs there, and CHOIR_DATABASE_URL."
 
 
 def _checked(part: str, check: Callable[[], str]) -> Iterator[Finding]:
@@ -81,6 +110,20 @@ def _checked(part: str, check: Callable[[], str]) -> Iterator[Finding]:
         yield Finding(part, "wrong", str(error), error.advice)
     except OSError as error:
         yield _unreadable(part, error)
+    except psycopg.Error as error:
+        yield _unfit(part, error)
+
+
+def _unfit(part: str, error: psycopg.Error) -> Finding:
+    """A database that is half of one, or somebody else's."""
+    told = str(error).strip().partition("\n")[0]
+    return Finding(part, "wrong", f"PostgreSQL says: {told}", "Is it the right database? Check CHOIR_DATABASE_URL.")
+
+
+def _private(settings: Settings) -> Iterator[Finding]:
+    """Secrets that are not their owner's alone."""
+    for item in exposures(settings):
+        yield Finding(f"{item.part}, who may use it", "wrong", item.told, item.advice)
 
 
 def _unreadable(part: str, error: OSError) -> Finding:
@@ -109,6 +152,8 @@ def _disk(settings: Settings) -> str:
 def _node_key(settings: Settings) -> str:
     from_file = not settings.node_key and not settings.node_key_command
     if from_file and not settings.node_key_file.exists():
+        with suppress(DatabaseUnavailable):  # which is told where it belongs
+            must_have_its_key(settings)
         return "will be made at the first start"
     load_node_secret(settings)
     return f"from {settings.node_key_file}" if from_file else "from the environment or a command"

@@ -1,24 +1,25 @@
 """The home folder: where the data, the node's key, the operator's token and the locks are.
 
-Guarantees: the folder is private to its owner; secrets in it are 0600 and written whole; one node at
-a time holds the node lock, which cannot outlive it.
+Guarantees: the folder is private to its owner; secrets in it are 0600 and written whole; a home that has a
+ledger gets no other key; one node at a time holds the node lock, which cannot outlive it.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
-import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from choir.foundation.clock import Entropy
 from choir.foundation.errors import Refusal, Unavailable
-from choir.foundation.node_key import make_key_file, sync_folder, write_secret_file
+from choir.foundation.node_key import make_key_file, write_secret_file
 from choir.foundation.settings import Settings
+from choir.operations.ledger_place import must_be_found, must_have_its_key
+from choir.operations.privacy import exposures, must_be_private
 from choir.storage.processes import FolderLock
 
 _ACQUIRE_S_MAX = 2.0
@@ -110,9 +111,22 @@ def running_node(home: Path) -> RunningNode | None:
     return found if lock.holder() == f"process {found.pid}" else _STARTING  # a killed node's file is still there
 
 
+def look_first(settings: Settings, say: Callable[[str], None]) -> None:
+    """Before a node is started: raise if its ledger or key is not where it should be, or the key is anybody's.
+
+    What else others may read is told, with the command that mends it.
+    """
+    must_be_found(settings)
+    must_have_its_key(settings)
+    must_be_private(settings)
+    for item in exposures(settings):
+        say(f"Take care: {item.told}. {item.advice}")
+
+
 def prepare_home(settings: Settings, entropy: Entropy) -> None:
     """Make the folder, the node's key and the operator's token, whichever are missing."""
     home = settings.home
+    must_have_its_key(settings)
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not settings.node_key and not settings.node_key_command:
@@ -151,20 +165,3 @@ def check_disk(folder: Path, needed: int) -> None:
     free = free_bytes(folder)
     if free < needed:
         raise DiskLow(free_mb=free // 1_000_000, needed_mb=needed // 1_000_000)
-
-
-def write_public_file(path: Path, data: bytes) -> None:
-    """Replace a file whole and durably; threads and processes may do so at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), 0o644)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)

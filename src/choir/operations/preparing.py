@@ -20,14 +20,23 @@ from psycopg.conninfo import conninfo_to_dict
 
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.errors import Broken, ChoirError, Refusal
-from choir.foundation.node_key import load_node_secret, retired_key_file, sync_folder
+from choir.foundation.node_key import load_node_secret, retired_key_file, sync_folder, write_public_file
 from choir.foundation.settings import Settings
 from choir.foundation.signing import NodeSecret
+from choir.foundation.words import count
 from choir.ledger import reading
 from choir.ledger.checkpoints import what_differs
 from choir.ledger.keys import NodeKeys
-from choir.ledger.notes import Checkpoint, VerifierKey, open_note
-from choir.operations.home import prepare_home, write_public_file
+from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
+from choir.operations.home import prepare_home
+from choir.operations.ledger_place import (
+    PUBLISHED,
+    LedgerGone,
+    has_ledger,
+    must_be_found,
+    must_not_be_elsewhere,
+    remember_elsewhere,
+)
 from choir.storage.database import Connection, Database, Tx, connect
 from choir.storage.embedded.cluster import cluster_exists
 from choir.storage.embedded.previous import Places
@@ -39,7 +48,6 @@ from choir.storage.processes import open_private
 if TYPE_CHECKING:  # the parent of a node's processes comes here too, and has no use for all that a node is made of
     from choir.node import Node
 
-PUBLISHED = "checkpoint.note"
 _APP_ROLE = "choir_app"
 _OWNER_ROLE = "choir_owner"
 
@@ -50,18 +58,44 @@ class NoLedger(Refusal):
     """A tool that looks at a ledger must not make an empty one."""
 
     code = "node.no_ledger"
-    sentence = "There is no ledger in {home}."
-    hint = "Is CHOIR_HOME right? `choir up` makes a new one."
+    sentence = "There is no ledger {place}."
+    hint = "Are CHOIR_HOME and CHOIR_DATABASE_URL right? `choir up` makes a new one."
 
 
 class RolledBack(Broken):
     """The database is not the one that the last published checkpoint speaks of."""
 
     code = "node.rolled_back"
-    sentence = "The last published checkpoint has {published} entries; this database has {entries}: {why}."
+    sentence = "The last published checkpoint has {covers}; this database has {entries}: {why}."
     hint = (
         "Restore a newer backup if there is one. If entries are really lost, say so with"
         " `choir restore --accept-rollback --home {home}`: whoever holds the checkpoint will notice."
+    )
+
+
+class LaterKey(RolledBack):
+    """The published checkpoint is signed by a key that the ledger was handed over to after this database's state."""
+
+    code = "node.later_key"
+    sentence = (
+        "The last published checkpoint of this ledger has {covers} and is signed by {signer}, a key that {place} does"
+        " not know; it has {entries}, and {why}."
+    )
+    hint = (
+        "It is from before a change of the key. Restore it into an empty home with both keys: the one that signed the"
+        " checkpoint as {file}, and the former one beside it as {file}.retired-…. Only if that key is lost:"
+        " `choir restore --accept-rollback --home {home}` goes on with the former one."
+    )
+
+
+class NotItsCheckpoint(RolledBack):
+    """What lies where the published checkpoint should be says nothing about this ledger."""
+
+    code = "node.not_its_checkpoint"
+    sentence = "{file} is not a checkpoint of this ledger: {why}."
+    hint = (
+        "Put the last published checkpoint there, or check that home and database belong together. If it is gone for"
+        " good, say so with `choir restore --accept-rollback --home {home}`."
     )
 
 
@@ -99,7 +133,15 @@ def prepare_database(settings: Settings, dsns: Dsns, *, new_ledger: bool = True)
                 identity = _make_node(owner, settings, clock, entropy, new_ledger=new_ledger)
     with connect(dsns.app) as app:
         compare_published(Tx(app), settings.home / PUBLISHED)
+    if not settings.embedded:
+        remember_elsewhere(settings)
     return identity
+
+
+def must_hold_ledger(settings: Settings, dsns: Dsns) -> None:
+    """Raise before anything is made in a database where the ledger of this home should be and is not."""
+    if (settings.home / PUBLISHED).exists() and not has_ledger(dsns.app):
+        raise LedgerGone(home=settings.home, place="in this database")
 
 
 def _make_node(db: Connection, settings: Settings, clock: Clock, entropy: Entropy, *, new_ledger: bool) -> NodeIdentity:
@@ -161,7 +203,7 @@ def _published_extent(path: Path) -> tuple[int, int]:
 
 def _extent(note: str) -> tuple[int, int]:
     """How many entries and account acts a checkpoint covers."""
-    checkpoint = Checkpoint.parse(note.partition("\n\n")[0] + "\n")
+    checkpoint = read_unsigned(note)
     return checkpoint.size, checkpoint.acts or 0
 
 
@@ -171,23 +213,57 @@ def compare_published(tx: Tx, path: Path) -> None:
         note = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return
-    rows = tx.rows("select vkey from node_keys")
-    keys = [VerifierKey.parse(row[0]) for row in rows]
+    keys = [VerifierKey.parse(row[0]) for row in tx.rows("select vkey from node_keys order by n")]
     entries = reading.head(tx).seq
     try:
         published = Checkpoint.parse(open_note(note, keys).text)
+    except NoteUnsigned as error:
+        raise _signed_by_others(tx, path, note, keys, error) from None
     except ChoirError as error:
-        raise RolledBack(
-            home=path.parent, published="?", entries=entries, why=f"it is of another ledger ({error})"
-        ) from None
+        raise NotItsCheckpoint(home=path.parent, file=path, why=_without_end(error)) from None
     why = what_differs(tx, published)
     if why is not None:
-        raise RolledBack(home=path.parent, published=published.size, entries=entries, why=why)
+        raise RolledBack(home=path.parent, covers=entries_told(published.size), entries=entries, why=why)
+
+
+def _signed_by_others(tx: Tx, path: Path, note: str, keys: list[VerifierKey], error: NoteUnsigned) -> RolledBack:
+    """A later key of the same ledger, as far as its name tells, or another ledger altogether."""
+    try:
+        published = read_unsigned(note)
+    except ChoirError as unreadable:
+        return NotItsCheckpoint(home=path.parent, file=path, why=_without_end(unreadable))
+    if all(published.origin != key.name for key in keys):
+        return NotItsCheckpoint(home=path.parent, file=path, why=f"it is of {published.origin}")
+    return LaterKey(
+        home=path.parent,
+        covers=entries_told(published.size),
+        signer=error.fields["signers"],
+        place="this database",
+        entries=reading.head(tx).seq,
+        why=what_differs(tx, published) or "nothing is missing",
+        file=path.parent / "node.key",
+    )
+
+
+def read_unsigned(note: str) -> Checkpoint:
+    """What a checkpoint says, whoever signed it."""
+    return Checkpoint.parse(note.partition("\n\n")[0] + "\n")
+
+
+def entries_told(number: int) -> str:
+    return count(number, "entry", "entries")
+
+
+def _without_end(error: ChoirError) -> str:
+    """An error's sentence as a part of another."""
+    text = str(error).rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 @contextmanager
 def database_of(settings: Settings, on_progress: Progress = lambda _: None) -> Iterator[Dsns]:
     """The database of a home, started for the duration if no node runs it."""
+    must_not_be_elsewhere(settings)
     with ExitStack() as stack:
         if settings.embedded:
             yield Dsns.embedded(stack.enter_context(borrowed_server(settings.home, on_progress)))
@@ -200,13 +276,15 @@ def opened_node(settings: Settings, on_progress: Progress = lambda _: None) -> I
     """A node for a command-line tool: its database is prepared and reached directly. It must exist."""
     from choir.node import build_node
 
+    must_be_found(settings)
     if settings.embedded and not cluster_exists(Places.of(settings.home).data):
-        raise NoLedger(home=settings.home)
-    prepare_home(settings, SystemEntropy())
+        raise NoLedger(place=f"in {settings.home}")
     with database_of(settings, on_progress) as dsns:
+        must_hold_ledger(settings, dsns)
         with connect(dsns.app) as app:
             if app.execute("select to_regclass('public.node')").fetchone() == (None,):
-                raise NoLedger(home=settings.home)
+                raise NoLedger(place=f"in {settings.home}" if settings.embedded else "in your PostgreSQL")
+        prepare_home(settings, SystemEntropy())
         prepare_database(settings, dsns)
         node = build_node(settings, Database(dsns.app, connections_max=4).open())
         try:

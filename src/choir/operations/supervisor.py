@@ -24,8 +24,8 @@ from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import ChoirError, Unavailable
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
-from choir.operations.home import NodeLock, RunningNode, check_disk, prepare_home
-from choir.operations.preparing import Dsns, prepare_database
+from choir.operations.home import NodeLock, RunningNode, check_disk, look_first, prepare_home
+from choir.operations.preparing import Dsns, must_hold_ledger, prepare_database
 from choir.operations.stopping import StopFlag
 from choir.storage.database import Tx, connect
 from choir.storage.embedded.sockets import is_private
@@ -98,16 +98,20 @@ class Supervisor:
     def _start(self) -> None:
         settings = self._settings
         policy = load(Policy(), settings.policy_overrides)
+        look_first(settings, self._say)
         prepare_home(settings, SystemEntropy())
         self._lock.acquire()
         check_disk(settings.home, policy.node.disk_free_bytes_min)
         self._listener = _listen(settings.host, settings.port)
         self._lock.announce(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
         dsns = self._start_database()
+        must_hold_ledger(settings, dsns)
+        self._say("PostgreSQL runs; preparing the database.")
         prepare_database(settings, dsns).must_be(settings.mode)
         with connect(dsns.app) as app:
             forget_leases(Tx(app))  # of a node that was killed: nobody shall wait for them to end
         self._metrics = _metrics_folder(settings.home)
+        self._say("The database is ready; starting the server.")
         environment = self._worker_environment(dsns)
         descriptor = self._listener.fileno()
         command = [sys.executable, "-m", WORKER, str(descriptor)]

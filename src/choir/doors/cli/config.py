@@ -9,7 +9,7 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import keys_folder
 from choir.doors.cli.output import AsJson, HomeOption
-from choir.foundation.settings import Settings, SettingSource
+from choir.foundation.settings import Settings, SettingSource, load_settings
 
 app = typer.Typer(help="Show the settings and where each came from.", no_args_is_help=True)
 
@@ -18,7 +18,8 @@ app = typer.Typer(help="Show the settings and where each came from.", no_args_is
 def show(home: HomeOption = None, as_json: AsJson = False) -> None:
     """Show every setting, its value and where it came from, and where keys are kept. Secrets are not shown."""
     output.want_json(as_json)
-    settings = output.settings_of(home)
+    settings = load_settings({"home": home})  # also where one is mistyped: this is where to look it up
+    output.tell_unknown_settings()
     found = [*settings.sources, *places(settings)]
     if as_json:
         output.print_json(
@@ -32,9 +33,9 @@ def show(home: HomeOption = None, as_json: AsJson = False) -> None:
 
 
 def places(settings: Settings) -> list[SettingSource]:
-    """Where keys and logins of this user are, which no line of `choir.toml` says."""
+    """Where keys and logins of this user are, and what it knows of nodes, which no line of `choir.toml` says."""
     from choir.doors.provider.home import HOME_VARIABLE
-    from choir.doors.sdk import saved_logins
+    from choir.doors.sdk import node_keys, saved_logins
 
     named = os.environ.get(HOME_VARIABLE, "")
     configured = os.environ.get("XDG_CONFIG_HOME", "").startswith("/")
@@ -56,6 +57,12 @@ def places(settings: Settings) -> list[SettingSource]:
             str(saved_logins.folder()),
             "environment XDG_CONFIG_HOME" if configured else "default",
             "What `choir login` saved, for any node. XDG_CONFIG_HOME moves it.",
+        ),
+        SettingSource(
+            "nodes",
+            str(node_keys.folder()),
+            "environment XDG_CONFIG_HOME" if configured else "default",
+            "The keys that nodes were first seen with, so that another one is noticed. Beside the logins.",
         ),
     ]
 

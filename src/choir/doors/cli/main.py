@@ -70,8 +70,14 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_ACT_ON_SETTINGS = frozenset(
+    {"up", "down", "status", "doctor", "config", "backup", "restore", "key", "clock", "policy"}
+)
+
+
 @app.callback()
 def root(
+    ctx: typer.Context,
     home: Annotated[
         str | None, typer.Option("--home", help="The home folder for any command (CHOIR_HOME).", metavar="FOLDER")
     ] = None,
@@ -91,6 +97,8 @@ def root(
     output.want_operator(operator)
     if node_ is not None:
         os.environ["CHOIR_NODE"] = node_
+    if ctx.invoked_subcommand not in _ACT_ON_SETTINGS:  # those refuse, or say it themselves
+        output.tell_unknown_settings()
 
 
 def main() -> None:
@@ -147,6 +155,8 @@ def _command() -> int:
 def _misused(error: Any) -> int:
     """Wrong usage as the framework tells it, or as JSON like every other error if that was asked for."""
     words = sys.argv[1:]
+    if getattr(error, "option_name", "") == "--json" and error.ctx is not None and error.ctx.parent is None:
+        error.message, error.possibilities = "Put --json after the command: choir COMMAND … --json", None
     output.want_json("--json" in words[: words.index("--") if "--" in words else None])
     if not output.json_wanted():
         error.show()

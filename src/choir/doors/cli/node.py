@@ -7,7 +7,6 @@ import select
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -19,26 +18,17 @@ import typer
 
 from choir.doors.cli import config, output
 from choir.doors.cli.output import AsJson, ForceOption, HomeOption, NodeOption
-from choir.foundation.clock import SystemClock, SystemEntropy
+from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Unavailable
 from choir.foundation.logs import set_up_logs
 from choir.foundation.settings import Settings
 from choir.foundation.words import count
-from choir.operations.home import NodeRunning, RunningNode, prepare_home, running_node
+from choir.operations.home import RunningNode, running_node
 
 key_app = typer.Typer(help="The node's signing key.", no_args_is_help=True)
 
-_START_S_MAX = 120.0
 _STOP_S_MAX = 60.0
 _ANNOUNCE_S_MAX = 10.0
-
-
-class StartFailed(Unavailable):
-    """The node in the background ended before it was ready."""
-
-    code = "node.start_failed"
-    sentence = "The node did not start."
-    hint = "Its log is {log}; `choir doctor` checks all parts."
 
 
 class StopFailed(Unavailable):
@@ -66,21 +56,31 @@ def up(
     bind: Annotated[str | None, typer.Option(help="Address and port (CHOIR_BIND).", metavar="HOST:PORT")] = None,
     processes: Annotated[int | None, typer.Option(help="Server processes (CHOIR_PROCESSES).", min=1, max=64)] = None,
     background: Annotated[bool, typer.Option("--background", help="Return when the node is ready.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Start a node with everything it needs; Ctrl-C stops it."""
+    output.want_json(as_json)
     settings = output.settings_of(home, bind=bind, processes=None if processes is None else str(processes))
     if background:
-        _up_in_background(settings)
+        from choir.doors.cli import starting
+
+        started = starting.start(settings)
+        about = {"url": started.url, "pid": started.pid, "mode": settings.mode, "log": str(starting.log_of(settings))}
+        _tell(as_json, about, f"Choir is running at {started.url} (process {started.pid}).")
         return
     from choir.operations.supervisor import Supervisor
 
     set_up_logs(settings.log_format)
     first = settings.mode == "dev" and not (settings.home / "postgres").exists()
-    Supervisor(settings, output.say).run(lambda: _greet(settings, first=first))
+    Supervisor(settings, output.say).run(lambda: _greet(settings, first=first, as_json=as_json))
     output.say("Stopped.")
 
 
-def _greet(settings: Settings, *, first: bool) -> None:
+def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
+    if as_json:
+        output.print_json({"url": settings.own_url, "pid": os.getpid(), "mode": settings.mode, "log": None})
+        sys.stdout.flush()
+        return
     lines = [
         f"Choir {version('choir')} is running at {settings.own_url} ({settings.mode} node).",
         f"  data      {settings.home}",
@@ -112,70 +112,6 @@ def _command() -> str:
     if shutil.which("choir"):
         return "choir"
     return os.path.relpath(sys.argv[0]) if Path(sys.argv[0]).name == "choir" else "choir"
-
-
-def _up_in_background(settings: Settings) -> None:
-    """The same node, detached from the terminal; its output goes to a log file."""
-    prepare_home(settings, SystemEntropy())
-    running = running_node(settings.home)
-    if running is not None and running.pid:
-        raise NodeRunning(home=settings.home, pid=running.pid, url=running.url)
-    log = settings.home / "node.log"
-    environment = os.environ | {
-        "CHOIR_HOME": str(settings.home),
-        "CHOIR_BIND": f"{settings.host}:{settings.port}",
-        "CHOIR_PROCESSES": str(settings.processes),
-        "CHOIR_LOG_FORMAT": "json" if settings.log_format == "auto" else settings.log_format,
-    }
-    with log.open("ab") as file:
-        os.fchmod(file.fileno(), 0o600)
-        child = subprocess.Popen(
-            [sys.executable, "-m", "choir.doors.cli.main", "up"],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            env=environment,
-            start_new_session=True,
-        )
-        begins_at = file.tell()
-    output.say(f"Starting the node; its log is {log}.")
-    try:
-        _wait_for(settings, child, log, begins_at)
-    except KeyboardInterrupt:
-        child.terminate()
-        child.wait()
-        raise
-
-
-def _wait_for(settings: Settings, child: subprocess.Popen[bytes], log: Path, begins_at: int) -> None:
-    """Until the node in the background answers, or has ended."""
-    deadline = time.monotonic() + _START_S_MAX
-    while time.monotonic() < deadline:
-        running = running_node(settings.home)
-        if running is not None and running.pid == child.pid and _ready(settings):
-            output.print_line(f"Choir is running at {running.url} (process {running.pid}).")
-            return
-        if child.poll() is not None:
-            _quote(log, begins_at)
-            raise StartFailed(log=log)
-        time.sleep(0.1)
-    raise StartFailed(log=log)
-
-
-def _ready(settings: Settings) -> bool:
-    import httpx
-
-    try:
-        return httpx.get(f"{settings.own_url}/readyz", timeout=5, trust_env=False).status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-def _quote(log: Path, begins_at: int) -> None:
-    with log.open("rb") as file:
-        file.seek(max(begins_at, log.stat().st_size - 2000))
-        for line in file.read().decode("utf-8", "replace").splitlines()[-5:]:
-            output.say(f"  {line}")
 
 
 def down(home: HomeOption = None, as_json: AsJson = False) -> None:
@@ -227,9 +163,14 @@ def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = F
     url = address_of(settings, node)
     with Client(url, choose(settings, url, rather_operator=True).token, patience_s=1.0) as client:
         found = client.node()
+    own = running is not None and running.url == url
+    asked_for = node is not None or settings.chose("node")
     if as_json:
-        output.print_json({"running": True, "pid": running.pid if running else None, **found.model_dump()})
+        pid = running.pid if running is not None and own else None
+        output.print_json({"running": True, "pid": pid, "of_this_home": own, **found.model_dump()})
         return
+    if not own and not asked_for:
+        output.print_line(f"No node runs on {settings.home}. This is another one, which answers at that address:")
     output.print_line(f"{found.id} runs at {url} ({found.mode} node, version {found.version}).")
     output.print_line(f"  entries  {found.entries}")
     output.print_line(f"  key      {found.key}")
@@ -340,18 +281,25 @@ def clock(
 ) -> None:
     """Show or move a development node's clock, to see what happens when time passes."""
     from choir.foundation.clock import MICROSECONDS, format_time
+    from choir.ledger import reading
     from choir.operations.preparing import opened_node
     from choir.storage.identity import move_clock, offset_of
 
     output.want_json(as_json)
     with opened_node(output.settings_of(home), output.say) as node, node.unit_of_work() as tx:
+        last_us = reading.head(tx).at_us
         offset_us = offset_of(tx)
         if reset or advance is not None:
             offset_us = 0 if reset else offset_us + (advance or 0) * MICROSECONDS
             move_clock(tx, node.identity, offset_us)
-    now = format_time(SystemClock().now_us() + offset_us)
+    now_us = SystemClock().now_us() + offset_us
+    now = format_time(now_us)
     told = f"The node's time is {now}, {offset_us // MICROSECONDS} seconds ahead of real time."
-    _tell(as_json, {"now": now, "offset_s": offset_us // MICROSECONDS}, told)
+    if last_us > now_us:
+        told += f"\nThe last entry is from {format_time(last_us)}; until then entries are stamped with that time,"
+        told += " because the ledger's time never runs backwards."
+    about = {"now": now, "offset_s": offset_us // MICROSECONDS, "entries_not_before": format_time(max(last_us, now_us))}
+    _tell(as_json, about, told)
 
 
 def _tell(as_json: bool, value: object, text: str) -> None:

@@ -27,7 +27,7 @@ from rich.text import Text
 from choir.doors.cli.live_output import plain
 from choir.doors.sdk.errors import NoNode
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed, Refusal, Unauthenticated
-from choir.foundation.settings import Settings, load_settings
+from choir.foundation.settings import Settings, load_settings, meant, unknown_variables
 from choir.identity.model import Scope
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
@@ -132,8 +132,16 @@ def exit_code(error: ChoirError) -> int:
 
 
 def settings_of(home: str | None = None, node: str | None = None, **flags: str | None) -> Settings:
-    """The settings with a command's flags."""
-    return load_settings({"home": home, "node": node, **flags})
+    """The settings with a command's flags, for commands that act on them; a mistyped one is refused."""
+    found = load_settings({"home": home, "node": node, **flags})
+    found.must_know_all()
+    return found
+
+
+def tell_unknown_settings() -> None:
+    """Commands that only ask a node go on with a word about what may be a mistyped setting."""
+    for name in unknown_variables(os.environ):
+        say(f"Take care: {name} in the environment is no setting{meant(name)}.")
 
 
 def address_of(node: str | None) -> str:

@@ -43,11 +43,18 @@ def explain(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what one value means, its bounds, where it comes from and how to change it."""
+    """Say what one value means, its bounds, where it comes from and how to change it. A part is listed."""
     from choir.foundation.policy import UnknownPolicy, describe
 
     output.want_json(as_json)
-    found = next((item for item in describe(_policy(home)) if item.name == name), None)
+    values = list(describe(_policy(home)))
+    found = next((item for item in values if item.name == name), None)
+    part = name.rstrip(".") + "."
+    if found is None and any(item.name.startswith(part) for item in values):
+        show(part, home, as_json)
+        if not as_json:
+            output.say(f"`choir policy explain {part}NAME` says what one of them means.")
+        return
     if found is None:
         raise UnknownPolicy(name=name)
     if as_json:

@@ -56,9 +56,14 @@ def signing_key(client: Client, given: str | None = None) -> bytes:
     return VerifierKey.parse(found.key).public
 
 
-def path_of(address: str) -> Path:
+def folder() -> Path:
     """Beside the saved logins, a folder of its own."""
-    return saved_logins.folder().with_name("nodes") / f"{quote(saved_logins.origin_of(address), safe='')}.json"
+    return saved_logins.folder().with_name("nodes")
+
+
+def path_of(address: str) -> Path:
+    """Where a node's key is kept."""
+    return folder() / f"{quote(saved_logins.origin_of(address), safe='')}.json"
 
 
 def load(address: str) -> Pinned | None:
