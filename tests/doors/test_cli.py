@@ -14,6 +14,7 @@ import pytest
 from typer.main import get_command
 
 from choir.doors.cli.main import app
+from choir.foundation.node_key import write_secret_file
 from tests.auditor import verifier
 from tests.doors.townsfolk import neighbour
 from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, free_port, fund, new_node
@@ -291,6 +292,11 @@ def test_an_export_is_imported_into_a_new_home(funded: NodeUnderTest, tmp_path: 
     assert refused.code == 1
     assert "A node is running" in refused.err
     with new_node() as copy:
+        keyless = copy.run("ledger", "import", str(file))
+        assert keyless.code == 1
+        assert "imported with the key that signed it" in keyless.err
+        assert not copy.home.exists()
+        write_secret_file(copy.home / "node.key", "ab" * 32)
         stranger = copy.run("ledger", "import", str(file))
         assert stranger.code in (1, 5), stranger.err  # it has another key
         assert "Traceback" not in stranger.err

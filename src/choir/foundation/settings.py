@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import Invalid, Refusal
 
 _ENVIRONMENT_PREFIX = "CHOIR_"
 _FILE_NAME = "choir.toml"
@@ -74,7 +74,7 @@ class RawSettings:
     log_format: str = _setting("auto", "json, text, or auto (text on a terminal).")
 
 
-class UnknownVariable(Invalid):
+class UnknownVariable(Refusal):
     """A name in the environment that looks like a setting and is none; a typo would be without effect."""
 
     code = "settings.unknown_variable"

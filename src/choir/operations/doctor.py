@@ -16,11 +16,12 @@ from pathlib import Path
 
 import psycopg
 
-from choir.foundation.clock import SystemClock
+from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Broken, ChoirError
 from choir.foundation.node_key import load_node_secret
 from choir.foundation.policy import Policy, SandboxPolicy, load
 from choir.foundation.settings import Settings
+from choir.ledger import reading
 from choir.ledger.keys import NodeKeys
 from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
 from choir.operations.ledger_place import PUBLISHED, has_ledger, must_be_found, must_have_its_key
@@ -30,8 +31,10 @@ from choir.operations.supervisor import AddressInUse
 from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
 from choir.storage.database import DatabaseUnavailable, Tx, connect
-from choir.storage.identity import read_identity
+from choir.storage.identity import offset_of, read_identity
 from choir.storage.migrations import check_migrated
+
+_AHEAD_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ def _of_database(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
         return
     yield from _checked("migrations", lambda: _migrations(dsns))
     yield from _checked("mode", lambda: _mode(settings, dsns))
+    yield from _ahead(dsns)
     yield from _checked("signing key", lambda: _signing_key(settings, dsns))
     yield from _checked("published checkpoint", lambda: _published(settings, dsns))
 
@@ -222,6 +226,19 @@ def _mode(settings: Settings, dsns: Dsns) -> str:
         identity = read_identity(Tx(app))
     identity.must_be(settings.mode)
     return f"made as a {identity.mode} node"
+
+
+def _ahead(dsns: Dsns) -> Iterator[Finding]:
+    """Times of entries never decrease, so one moment of a wrong clock stays until the right one has caught up."""
+    with connect(dsns.app) as app:
+        tx = Tx(app)
+        production, offset_us, at_us = read_identity(tx).production, offset_of(tx), reading.head(tx).at_us
+    ahead_s = (at_us - offset_us - SystemClock().now_us()) // MICROSECONDS
+    if ahead_s < _AHEAD_S:
+        return
+    told = f"the last entry is of {format_time(at_us)}, {ahead_s} seconds ahead of the clock"
+    advice = "New entries get that time until the clock is there; holds that are over by it are over."
+    yield Finding("time", "wrong" if production else "note", told, advice)
 
 
 def _signing_key(settings: Settings, dsns: Dsns) -> str:

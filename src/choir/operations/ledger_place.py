@@ -10,15 +10,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from psycopg.conninfo import conninfo_to_dict
-
 from choir.foundation.errors import Refusal
 from choir.foundation.node_key import write_public_file
 from choir.foundation.settings import Settings
-from choir.storage.database import connect
-from choir.storage.embedded.cluster import cluster_exists
-from choir.storage.embedded.errors import folder_errors
-from choir.storage.embedded.previous import Places
+
+# What knows PostgreSQL is loaded where it is used: every command comes here, and most ask no database.
 
 PUBLISHED = "checkpoint.note"
 ELSEWHERE = "ledger.elsewhere"
@@ -61,6 +57,8 @@ def remember_elsewhere(settings: Settings) -> None:
 
 
 def _where(dsn: str) -> dict[str, str]:
+    from psycopg.conninfo import conninfo_to_dict
+
     parts = conninfo_to_dict(dsn)
     host = parts.get("host") or parts.get("hostaddr") or "localhost"
     return {"database": str(parts.get("dbname") or parts.get("user") or ""), "host": str(host)}
@@ -101,6 +99,8 @@ def must_have_its_key(settings: Settings) -> None:
 
 def has_ledger(dsn: str) -> bool:
     """Whether a database was made a node; one that was never migrated, or only that far, was not."""
+    from choir.storage.database import connect
+
     with connect(dsn) as app:
         if app.execute("select to_regclass('public.node_keys')").fetchone() == (None,):
             return False
@@ -108,6 +108,10 @@ def has_ledger(dsn: str) -> bool:
 
 
 def _has_cluster(settings: Settings) -> bool:
+    from choir.storage.embedded.cluster import cluster_exists
+    from choir.storage.embedded.errors import folder_errors
+    from choir.storage.embedded.previous import Places
+
     places = Places.of(settings.home)
     with folder_errors(places.folder):
         return cluster_exists(places.data)

@@ -34,6 +34,14 @@ class StopTheNode(Refusal):
     hint = "Stop it with `choir down` first."
 
 
+class KeyNeeded(Refusal):
+    """A key that is made for the occasion cannot be the one that signed an export."""
+
+    code = "ledger.import.key_needed"
+    sentence = "An export is imported with the key that signed it, and there is none in {file}."
+    hint = "Put the node's key there first, or set CHOIR_NODE_KEY_FILE. Nothing was made."
+
+
 class ExportFormat(StrEnum):
     """What an export can be written as."""
 
@@ -198,6 +206,8 @@ def _import_export(settings: Settings, file: Path, *, as_json: bool) -> None:
     if running_node(settings.home) is not None:
         raise StopTheNode(home=settings.home)
     _open(file).close()
+    if not (settings.node_key or settings.node_key_command or settings.node_key_file.exists()):
+        raise KeyNeeded(file=settings.node_key_file)
     prepare_home(settings, SystemEntropy())
     with _bar("Importing", quiet=as_json) as told, database_of(settings, output.say) as dsns:
         prepare_database(settings, dsns, new_ledger=False)

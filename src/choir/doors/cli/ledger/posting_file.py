@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import ValidationError
-
 from choir.doors.cli.ledger.shown import account_typed
 from choir.foundation.errors import Invalid
 
@@ -54,6 +52,8 @@ def read_json(file: str) -> dict[str, Any]:
 
 def shaped(shape: type[T], value: dict[str, Any], file: str) -> T:
     """The value in its shape."""
+    from pydantic import ValidationError
+
     try:
         return shape.model_validate(value)
     except ValidationError as error:
