@@ -6,12 +6,14 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from choir.doors.cli.main import app
 from choir.foundation.node_key import write_secret_file
@@ -42,11 +44,23 @@ def funded() -> Iterator[NodeUnderTest]:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_command_explains_itself_with_an_example(path: tuple[str, ...]) -> None:
-    done = subprocess.run([*CHOIR, *path, "--help"], capture_output=True, text=True, check=True)
-    assert f"choir {' '.join(path)}" in done.stdout
-    assert "Example: " in done.stdout
+    done = CliRunner().invoke(app, [*path, "--help"], prog_name="choir", env={"COLUMNS": "120"})
+    assert done.exit_code == 0
+    assert f"choir {' '.join(path)}" in done.output
+    assert "Example: " in done.output
     if path not in PRINTS_NOTHING:
-        assert "--json" in done.stdout
+        assert "--json" in done.output
+
+
+def test_a_command_that_asks_no_database_loads_none() -> None:
+    """Nor an HTTP client: most of the time to start a command would go there."""
+    program = (
+        "import sys; from choir.doors.cli.main import app\n"
+        "try: app(['ledger', 'balance', '--help'])\n"
+        "finally: print([name for name in ('psycopg', 'httpx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_every_command_with_a_result_prints_json_that_parses(funded: NodeUnderTest) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from choir.doors import wire
 from choir.doors.cli.ledger.issuing import what_next
@@ -178,9 +179,8 @@ def groups(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
 
 @pytest.mark.parametrize("path", list(groups(get_command(app))), ids=" ".join)
 def test_a_list_of_commands_has_whole_sentences(path: tuple[str, ...]) -> None:
-    narrow = os.environ | {"COLUMNS": "60"}
-    done = subprocess.run([*CHOIR, *path, "--help"], capture_output=True, text=True, check=True, env=narrow)
-    listed = " ".join(done.stdout.partition("Commands:")[2].split())
+    done = CliRunner().invoke(app, [*path, "--help"], prog_name="choir", env={"COLUMNS": "60"})
+    listed = " ".join(done.output.partition("Commands:")[2].split())
     assert listed
     assert "..." not in listed
     assert listed.count(".") >= 1

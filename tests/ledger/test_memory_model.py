@@ -19,7 +19,7 @@ from choir.storage.database import Database
 from tests.ledger.books import Books
 from tests.ledger.test_model_based import LedgerAndModel
 
-EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", "200")) // 4
+EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", "200")) // 6
 
 
 class _Undone(Exception):
