@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy
@@ -24,6 +25,9 @@ from choir.ledger.submitting import Submitter
 from choir.ledger.verifying import Report, verify_database, verify_export
 from choir.storage.database import Database, Tx
 from choir.storage.identity import make_identity
+
+if TYPE_CHECKING:
+    from tests.conftest import DatabaseFactory
 
 SECRET = NodeSecret(b"\x07" * 32)
 START_US = 1_800_000_000 * MICROSECONDS
@@ -45,6 +49,20 @@ def draft(key: str, *legs: Leg, kind: str = "transfer", source: str = "test", **
 def moved(key: str, from_: str, to: str, amount: int) -> Draft:
     """A transfer of one leg."""
     return draft(key, Leg(from_, to, amount))
+
+
+@contextmanager
+def new_books(databases: DatabaseFactory) -> Iterator[Books]:
+    """A ledger beside the test's own, on a database that is dropped at the end."""
+    name = databases.make()
+    pool = Database(databases.server.dsn("choir_app", name), connections_max=2, wait_s=30).open()
+    books = Books(pool, seed=9).sign_from_now()
+    try:
+        yield books
+    finally:
+        books.close()
+        pool.close()
+        databases.drop(name)
 
 
 @dataclass

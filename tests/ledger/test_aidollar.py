@@ -6,7 +6,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -26,7 +25,7 @@ from choir.ledger.model import BadAccountName, DevelopmentOnly, Leg, account_nam
 from choir.ledger.service import Ledger
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
-from tests.ledger.books import ALICE, BOB, Books, draft
+from tests.ledger.books import ALICE, BOB, Books, draft, new_books
 from tests.ledger.written import HOSTILE, SECRET, ledger_balances, rich_books, written
 
 MINT = "system:main/issuance/AID"
@@ -87,20 +86,6 @@ def own(empty_books: Books) -> Books:
     return empty_books
 
 
-@contextmanager
-def another(databases: DatabaseFactory) -> Iterator[Books]:
-    """A fresh ledger beside the test's own."""
-    name = databases.make()
-    pool = Database(databases.server.dsn("choir_app", name), connections_max=2, wait_s=30).open()
-    books = Books(pool, seed=9).sign_from_now()
-    try:
-        yield books
-    finally:
-        books.close()
-        pool.close()
-        databases.drop(name)
-
-
 def test_a_line_has_exactly_the_fields_of_the_format(own: Books) -> None:
     lines = [json.loads(line) for line in written(own, "aidollar").decode().removesuffix("\n").split("\n")]
     fields = ["entry_id", "entry_type", "amount", "from_id", "to_id", "memo", "created_at"]
@@ -124,7 +109,7 @@ def test_a_line_has_exactly_the_fields_of_the_format(own: Books) -> None:
 
 def test_out_in_and_out_again_is_the_same_bytes_and_balances(own: Books, databases: DatabaseFactory) -> None:
     first = written(own, "aidollar")
-    with another(databases) as copy:
+    with new_books(databases) as copy:
         lines = first.count(b"\n")
         assert import_into(copy, first) == (lines, lines)
         assert written(copy, "aidollar") == first
@@ -224,7 +209,7 @@ def test_whatever_the_ledger_accepted_comes_in_elsewhere(
     databases: DatabaseFactory, asked: list[tuple[str, list[Leg]]]
 ) -> None:
     """Also entries that overdraw somebody between their legs, which lines one by one could not."""
-    with another(databases) as own, another(databases) as copy:
+    with new_books(databases) as own, new_books(databases) as copy:
         own.open(MINT, ADA, BEN, PERSON, OWED)
         has: Counter[str] = Counter()
         for n, (kind, legs) in enumerate(asked):
@@ -244,7 +229,7 @@ def test_money_that_goes_in_a_circle_comes_in_as_one_entry(empty_books: Books, d
     empty_books.open(MINT, ADA, BEN)
     empty_books.post(draft("circle", Leg(ADA, BEN, 7), Leg(BEN, ADA, 7)))
     first = written(empty_books, "aidollar")
-    with another(databases) as copy:
+    with new_books(databases) as copy:
         assert import_into(copy, first) == (2, 2)
         with copy.tx() as tx:
             [entry] = reading.entries(tx)
@@ -258,7 +243,7 @@ def test_lines_of_an_entry_that_somebody_changed_stand_alone(empty_books: Books,
     empty_books.open(MINT, ADA, BEN)
     empty_books.post(draft("two", Leg(MINT, ADA, 7), Leg(ADA, BEN, 7)))
     changed_ = written(empty_books, "aidollar").replace(b'"transfer"', b'"spend"')
-    with another(databases) as copy:
+    with new_books(databases) as copy:
         assert import_into(copy, changed_) == (2, 2)
         with copy.tx() as tx:
             assert [len(entry.content["legs"]) for entry in reading.entries(tx)] == [1, 1]
@@ -324,7 +309,7 @@ def test_what_cannot_be_imported_is_refused_with_its_line_and_leaves_nothing(
 @pytest.fixture(scope="module")
 def database_books(databases: DatabaseFactory) -> Iterator[Books]:
     """An empty ledger that all refusals leave empty."""
-    with another(databases) as books:
+    with new_books(databases) as books:
         yield books
 
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -22,9 +22,8 @@ from choir.foundation.money import Asset
 from choir.ledger import holds, reading
 from choir.ledger.formats.beancount import beancount_account
 from choir.ledger.model import ROLES, Leg, account_name
-from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
-from tests.ledger.books import ALICE, BOB, ISSUANCE, SAT_WORLD, Books, draft
+from tests.ledger.books import ALICE, BOB, ISSUANCE, SAT_WORLD, Books, draft, new_books
 from tests.ledger.written import (
     HOSTILE,
     SECRET,
@@ -41,20 +40,6 @@ NUMBERS = {"seq", "leg", "amount", "units"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 OWNERS = ("world:w/external", "system:s/issuance", "person:a_b/available", "person:a-b/available", "agent:x/stake")
 ACCOUNTS = [f"{owner}/{asset}" for asset in ("SAT", "CREDIT", "AID") for owner in OWNERS]
-
-
-@contextmanager
-def new_books(databases: DatabaseFactory) -> Iterator[Books]:
-    """A ledger for one example."""
-    name = databases.make()
-    pool = Database(databases.server.dsn("choir_app", name), connections_max=2, wait_s=30).open()
-    books = Books(pool).sign_from_now()
-    try:
-        yield books
-    finally:
-        books.close()
-        pool.close()
-        databases.drop(name)
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,11 @@ def load_node_secret(settings: Settings) -> NodeSecret:
         raise NodeKeyMissing(origin=settings.node_key_file, why="it is not 64 hex digits") from None
 
 
+def has_key(settings: Settings) -> bool:
+    """Whether the settings lead to a key; whether it can be read is seen when it is loaded."""
+    return bool(settings.node_key or settings.node_key_command or settings.node_key_file.exists())
+
+
 def retired_key_file(path: Path, name: str) -> Path:
     """Where a key is kept that was replaced, while something is still encrypted under it."""
     return path.with_name(f"{path.name}.retired-{name}")

@@ -1,8 +1,9 @@
 """`choir ledger verify`: recompute everything, of a database or of an export, and say what differs.
 
 Guarantees: every hash, balance, hold, tile, checkpoint and signature is computed anew from the
-journal; nothing stored is believed; memory does not grow with the number of entries. What was signed
-as owed is compared with the journal, too; the trees behind it are made anew where they are still kept.
+journal; nothing stored is believed; memory grows with accounts, holds and checkpoints, not with the
+number of entries. What was signed as owed is compared with the journal, too; the trees behind it are
+made anew where they are still kept.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from choir.foundation.errors import Refusal
-from choir.foundation.node_key import write_public_file
+from choir.foundation.node_key import has_key, write_public_file
 from choir.foundation.settings import Settings
 
 # What knows PostgreSQL is loaded where it is used: every command comes here, and most ask no database.
@@ -89,7 +89,7 @@ def must_be_found(settings: Settings) -> None:
 
 def must_have_its_key(settings: Settings) -> None:
     """Raise where the key file is missing and a ledger is signed with what was in it."""
-    if settings.node_key or settings.node_key_command or settings.node_key_file.exists():
+    if has_key(settings):
         return
     if settings.embedded and ((settings.home / PUBLISHED).exists() or _has_cluster(settings)):
         raise KeyGone(place=f"in {settings.home}", file=settings.node_key_file)

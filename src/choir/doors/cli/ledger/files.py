@@ -199,14 +199,14 @@ def import_(
 
 
 def _import_export(settings: Settings, file: Path, *, as_json: bool) -> None:
-    from choir.foundation.node_key import load_node_secret
+    from choir.foundation.node_key import has_key, load_node_secret
     from choir.ledger.importing import import_export
     from choir.operations.preparing import database_of, owner_connection, prepare_database
 
     if running_node(settings.home) is not None:
         raise StopTheNode(home=settings.home)
     _open(file).close()
-    if not (settings.node_key or settings.node_key_command or settings.node_key_file.exists()):
+    if not has_key(settings):
         raise KeyNeeded(file=settings.node_key_file)
     prepare_home(settings, SystemEntropy())
     with _bar("Importing", quiet=as_json) as told, database_of(settings, output.say) as dsns:
