@@ -69,15 +69,14 @@ def test_a_healthy_node_is_fine_whether_it_runs_or_not(stopped: NodeUnderTest) -
     assert stopped.stop() == 0
 
 
-def test_entries_ahead_of_the_clock_are_told(stopped: NodeUnderTest) -> None:
-    assert "time" not in findings(stopped, 0)
-    assert stopped.run("clock", "--advance", "5000").code == 0
-    with stopped.up().client() as client:
-        client.fund("person:ada/available/CREDIT", 1)
-    assert stopped.stop() == 0
-    assert "time" not in findings(stopped, 0)  # the clock itself is ahead, too
-    assert stopped.run("clock", "--reset").code == 0
-    found = findings(stopped, 0)["time"]
+def test_entries_ahead_of_the_clock_are_told(node: NodeUnderTest) -> None:
+    assert node.up().stop() == 0
+    assert node.run("clock", "--advance", "5000").code == 0
+    fund(node.up())
+    assert node.stop() == 0
+    assert "time" not in findings(node, 0)  # the clock itself is ahead, too
+    assert node.run("clock", "--reset").code == 0
+    found = findings(node, 0)["time"]
     assert found["state"] == "note"
     assert "seconds ahead of the clock" in found["told"]
 
