@@ -21,8 +21,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 
+from choir.features import FEATURES
 from choir.storage.database import Database, connect
-from choir.storage.migrations import migrate
+from choir.storage.migrations import known_migrations, migrate
 from choir.storage.postgres import EmbeddedPostgres, Server
 from tests.places import throw_away
 
@@ -57,7 +58,7 @@ class DatabaseFactory:
         self._admin = psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True)
         self._create(TEMPLATE, template="template0")
         with connect(server.dsn("choir_owner", TEMPLATE), autocommit=True) as owner:
-            migrate(owner, "choir_app")
+            migrate(owner, "choir_app", known_migrations(FEATURES))
 
     def make(self, template: str = TEMPLATE) -> str:
         """The name of a new migrated database, or of a copy of one that nobody is connected to."""

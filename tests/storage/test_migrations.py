@@ -2,57 +2,155 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import psycopg
 import pytest
 
-from choir.storage import migrations
-from choir.storage.database import connect
-from choir.storage.migrations import DatabaseNewer, HistoryEdited, NotMigrated, check_migrated, migrate
+from choir.features import FEATURES
+from choir.storage.database import Connection, connect
+from choir.storage.migrations import (
+    DatabaseNewer,
+    HistoryEdited,
+    NotMigrated,
+    check_migrated,
+    known_migrations,
+    migrate,
+)
+
+KNOWN = known_migrations(FEATURES)
+
+# What databases out there were made with, in the order of that time: number, file now, hash. None of it ever changes.
+LANDED = (
+    (1, "storage/0001_node.sql", "65911d7a2fc5475dda55b0e15cd65328fbf76ecc353a9dd2764f2f0f7a4326ae"),
+    (2, "ledger/0001_ledger.sql", "39212c0f249ecea71739ffaf81c7709695776c824edf3121a2c4d41e27c1fb37"),
+    (3, "objects/0001_objects.sql", "b32c3ec2f127ce499f1f9db4e26cf4956ec5663c30860ec201507880913feb3a"),
+    (4, "identity/0001_identity.sql", "2a7b76fb669007290a48c0d27474d94ca2559581a45da679d8fdfa9db844d566"),
+    (5, "bazaar/0001_bazaar.sql", "dd1db103727dcb5d6f34f78390b613237ebcf28beadb194dc37fa2f3696aee63"),
+    (6, "bazaar/0002_providers.sql", "e6b485b877cc946cd05059f22ef61350a66649462a9f88b6061736a1f92e17af"),
+    (7, "bazaar/0003_uploads.sql", "2f40a1fe259ff98b9ca079bf0984bee047d117c22b8820041696cc0d80d3d281"),
+    (8, "ledger/0002_issuances.sql", "52bca5b5b9a1d6b5aefbde6642635edfc63937ae5bfaf41361444ab54641a441"),
+    (9, "ledger/0003_liabilities.sql", "09c282cec03b9cb0422bfbb933997b284d6b807f813cd9291d55df61fd5a6346"),
+)
 
 
-def test_migrating_again_does_nothing(owner_dsn: str) -> None:
+@pytest.fixture
+def owner(owner_dsn: str) -> Iterator[Connection]:
     with connect(owner_dsn, autocommit=True) as owner:
-        assert migrate(owner, "choir_app") == []
-        check_migrated(owner)
+        yield owner
 
 
-def test_two_nodes_that_start_at_once_migrate_once(databases: object, owner_dsn: str) -> None:
-    with connect(owner_dsn, autocommit=True) as owner:
-        owner.execute("drop owned by choir_owner cascade")
-        owner.execute("create schema if not exists public")
+def test_migrating_again_does_nothing(owner: Connection) -> None:
+    assert migrate(owner, "choir_app", KNOWN) == []
+    check_migrated(owner, KNOWN)
+
+
+def test_two_nodes_that_start_at_once_migrate_once(owner: Connection, owner_dsn: str) -> None:
+    _empty(owner)
 
     def start(_: int) -> int:
         with connect(owner_dsn, autocommit=True) as owner:
-            return len(migrate(owner, "choir_app"))
+            return len(migrate(owner, "choir_app", KNOWN))
 
     with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(start, range(4))) == [0, 0, 0, len(migrations.known_migrations())]
+        assert sorted(pool.map(start, range(4))) == [0, 0, 0, len(KNOWN)]
 
 
-def test_an_edited_migration_is_noticed(owner_dsn: str) -> None:
-    with connect(owner_dsn, autocommit=True) as owner:
-        owner.execute("update schema_migrations set sha256 = 'other' where number = 1")
-        with pytest.raises(HistoryEdited):
-            migrate(owner, "choir_app")
+def test_an_edited_migration_is_noticed(owner: Connection) -> None:
+    owner.execute("update schema_migrations set sha256 = 'other' where feature = 'ledger' and number = 1")
+    with pytest.raises(HistoryEdited):
+        migrate(owner, "choir_app", KNOWN)
 
 
-def test_an_older_version_refuses_a_newer_database(owner_dsn: str) -> None:
-    with connect(owner_dsn, autocommit=True) as owner:
-        owner.execute("insert into schema_migrations (number, name, sha256) values (9999, 'x', 'y')")
-        with pytest.raises(DatabaseNewer):
-            check_migrated(owner)
+@pytest.mark.parametrize("feature", ["ledger", "a_feature_of_later"])
+def test_an_older_version_refuses_a_newer_database(owner: Connection, feature: str) -> None:
+    owner.execute(
+        "insert into schema_migrations (feature, number, name, sha256) values (%s, 9999, 'x', 'y')", [feature]
+    )
+    with pytest.raises(DatabaseNewer):
+        check_migrated(owner, KNOWN)
 
 
-def test_a_node_without_owner_rights_says_what_is_missing(owner_dsn: str) -> None:
-    with connect(owner_dsn, autocommit=True) as owner:
-        owner.execute("delete from schema_migrations where number = 2")
-        with pytest.raises(NotMigrated):
-            check_migrated(owner)
+def test_a_node_without_owner_rights_says_what_is_missing(owner: Connection) -> None:
+    owner.execute("delete from schema_migrations where feature = 'ledger' and number = 2")
+    with pytest.raises(NotMigrated):
+        check_migrated(owner, KNOWN)
 
 
 def test_the_application_role_cannot_migrate(database_name: str, databases: object, owner_dsn: str) -> None:
     app_dsn = owner_dsn.replace("choir_owner", "choir_app")
     with connect(app_dsn, autocommit=True) as app, pytest.raises(psycopg.errors.InsufficientPrivilege):
         app.execute("create table sneaky (x integer)")
+
+
+# Databases that were made before features had numbers of their own
+
+
+def test_what_was_released_is_never_edited() -> None:
+    now = {f"{migration.feature}/{migration.name}": migration.sha256 for migration in KNOWN}
+    assert {name: now.get(name) for _, name, _ in LANDED} == {name: sha256 for _, name, sha256 in LANDED}
+
+
+def test_a_database_of_before_comes_to_the_same_tables_as_a_new_one(owner: Connection) -> None:
+    new = _tables(owner)
+    with _of_before(owner):
+        with pytest.raises(NotMigrated):
+            check_migrated(owner, KNOWN)
+        applied = migrate(owner, "choir_app", KNOWN)
+    assert len(applied) == len(KNOWN) - len(LANDED)
+    check_migrated(owner, KNOWN)
+    assert _tables(owner) == new
+    assert migrate(owner, "choir_app", KNOWN) == []
+
+
+def test_a_database_of_before_that_was_edited_is_refused_and_left_as_it_was(owner: Connection) -> None:
+    with _of_before(owner):
+        owner.execute("update schema_migrations set sha256 = 'other' where number = 5")
+        with pytest.raises(HistoryEdited):
+            migrate(owner, "choir_app", KNOWN)
+    assert owner.execute("select count(*), max(number) from schema_migrations").fetchone() == (9, 9)
+
+
+def _empty(owner: Connection) -> None:
+    owner.execute("drop owned by choir_owner cascade")
+    owner.execute("create schema if not exists public")
+
+
+@contextmanager
+def _of_before(owner: Connection) -> Iterator[None]:
+    """The tables as an earlier version made and recorded them."""
+    _empty(owner)
+    files = {f"{migration.feature}/{migration.name}": migration for migration in KNOWN}
+    migrate(owner, "choir_app", [files[name] for _, name, _ in LANDED])
+    owner.execute("drop table schema_migrations")
+    owner.execute(
+        "create table schema_migrations (number integer primary key, name text not null, sha256 text not null,"
+        " applied_at timestamptz not null default now())"
+    )
+    for number, name, sha256 in LANDED:
+        owner.execute(
+            "insert into schema_migrations (number, name, sha256) values (%s, %s, %s)", [number, name, sha256]
+        )
+    yield
+
+
+def _tables(owner: Connection) -> list[tuple[object, ...]]:
+    """Every column, index, constraint and grant, in an order of its own."""
+    return [
+        *owner.execute(
+            "select table_name, column_name, data_type, is_nullable, column_default, is_generated"
+            " from information_schema.columns where table_schema = 'public' order by 1, 2"
+        ).fetchall(),
+        *owner.execute("select tablename, indexname, indexdef from pg_indexes where schemaname = 'public' order by 2"),
+        *owner.execute(
+            "select conrelid::regclass::text, conname, pg_get_constraintdef(oid) from pg_constraint"
+            " where connamespace = 'public'::regnamespace order by 1, 2"
+        ),
+        *owner.execute(
+            "select grantee, table_name, column_name, privilege_type from information_schema.column_privileges"
+            " where table_schema = 'public' order by 1, 2, 3, 4"
+        ),
+        *owner.execute("select proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace order by 1, 2"),
+    ]

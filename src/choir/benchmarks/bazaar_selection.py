@@ -18,11 +18,12 @@ from choir.bazaar.providers import promises
 from choir.bazaar.providers.selecting import Selection
 from choir.bazaar.providers.selection_rules import Criteria
 from choir.benchmarks.measuring import latency
+from choir.features import FEATURES
 from choir.foundation.policy import ProvidersPolicy
 from choir.sandbox.model import Tier
 from choir.storage.database import Database, connect
 from choir.storage.embedded.cluster import DATABASE
-from choir.storage.migrations import migrate
+from choir.storage.migrations import known_migrations, migrate
 from choir.storage.postgres import EmbeddedPostgres
 
 NOW_US = 1_800_000_000_000_000
@@ -36,7 +37,7 @@ def run(folder: Path | None = None, providers: int = 10_000, selections: int = 4
         try:
             server = postgres.start()
             with connect(server.dsn("choir_owner", DATABASE), autocommit=True) as owner:
-                migrate(owner, "choir_app")
+                migrate(owner, "choir_app", known_migrations(FEATURES))
                 database = Database(server.dsn("choir_app", DATABASE)).open()
                 try:
                     fill(database, providers)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from choir.benchmarks.measuring import concurrently
 from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
+from choir.features import FEATURES
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining, deciding
@@ -20,7 +21,7 @@ from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
 from choir.ledger.submitting_async import AsyncSubmitter
 from choir.storage.database import Connection, Database, connect
-from choir.storage.migrations import migrate
+from choir.storage.migrations import known_migrations, migrate
 from choir.storage.postgres import Server
 
 Progress = Callable[[str], None]
@@ -53,7 +54,7 @@ class Bench:
         self.say = say
         self.dsn = server.dsn("choir_app", database)
         self.owner: Connection = connect(server.dsn("choir_owner", database), autocommit=True)
-        migrate(self.owner, "choir_app")
+        migrate(self.owner, "choir_app", known_migrations(FEATURES))
         self.owner.prepare_threshold = 1
         clock = SystemClock()
         policy = LedgerPolicy()

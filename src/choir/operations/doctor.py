@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psycopg
 
+from choir.features import FEATURES
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Broken, ChoirError
 from choir.foundation.node_key import load_node_secret
@@ -32,7 +33,7 @@ from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
 from choir.storage.database import DatabaseUnavailable, Tx, connect
 from choir.storage.identity import offset_of, read_identity
-from choir.storage.migrations import check_migrated
+from choir.storage.migrations import check_migrated, known_migrations
 
 _AHEAD_S = 60
 
@@ -216,7 +217,7 @@ def _database(settings: Settings, dsns: Dsns) -> str:
 
 def _migrations(dsns: Dsns) -> str:
     with connect(dsns.app) as app:
-        check_migrated(app)
+        check_migrated(app, known_migrations(FEATURES))
     return "up to date"
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from choir.features import FEATURES
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.errors import Broken, ChoirError, Refusal
 from choir.foundation.node_key import load_node_secret, retired_key_file, sync_folder, write_public_file
@@ -41,7 +42,7 @@ from choir.storage.database import Connection, Database, Tx, connect
 from choir.storage.embedded.cluster import cluster_exists
 from choir.storage.embedded.previous import Places
 from choir.storage.identity import NodeIdentity, make_identity
-from choir.storage.migrations import NotMigrated, check_migrated, migrate
+from choir.storage.migrations import NotMigrated, check_migrated, known_migrations, migrate
 from choir.storage.postgres import Server, borrowed_server
 from choir.storage.processes import open_private
 
@@ -124,11 +125,11 @@ def prepare_database(settings: Settings, dsns: Dsns, *, new_ledger: bool = True)
     clock, entropy = SystemClock(), SystemEntropy()
     if dsns.owner is None:
         with connect(dsns.app) as app:
-            check_migrated(app)
+            check_migrated(app, known_migrations(FEATURES))
             identity = _make_node(app, settings, clock, entropy, new_ledger=new_ledger)
     else:
         with connect(dsns.owner, autocommit=True) as owner:
-            migrate(owner, dsns.app_role)
+            migrate(owner, dsns.app_role, known_migrations(FEATURES))
             with owner.transaction():
                 identity = _make_node(owner, settings, clock, entropy, new_ledger=new_ledger)
     with connect(dsns.app) as app:

@@ -1,14 +1,16 @@
-"""Numbered SQL files, applied in order, under a lock, checked by hash.
+"""Numbered SQL files of each feature, applied in order, under a lock, checked by hash.
 
-Guarantees: a database is at a known number or the node does not start; two nodes that start at once
-migrate once; a file that was edited after it was applied is noticed. Only the owner role migrates;
-`{app}` in a file stands for the application role, which the file grants its rights to.
+Guarantees: a database is exactly where this version expects it or the node does not start; two nodes that start at
+once migrate once; a file that was edited after it was applied is noticed. A feature's files come after those of the
+features it stands on. Only the owner role migrates; `{app}` in a file stands for the application role, which the file
+grants its rights to.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -50,7 +52,8 @@ class NotMigrated(Unavailable):
 class Migration:
     """One file."""
 
-    number: int
+    feature: str
+    number: int  # within the feature
     name: str
     text: str
 
@@ -58,31 +61,41 @@ class Migration:
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.feature, self.number
 
-def known_migrations() -> list[Migration]:
-    """The files of this version, in order; numbers are gapless from 1."""
+
+def known_migrations(features: Sequence[str]) -> list[Migration]:
+    """The files of these packages, in the order in which they are applied."""
+    return [migration for package in features for migration in _of_package(package)]
+
+
+def _of_package(package: str) -> list[Migration]:
+    """A feature's own files; numbers are gapless from 1."""
+    folder = resources.files(package).joinpath("migrations")
+    if not folder.is_dir():
+        return []
+    feature = package.rpartition(".")[2]
     found = [
-        Migration(int(match[1]), item.name, item.read_text(encoding="utf-8"))
-        for item in resources.files("choir.storage").joinpath("migrations").iterdir()
+        Migration(feature, int(match[1]), item.name, item.read_text(encoding="utf-8"))
+        for item in folder.iterdir()
         if (match := _NAME.fullmatch(item.name))
     ]
     found.sort(key=lambda migration: migration.number)
-    assert [migration.number for migration in found] == list(range(1, len(found) + 1))
+    assert [migration.number for migration in found] == list(range(1, len(found) + 1)), package
     return found
 
 
-def migrate(owner: Connection, app_role: str) -> list[Migration]:
+def migrate(owner: Connection, app_role: str, known: Sequence[Migration]) -> list[Migration]:
     """Bring the database up to date; returns what was applied. The connection must autocommit."""
     assert owner.autocommit
     owner.execute("select pg_advisory_lock(%s)", [_LOCK])
     try:
-        owner.execute(
-            "create table if not exists schema_migrations ("
-            " number integer primary key, name text not null, sha256 text not null,"
-            " applied_at timestamptz not null default now())"
-        )
+        with owner.transaction():
+            _make_table(owner, known)
         _grant_reading(owner, app_role)
-        pending = _pending(owner, known_migrations())
+        pending = _pending(owner, known)
         for migration in pending:
             _apply(owner, migration, app_role)
         return pending
@@ -90,34 +103,67 @@ def migrate(owner: Connection, app_role: str) -> list[Migration]:
         owner.execute("select pg_advisory_unlock(%s)", [_LOCK])
 
 
-def check_migrated(connection: Connection) -> None:
+def check_migrated(connection: Connection, known: Sequence[Migration]) -> None:
     """Raise unless the database is exactly where this version expects it."""
-    known = known_migrations()
     try:
         missing = _pending(connection, known)
-    except pg.UndefinedTable:
+    except (pg.UndefinedTable, pg.UndefinedColumn):  # none yet, or from before features had numbers of their own
         connection.rollback()
-        missing = known
+        missing = list(known)
     if missing:
-        raise NotMigrated(number=missing[0].number - 1, known=len(known))
+        raise NotMigrated(number=len(known) - len(missing), known=len(known))
 
 
-def _pending(connection: Connection, known: list[Migration]) -> list[Migration]:
-    applied: dict[int, str] = dict(connection.execute("select number, sha256 from schema_migrations").fetchall())
-    if applied and max(applied) > len(known):
-        raise DatabaseNewer(number=max(applied), known=len(known))
+def _pending(connection: Connection, known: Sequence[Migration]) -> list[Migration]:
+    rows = connection.execute("select feature, number, sha256 from schema_migrations").fetchall()
+    applied: dict[tuple[str, int], str] = {(feature, number): sha256 for feature, number, sha256 in rows}
+    if applied.keys() - {migration.place for migration in known}:
+        raise DatabaseNewer(number=len(applied), known=len(known))
     for migration in known:
-        if applied.get(migration.number, migration.sha256) != migration.sha256:
-            raise HistoryEdited(name=migration.name)
-    return [migration for migration in known if migration.number not in applied]
+        if applied.get(migration.place, migration.sha256) != migration.sha256:
+            raise HistoryEdited(name=f"{migration.feature}/{migration.name}")
+    return [migration for migration in known if migration.place not in applied]
+
+
+def _make_table(owner: Connection, known: Sequence[Migration]) -> None:
+    owner.execute(
+        "create table if not exists schema_migrations ("
+        " feature text not null, number integer not null, name text not null, sha256 text not null,"
+        " applied_at timestamptz not null default now(), primary key (feature, number))"
+    )
+    if owner.execute(_HAS_FEATURES).fetchone() is None:
+        _give_features(owner, known)
+
+
+def _give_features(owner: Connection, known: Sequence[Migration]) -> None:
+    """Files were once numbered in one row for all features. Which one was applied is told by its hash."""
+    by_hash = {migration.sha256: migration for migration in known}
+    rows = owner.execute("select number, name, sha256 from schema_migrations").fetchall()
+    owner.execute("alter table schema_migrations drop constraint schema_migrations_pkey, add column feature text")
+    for number, name, sha256 in rows:
+        if sha256 not in by_hash:
+            raise HistoryEdited(name=name)
+        now = by_hash[sha256]
+        owner.execute(
+            "update schema_migrations set feature = %s, number = %s, name = %s where sha256 = %s and number = %s"
+            " and feature is null",
+            [now.feature, now.number, now.name, sha256, number],
+        )
+    owner.execute("alter table schema_migrations alter column feature set not null, add primary key (feature, number)")
+
+
+_HAS_FEATURES = """
+    select 1 from information_schema.columns
+    where table_schema = current_schema() and table_name = 'schema_migrations' and column_name = 'feature'
+"""
 
 
 def _apply(owner: Connection, migration: Migration, app_role: str) -> None:
     with owner.transaction():
         owner.execute(sql.SQL(migration.text).format(app=sql.Identifier(app_role)))
         owner.execute(
-            "insert into schema_migrations (number, name, sha256) values (%s, %s, %s)",
-            [migration.number, migration.name, migration.sha256],
+            "insert into schema_migrations (feature, number, name, sha256) values (%s, %s, %s, %s)",
+            [migration.feature, migration.number, migration.name, migration.sha256],
         )
 
 
