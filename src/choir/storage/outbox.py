@@ -94,6 +94,7 @@ class Outbox:
         """Say that something happened; it is told when the transaction commits, to its audience and the operator."""
         at_us = self._clock.now_us()
         id_ = self.new_id(at_us)
+        tx.ring(event_bell(type_))
         tx.run(_ANNOUNCE, id_, type_, version, subject, at_us, actor, cause, Jsonb(data), list(audience), CHANNEL)
         return id_
 
@@ -121,7 +122,7 @@ class Outbox:
         return Position(*row) if row else Position()
 
     def forget(self, tx: Tx, before_us: int, limit: int) -> int:
-        """Remove old events, some at a time; says how many."""
+        """Remove old events, some at a time; says how many. What a subscriber has not handled yet stays."""
         rows = tx.rows(_FORGET, before_us, limit)
         if rows:
             last = max(Position(xid, n) for xid, n in rows)
@@ -159,17 +160,28 @@ END: LiteralString = """
     order by xid desc, n desc limit 1
 """
 _FORGET = """
-    delete from outbox where (xid, n) in (select xid, n from outbox where at_us < %s order by at_us limit %s)
+    delete from outbox where (xid, n) in (
+        select o.xid, o.n from outbox o
+        where o.at_us < %s
+            and not exists (select from event_subscribers s where (s.xid, s.n) < (o.xid, o.n))
+            and not exists (select from event_deliveries d where d.xid = o.xid and d.n = o.n)
+        order by o.at_us limit %s)
     returning xid::text::bigint, n
 """
 
 
 def readable(rows: Sequence[Sequence[Any]]) -> tuple[list[Event], bool]:
     """The events of a page that may be shown, and whether others wait for an older transaction to end."""
-    events = [_event(*row[:-1]) for row in rows if row[-1]]
+    events = [event_from_row(*row[:-1]) for row in rows if row[-1]]
     return events, len(events) < len(rows)
 
 
-def _event(*row: Any) -> Event:
+def event_bell(type_: str) -> str:
+    """What rings in this process when an event of this type has been announced."""
+    return f"outbox:{type_}"
+
+
+def event_from_row(*row: Any) -> Event:
+    """An event from its columns, in the order of `PAGE`."""
     id_, type_, version, subject, at_us, actor, cause, data, audience, xid, n = row
     return Event(id_, type_, version, subject, at_us, actor, cause, data, tuple(audience), Position(xid, n))

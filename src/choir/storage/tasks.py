@@ -3,17 +3,18 @@
 Guarantees: a quick task's effect and its completion commit together, so it happens once; a slow task
 runs without an open transaction under a lease, and the fencing token keeps a process that was
 thought dead from completing what another has taken over. What fails is tried again, later and
-later, and set aside with its error at the end. A repeating task is rescheduled from its due time. A task that
-is put on the list is begun at once by a free scheduler of the same process, and within a second by any other. One
-that is hastened while it is being done is done once more afterwards, so that nothing which was asked for is lost. Of
-what is due, a task that yields comes behind those that became due up to so much later; alone it waits for nobody.
+later, and set aside with its error at the end, unless it is persistent. A repeating task is rescheduled from its due
+time. A task that is put on the list is begun at once by a free scheduler of the same process, and within a second by
+any other. One that is hastened while it is being done is done once more afterwards, so that nothing which was asked
+for is lost. Of what is due, a task that yields comes behind those that became due up to so much later; alone it waits
+for nobody.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,7 @@ class Handlers:
 
     quick: Mapping[str, Quick]
     slow: Mapping[str, Slow]
+    persistent: Collection[str] = ()  # names of tasks that are never set aside, however often they fail
 
     @property
     def names(self) -> list[str]:
@@ -258,6 +260,9 @@ class Scheduler:
             task.due_us, next_us, *own,
         )  # fmt: skip
 
+    def _may_set_aside(self, task: Task) -> bool:
+        return task.every_us is None and task.name not in self._handlers.persistent
+
     def _failed(self, task: Task, error: Exception) -> None:
         if self._database.stopping and isinstance(error, Unavailable):
             log.info("a task was cut off by the end of this process", extra={"task": task.name, "key": task.key})
@@ -273,7 +278,7 @@ class Scheduler:
                 attempts,
                 _storable(f"{type(error).__name__}: {error}")[:_ERROR_CHARS_MAX],
                 self._clock.now_us() + pause_s * MICROSECONDS,
-                attempts >= policy.task_attempts_max and task.every_us is None,
+                attempts >= policy.task_attempts_max and self._may_set_aside(task),
                 task.name,
                 task.key,
                 task.token,
