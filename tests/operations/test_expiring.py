@@ -7,7 +7,7 @@ import pytest
 from choir.foundation.clock import MICROSECONDS
 from choir.ledger import reading
 from choir.ledger.model import Leg
-from choir.operations.expiring import Expiring
+from choir.ledger.expiry import HoldExpiry
 from choir.storage.database import Database
 from tests.ledger.books import ALICE, BOB, EVERYONE, Books, draft, moved
 
@@ -26,7 +26,7 @@ def test_a_hold_that_cannot_expire_keeps_no_other_waiting(database: Database, ca
     books.place(BOB, 5, key="later")
     books.post(draft("fill", Leg(MINT, ALICE, FULL)))  # so that nothing can be given back
     books.clock.advance(10 * 86_400)
-    expiring = Expiring(books.clock, books.ledger.post_batch, at_once=2)
+    expiring = HoldExpiry(books.clock, books.ledger.post_batch, at_once=2)
 
     def rounds(number: int) -> list[object]:
         for _ in range(number):

@@ -22,8 +22,8 @@ from choir.ledger.verifying import verify_database
 from choir.node import Node, build_node
 from choir.operations.background import schedule_repeating
 from choir.operations.home import prepare_home
-from choir.operations.ledger_place import PUBLISHED
-from choir.operations.owing import Owing
+from choir.foundation.settings import PUBLISHED
+from choir.ledger.liabilities.publication import LiabilityPublication
 from choir.operations.preparing import Dsns, prepare_database
 from choir.storage.database import Database
 from choir.storage.tasks import forget_leases
@@ -98,7 +98,7 @@ def test_it_is_said_as_often_as_policy_says_and_only_if_there_is_something_new(a
     with node.unit_of_work() as tx:
         due_us = tx.value("select due_us from tasks where name = %s", PUBLISH)
     assert due_us - node.clock.now_us() > 86_000 * MICROSECONDS, "not at every start"
-    owing = Owing(node)
+    owing = LiabilityPublication(node)
     assert owing.scheduler.run_due() == 0
     make_due(node)
     assert owing.scheduler.run_due() == 1
@@ -124,7 +124,7 @@ def test_it_is_said_as_often_as_policy_says_and_only_if_there_is_something_new(a
     assert isinstance(ask(never), Asked)
     assert task_row(node) == (None, False, 0)
     schedule_repeating(never)  # who restarts meanwhile does not forget what was asked for
-    assert Owing(never).scheduler.run_due() == 1
+    assert LiabilityPublication(never).scheduler.run_due() == 1
     assert sizes(node) == [1, 2, 3]
     assert task_row(node) is None
     asked = ask(never)
@@ -151,7 +151,7 @@ def test_one_process_counts_at_a_time_and_nothing_that_was_asked_for_is_lost(
     monkeypatch.setattr(service, "count", watched)
     nodes = [another(), another()]
     schedule_repeating(nodes[0])
-    workers = [Owing(node) for node in nodes]
+    workers = [LiabilityPublication(node) for node in nodes]
     found: list[Snapshot | Asked] = []
 
     def operate(node: Node, who: int) -> None:
@@ -182,7 +182,7 @@ _KILLED = """
 import os, signal, sys
 from choir.foundation.settings import load_settings
 from choir.node import build_node
-from choir.operations.owing import Owing
+from choir.ledger.liabilities.publication import LiabilityPublication
 from choir.storage.database import Database
 
 home, dsn, steps = sys.argv[1:]
@@ -192,7 +192,7 @@ def step():
     if next(left, None) is None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-owing = Owing(build_node(load_settings({"home": home}, {}), Database(dsn).open()))
+owing = LiabilityPublication(build_node(load_settings({"home": home}, {}), Database(dsn).open()))
 owing._unless_stopping = step
 owing.scheduler.run_due()
 """
@@ -203,7 +203,7 @@ def test_a_process_that_is_killed_at_it_leaves_nothing_and_another_takes_it_up(a
     fund(node, "first")
     fund(node, "other", BOB.replace("CREDIT", "SAT"))
     ask(node)
-    owing = Owing(node)
+    owing = LiabilityPublication(node)
     for steps in (0, 2):  # while it counts; when some tiles are written
         command = [sys.executable, "-c", _KILLED, str(node.settings.home), node.database.conninfo, str(steps)]
         killed = subprocess.run(command, capture_output=True, check=False, timeout=60)
@@ -228,17 +228,17 @@ def test_a_process_that_stops_leaves_it_to_the_next_at_once(another: Another) ->
     node = another()
     fund(node, "first")
     ask(node)
-    leaving = Owing(node, stopping=lambda: True)
+    leaving = LiabilityPublication(node, stopping=lambda: True)
     assert leaving.scheduler.run_due() == 1
     assert sizes(node) == []
-    assert Owing(node).scheduler.run_due() == 1
+    assert LiabilityPublication(node).scheduler.run_due() == 1
     assert sizes(node) == [1]
 
 
 def test_what_cannot_be_counted_is_told_to_who_asks(another: Another, monkeypatch: pytest.MonkeyPatch) -> None:
     node = another()
     fund(node, "first")
-    owing = Owing(node)
+    owing = LiabilityPublication(node)
     ask(node)
 
     def missed(*_: object) -> None:

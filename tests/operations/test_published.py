@@ -9,8 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from choir.operations.ledger_place import PUBLISHED
-from choir.operations.preparing import RolledBack, compare_published, publish_checkpoint
+from choir.foundation.settings import PUBLISHED
+from choir.operations.preparing import RolledBack, compare_published
+from choir.ledger.publication import publish_checkpoint
 from choir.storage.database import Database
 from tests.ledger.books import ALICE, BOB, EVERYONE, Books
 

@@ -22,9 +22,9 @@ from choir.foundation.settings import load_settings
 from choir.node import build_node
 from choir.operations.background import Background, schedule_repeating
 from choir.operations.home import prepare_home
-from choir.operations.market import MarketRounds
+from choir.bazaar.rounds import MarketRounds
 from choir.operations.preparing import Dsns, prepare_database
-from choir.operations.verifying import NO_SANDBOX, NOT_VERIFIED, Bench, Verifying
+from choir.bazaar.verification_runner import NO_SANDBOX, NOT_VERIFIED, Bench, VerificationRunner
 from choir.storage.database import Database, Tx
 from choir.storage.processes import FolderLock
 from choir.storage.tasks import Task
@@ -88,7 +88,7 @@ def test_a_job_at_which_the_node_stumbles_keeps_no_other_waiting(make: Make, mon
 def test_a_node_without_a_sandbox_says_so_and_lets_nobody_wait(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     market = make(sandbox__stranger_tier_min="5", providers__qualification_required="0")
     job = handed_in(market)
-    verifying = Verifying(market.node, never)
+    verifying = VerificationRunner(market.node, never)
     verifying.start()
     try:
         until(lambda: market.job(job).state is JobState.CANCELLED, 120)
@@ -130,7 +130,7 @@ class Broken(Bench):
 def test_what_the_node_fails_at_again_and_again_is_called_off(make: Make) -> None:
     market = make(bazaar__verify_tries_max="2", node__task_backoff_s="1", providers__qualification_required="0")
     job = handed_in(market)
-    verifying = Verifying(market.node, never, Broken(market.node))
+    verifying = VerificationRunner(market.node, never, Broken(market.node))
     verifying.start()
     try:
         until(lambda: market.job(job).state is JobState.CANCELLED, 120)
@@ -227,7 +227,7 @@ def test_a_stopping_process_leaves_its_task_to_the_next(make: Make) -> None:
             assert stopping.wait(60)
             raise Unavailable(what="The bench", why="it was told to stop")
 
-    verifying = Verifying(market.node, stopping.is_set, Slow(market.node))
+    verifying = VerificationRunner(market.node, stopping.is_set, Slow(market.node))
     verifying.start()
     assert seen.wait(60)
     stopping.set()

@@ -15,12 +15,12 @@ from choir.bazaar.model import FREE, QUALIFY
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
 from choir.node import Node
-from choir.operations.expiring import Expiring
-from choir.operations.market import MarketRounds
-from choir.operations.owing import Owing, schedule_owing
-from choir.operations.preparing import publish_checkpoint
+from choir.ledger.expiry import HoldExpiry
+from choir.bazaar.rounds import MarketRounds
+from choir.ledger.liabilities.publication import LiabilityPublication, schedule_publication
+from choir.ledger.publication import publish_checkpoint
 from choir.operations.rotation import rewrap_account_keys
-from choir.operations.verifying import Verifying
+from choir.bazaar.verification_runner import VerificationRunner
 from choir.storage.bells import Attendant
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Scheduler, Task, schedule
@@ -47,10 +47,10 @@ class Background:
     """All of it, for one server process."""
 
     def __init__(self, node: Node, stopping: Callable[[], bool] = lambda: False) -> None:
-        self.verifying = Verifying(node, stopping)
+        self.verifying = VerificationRunner(node, stopping)
         rounds = MarketRounds(node, self.verifying.bench.ailment)
         self._scheduler = make_scheduler(node, rounds)
-        self._owing = Owing(node, stopping)
+        self._owing = LiabilityPublication(node, stopping)
         self._attendant = Attendant(node.database.bells, {FREE: rounds.offer, QUALIFY: rounds.qualify})
 
     def start(self) -> None:
@@ -122,7 +122,7 @@ def schedule_repeating(node: Node) -> None:
         for name, seconds in every.items():
             schedule(tx, name, "", now_us, every_us=seconds * MICROSECONDS)
             tx.run("update tasks set every_us = %s where name = %s and key = ''", seconds * MICROSECONDS, name)
-        schedule_owing(tx, now_us, node.policy.ledger.liabilities_every_s)
+        schedule_publication(tx, now_us, node.policy.ledger.liabilities_every_s)
 
 
 def keep_policy(node: Node) -> None:
@@ -137,7 +137,7 @@ class _Work:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._expiring = Expiring(node.clock, node.spending.settle_batch)
+        self._expiring = HoldExpiry(node.clock, node.spending.settle_batch)
 
     def expire_holds(self, tx: Tx, _: Task) -> None:
         """Give back what is left in holds whose time is over."""

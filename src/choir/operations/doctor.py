@@ -25,7 +25,8 @@ from choir.foundation.settings import Settings
 from choir.ledger import reading
 from choir.ledger.keys import NodeKeys
 from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
-from choir.operations.ledger_place import PUBLISHED, has_ledger, must_be_found, must_have_its_key
+from choir.foundation.settings import PUBLISHED
+from choir.operations.ledger_place import has_ledger, must_be_found, must_have_its_key
 from choir.operations.preparing import Dsns, compare_published, database_of, must_hold_ledger
 from choir.operations.privacy import exposures
 from choir.operations.supervisor import AddressInUse

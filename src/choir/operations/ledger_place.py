@@ -16,7 +16,6 @@ from choir.foundation.settings import Settings
 
 # What knows PostgreSQL is loaded where it is used: every command comes here, and most ask no database.
 
-PUBLISHED = "checkpoint.note"
 ELSEWHERE = "ledger.elsewhere"
 _BYTES_MAX = 10_000
 

@@ -30,14 +30,8 @@ from choir.ledger.checkpoints import what_differs
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
 from choir.operations.home import prepare_home
-from choir.operations.ledger_place import (
-    PUBLISHED,
-    LedgerGone,
-    has_ledger,
-    must_be_found,
-    must_not_be_elsewhere,
-    remember_elsewhere,
-)
+from choir.foundation.settings import PUBLISHED
+from choir.operations.ledger_place import LedgerGone, has_ledger, must_be_found, must_not_be_elsewhere, remember_elsewhere
 from choir.storage.database import Connection, Database, Tx, connect
 from choir.storage.embedded.cluster import cluster_exists
 from choir.storage.embedded.previous import Places
@@ -180,34 +174,6 @@ def _finish_rotation(tx: Tx, settings: Settings) -> None:
         put_key_in_place(settings.node_key_file, coming, VerifierKey.parse(rows[1][0]))
 
 
-def publish_checkpoint(home: Path, note: str) -> None:
-    """Put the checkpoint where a restored database is compared with it, and where it can be fetched.
-
-    A larger one stays: of several processes that sign at once, the last to write may not be the latest.
-    """
-    path = home / PUBLISHED
-    lock = open_private(path.with_suffix(".lock"))
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if _extent(note) >= _published_extent(path):
-            write_public_file(path, note.encode())
-    finally:
-        os.close(lock)
-
-
-def _published_extent(path: Path) -> tuple[int, int]:
-    try:
-        return _extent(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, ChoirError):
-        return 0, 0
-
-
-def _extent(note: str) -> tuple[int, int]:
-    """How many entries and account acts a checkpoint covers."""
-    checkpoint = read_unsigned(note)
-    return checkpoint.size, checkpoint.acts or 0
-
-
 def compare_published(tx: Tx, path: Path) -> None:
     """Raise if the database lost or changed what a published checkpoint covers."""
     try:
@@ -244,11 +210,6 @@ def _signed_by_others(tx: Tx, path: Path, note: str, keys: list[VerifierKey], er
         why=what_differs(tx, published) or "nothing is missing",
         file=path.parent / "node.key",
     )
-
-
-def read_unsigned(note: str) -> Checkpoint:
-    """What a checkpoint says, whoever signed it."""
-    return Checkpoint.parse(note.partition("\n\n")[0] + "\n")
 
 
 def entries_told(number: int) -> str:

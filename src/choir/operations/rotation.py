@@ -19,7 +19,8 @@ from choir.ledger import reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.notes import VerifierKey
 from choir.node import Node
-from choir.operations.preparing import Progress, coming_key_file, opened_node, publish_checkpoint, put_key_in_place
+from choir.operations.preparing import Progress, coming_key_file, opened_node, put_key_in_place
+from choir.ledger.publication import publish_checkpoint
 from choir.storage.processes import FolderLock
 
 

@@ -37,7 +37,7 @@ from choir.ledger.model import (
     parse_entry_id,
 )
 from choir.node import Node
-from choir.operations.preparing import publish_checkpoint
+from choir.ledger.publication import publish_checkpoint
 
 router = Room(tags=["ledger"], route_class=AccessRoute)
 

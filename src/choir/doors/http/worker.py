@@ -27,7 +27,7 @@ from choir.foundation.policy import Policy, load
 from choir.foundation.settings import load_settings
 from choir.node import Node, build_node
 from choir.operations.background import Background, keep_policy, schedule_repeating
-from choir.operations.ledger_place import PUBLISHED
+from choir.foundation.settings import PUBLISHED
 from choir.operations.preparing import compare_published
 from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.storage.database import Database

@@ -19,7 +19,8 @@ from choir.bazaar.model import JobType
 from choir.bazaar.providers import promises
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import ChoirError, Refusal
-from choir.node import Node
+from choir.bazaar.assembling import Bazaar
+from choir.feature import Base
 from choir.storage.database import Tx
 from choir.storage.tasks import Task
 
@@ -35,8 +36,9 @@ _FIRST = UUID(int=0)
 class MarketRounds:
     """The handlers. `ailment` says why nothing can be verified here, if so."""
 
-    def __init__(self, node: Node, ailment: Callable[[], str]) -> None:
+    def __init__(self, node: Base, ailment: Callable[[], str]) -> None:
         self._node = node
+        self._bazaar = node.of(Bazaar)
         self._ailment = ailment
         self._looked_s: dict[str, float] = {}  # when this process last did a task, by the machine's clock
 
@@ -44,7 +46,7 @@ class MarketRounds:
 
     def tend_jobs(self, task: Task) -> None:
         """Offer jobs that are open, and go on where a time is over."""
-        node, bazaar = self._node, self._node.bazaar
+        node, bazaar = self._node, self._bazaar
         if self._was_away(task):
             node.database.run(lambda tx: self._excuse(tx, task.due_us))
         with node.unit_of_work() as tx:
@@ -58,18 +60,18 @@ class MarketRounds:
 
     def _excuse(self, tx: Tx, since_us: int) -> None:
         """Nobody could be heard, hand in, or answer since then."""
-        bazaar = self._node.bazaar
+        bazaar = self._bazaar
         bazaar.providers.excuse(tx)
         bazaar.jobs.excuse(tx)
         bazaar.disputes.excuse(tx, since_us)
 
     def look(self, task: Task) -> None:
         """Go on with one job, because something about it has changed."""
-        self._node.database.run(lambda tx: self._node.bazaar.jobs.look(tx, UUID(task.key)))
+        self._node.database.run(lambda tx: self._bazaar.jobs.look(tx, UUID(task.key)))
 
     def offer(self, providers: Collection[UUID]) -> None:
         """These have become free: offer the jobs that wait for that, until nobody of them is free any more."""
-        node, bazaar = self._node, self._node.bazaar
+        node, bazaar = self._node, self._bazaar
         with node.database.statements() as tx:
             waiting = bazaar.jobs.waiting_for(tx, providers, node.policy.bazaar.waiting_tries_max)
         for job in waiting:
@@ -90,7 +92,7 @@ class MarketRounds:
 
     def follow(self, task: Task) -> None:
         """Have a review followed by one with planted defects, if the platform can pay for it."""
-        node, sampling = self._node, self._node.bazaar.sampling
+        node, sampling = self._node, self._bazaar.sampling
         if self._ailment():
             return  # nobody shall work for what nobody can look at
         with node.unit_of_work() as tx:
@@ -119,7 +121,7 @@ class MarketRounds:
     def _qualify(self, providers: Collection[UUID] | None) -> None:
         node = self._node
         with node.database.statements() as tx:
-            found = node.bazaar.providers.to_qualify(tx, node.policy.providers.qualifications_at_once, providers)
+            found = self._bazaar.providers.to_qualify(tx, node.policy.providers.qualifications_at_once, providers)
         if found and self._ailment():
             return  # nobody shall work for what nobody can look at; the log says why
         for provider, type_ in found:
@@ -127,7 +129,7 @@ class MarketRounds:
 
     def _begin(self, provider: UUID, type_: JobType) -> None:
         try:
-            self._node.database.run(lambda tx: self._node.bazaar.qualifying.begin(tx, provider, type_))
+            self._node.database.run(lambda tx: self._bazaar.qualifying.begin(tx, provider, type_))
         except ChoirError as error:  # somebody else was quicker, or it has gone
             log.info("no qualification began", extra={"provider": str(provider), "error": error.code})
 
@@ -135,7 +137,7 @@ class MarketRounds:
 
     def silence(self, tx: Tx, task: Task) -> None:
         """Take providers off the market that were not heard from."""
-        providers = self._node.bazaar.providers
+        providers = self._bazaar.providers
         if self._was_away(task):
             providers.excuse(tx)
         else:
@@ -156,7 +158,7 @@ class MarketRounds:
     def rebuild_records(self, tx: Tx, task: Task) -> None:
         """Compute some providers' records from scratch, as the clusters are now."""
         after = UUID(task.payload.get("after", str(_FIRST)))
-        following, _ = self._node.bazaar.providers.records.rebuild_round(tx, after, _RECORDS_AT_ONCE)
+        following, _ = self._bazaar.providers.records.rebuild_round(tx, after, _RECORDS_AT_ONCE)
         payload = {} if following is None else {"after": str(following)}
         tx.run("update tasks set payload = %s where name = %s and key = %s", Jsonb(payload), task.name, task.key)
 

@@ -22,7 +22,9 @@ from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.policy import SandboxPolicy
-from choir.node import Node
+from choir.bazaar.assembling import Bazaar
+from choir.feature import Base
+from choir.objects.service import Objects
 from choir.sandbox.removal import remove_tree
 from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
@@ -38,7 +40,7 @@ _STOP_S = 4.0  # for a sandbox that is told to end
 _PROBE_AGAIN_S = 30.0
 
 
-def sandbox_policy(node: Node) -> SandboxPolicy:
+def sandbox_policy(node: Base) -> SandboxPolicy:
     """As policy says; a development node whose policy says nothing does without firm limits where there are none."""
     said = LIMITS_REQUIRED in node.settings.policy_overrides
     return node.policy.sandbox if node.identity.production or said else for_play(node.policy.sandbox)
@@ -47,7 +49,7 @@ def sandbox_policy(node: Node) -> SandboxPolicy:
 class Bench:
     """What a process verifies with. Made at first use, below the node's home; safe to use from many threads."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Base) -> None:
         self._node = node
         self._lock = threading.Lock()
         self._home = node.settings.home / "verifying"
@@ -141,10 +143,10 @@ class Bench:
                 self._own = None
 
 
-class Verifying:
+class VerificationRunner:
     """The verifications of this process."""
 
-    def __init__(self, node: Node, stopping: Callable[[], bool], bench: Bench | None = None) -> None:
+    def __init__(self, node: Base, stopping: Callable[[], bool], bench: Bench | None = None) -> None:
         self._node = node
         self._stopping = stopping
         self._ended = threading.Event()
@@ -167,6 +169,9 @@ class Verifying:
             log.exception("what a killed process left could not be removed")
         for scheduler in self._schedulers:
             scheduler.start()
+
+    def halt(self) -> None:
+        """What is being verified goes on until `stop`."""
 
     def stop(self) -> None:
         """End what is being verified and leave it to whoever comes next."""
@@ -221,10 +226,10 @@ class Verifying:
     def _ready(self) -> Inspecting:
         node = self._node
         if self._inspecting is None:
-            bazaar = node.bazaar
+            bazaar = node.of(Bazaar)
             self._inspecting = Inspecting(
                 node.database,
-                node.objects,
+                node.of(Objects),
                 bazaar.jobs,
                 bazaar.attempts,
                 bazaar.disputes,

@@ -13,19 +13,21 @@ from collections.abc import Callable
 
 from choir.foundation.clock import MICROSECONDS
 from choir.ledger.liabilities.model import WaitsForAnEntry
-from choir.ledger.liabilities.service import PUBLISH
-from choir.node import Node
-from choir.operations.preparing import publish_checkpoint
+from choir.ledger.liabilities.service import PUBLISH, Liabilities
+from choir.feature import Base
+from choir.ledger.publication import publish_checkpoint
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Postponed, Scheduler, Task, schedule
 
 log = logging.getLogger(__name__)
 
+_STOP_S = 5.0
 
-class Owing:
+
+class LiabilityPublication:
     """What a server process does about it."""
 
-    def __init__(self, node: Node, stopping: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, node: Base, stopping: Callable[[], bool] = lambda: False) -> None:
         self._node = node
         self._stopping = stopping
         self._ended = threading.Event()
@@ -40,14 +42,14 @@ class Owing:
         self.scheduler.halt()
         self._ended.set()
 
-    def stop(self, wait_s: float) -> None:
+    def stop(self) -> None:
         self.halt()
-        self.scheduler.stop(wait_s)
+        self.scheduler.stop(_STOP_S)
 
     def publish(self, _: Task) -> None:
         """Count and sign what is owed, unless no entry was posted since the last time."""
         try:
-            snapshot, new = self._node.liabilities.publish(self._unless_stopping)
+            snapshot, new = self._node.of(Liabilities).publish(self._unless_stopping)
         except WaitsForAnEntry as waiting:
             log.info("what is owed is signed with the next entry", extra={"why": str(waiting)})
             return
@@ -61,7 +63,7 @@ class Owing:
             raise Postponed
 
 
-def schedule_owing(tx: Tx, now_us: int, every_s: int) -> None:
+def schedule_publication(tx: Tx, now_us: int, every_s: int) -> None:
     """Put it on the list as policy says now; the first time is after so many seconds, not when the node starts."""
     every_us = every_s * MICROSECONDS
     if every_us:

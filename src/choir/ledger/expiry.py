@@ -26,7 +26,7 @@ _STUCK_MAX = 2000  # above it the oldest are tried every time, as if they were n
 Settle = Callable[[Tx, Sequence[Sequence[Draft]]], list[Outcome]]
 
 
-class Expiring:
+class HoldExpiry:
     """What one server process does about holds that are over."""
 
     def __init__(self, clock: Clock, settle: Settle, *, at_once: int = _AT_ONCE) -> None:
