@@ -23,6 +23,7 @@ from choir.foundation.policy import Policy
 from choir.identity.clusters import Clusters
 from choir.identity.spending import Spending
 from choir.ledger.accounts import Accounts
+from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
@@ -60,6 +61,7 @@ class Parts:
 
     ledger: Ledger
     accounts: Accounts
+    claims: Claims
     spending: Spending
     objects: Objects
     keys: NodeKeys
@@ -76,7 +78,7 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     policy = parts.policy
     providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.providers)
     market = Market(providers, policy.bazaar)
-    settling = Settling(parts.spending, parts.accounts, parts.objects, parts.keys, parts.policy_hash)
+    settling = Settling(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
     lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.bazaar)
     jobs = Jobs(lives, parts.objects)
     needed = _RULINGS_PRODUCTION if production else _RULINGS_DEVELOPMENT

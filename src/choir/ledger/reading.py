@@ -72,6 +72,11 @@ def balance(tx: Tx, name: str) -> Account:
     return Account(name, row[0], row[1])
 
 
+def is_open(tx: Tx, name: str) -> bool:
+    """Whether there is such an account and it may pay and receive; under the head's lock, it stays so."""
+    return tx.value("select state from accounts where name = %s", name) == "open"
+
+
 def balance_at_seq(tx: Tx, name: str, seq: int) -> int:
     """The balance when that entry had just been posted."""
     account_name(name)

@@ -78,6 +78,18 @@ def opener_lost(dispute: Dispute, winner: Winner) -> bool:
     return winner is not Winner.SPLIT and winner.value != dispute.side.value
 
 
+def take(there: dict[str, int], wanted: int) -> dict[str, int]:
+    """What is taken from each place, in their order, until there is enough; `there` has so much less afterwards."""
+    taken: dict[str, int] = {}
+    for place, has in there.items():
+        amount = min(has, wanted - sum(taken.values()))
+        if amount > 0:
+            taken[place] = amount
+    for place, amount in taken.items():
+        there[place] -= amount
+    return taken
+
+
 def worth(dispute: Dispute, winner: Winner, paid: int, price: int) -> int:
     """What the loser owes the winner, the deposit aside."""
     if opener_lost(dispute, winner):

@@ -72,9 +72,9 @@ def list_accounts(
 
 @router.post("/accounts/{act}")
 def act_on_account(act: wire.AccountAct, body: wire.AccountActIn, who: OperatorDep, node: NodeDep) -> wire.AccountOut:
-    """Freeze, unfreeze or close an account."""
+    """Freeze, unfreeze or close an account. What could not be paid to it while it was frozen comes with unfreezing."""
     with node.unit_of_work() as tx:
-        acts = {"freeze": node.accounts.freeze, "unfreeze": node.accounts.unfreeze, "close": node.accounts.close}
+        acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
         acts[act](tx, body.name, reason=body.reason, source=who.source)
         return views.account(reading.balance(tx, body.name))
 
