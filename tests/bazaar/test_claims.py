@@ -119,6 +119,22 @@ def test_a_verdict_that_is_cut_off_pays_a_claim_once(hall: Hall) -> None:
     hall.check()
 
 
+def test_a_freeze_that_comes_first_by_a_moment_is_seen(hall: Hall) -> None:
+    buyer, provider = hall.person(20_000), hall.provider()
+    attempt = handed_in(hall, buyer)
+    who = owner(hall, provider)
+    waits = "select count(*) from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
+    with ThreadPoolExecutor(1) as pool:
+        with hall.tx() as tx:
+            hall.agency.accounts.freeze(tx, available(who.source), reason="a test", source="test")
+            judging = pool.submit(hall.judge, attempt, verdict())
+            while tx.value(waits) == 0:  # until the payment waits for the head
+                assert not judging.done()
+        assert judging.result().state is AttemptState.PASSED
+    assert hall.claim(who.source) == SHARE
+    hall.check()
+
+
 def test_pay_and_freezing_at_once_lose_nothing(hall: Hall) -> None:
     buyer, provider = hall.person(100_000), hall.provider()
     attempts = [handed_in(hall, buyer) for _ in range(5)]

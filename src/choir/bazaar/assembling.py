@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
+from choir.bazaar import job_store
 from choir.bazaar.attempts import Attempts
 from choir.bazaar.delivering import Delivering
+from choir.bazaar.disputes import store as dispute_store
+from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
 from choir.bazaar.disputes.service import Disputes
 from choir.bazaar.jobs import Jobs
 from choir.bazaar.lives import Lives
 from choir.bazaar.market import Market
+from choir.bazaar.model import HoldOfJob, job_id
 from choir.bazaar.ordering import Ordering
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.qualifying import Qualifying
@@ -25,6 +30,7 @@ from choir.identity.spending import Spending
 from choir.ledger.accounts import Accounts
 from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
+from choir.ledger.model import hold_id
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
 from choir.storage.database import Tx
@@ -53,6 +59,19 @@ class Bazaar:
         """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
         self.jobs.forget(tx, owner)
         self.providers.forget(tx, owner)
+
+    @staticmethod
+    def check_not_ours(tx: Tx, hold: UUID) -> None:
+        """Raise if a hold is somebody's budget or deposit here and still needed: such holds end with what they are for.
+
+        A hold and what it is for are made in one transaction, so there is no moment at which this would miss one.
+        """
+        job = job_store.live_with_hold(tx, hold)
+        if job is not None:
+            raise HoldOfJob(hold=hold_id(hold), job=job_id(job))
+        dispute = dispute_store.undecided_with_hold(tx, hold)
+        if dispute is not None:
+            raise HoldOfDispute(hold=hold_id(hold), dispute=dispute_id(dispute))
 
 
 @dataclass(frozen=True, slots=True)

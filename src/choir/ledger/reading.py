@@ -72,9 +72,10 @@ def balance(tx: Tx, name: str) -> Account:
     return Account(name, row[0], row[1])
 
 
-def is_open(tx: Tx, name: str) -> bool:
-    """Whether there is such an account and it may pay and receive; under the head's lock, it stays so."""
-    return tx.value("select state from accounts where name = %s", name) == "open"
+def open_among(tx: Tx, names: Iterable[str]) -> set[str]:
+    """Which of these are accounts that may pay and receive; under the head's lock they stay so."""
+    rows = tx.rows("select name from accounts where name = any(%s) and state = 'open'", list(names))
+    return {row[0] for row in rows}
 
 
 def balance_at_seq(tx: Tx, name: str, seq: int) -> int:

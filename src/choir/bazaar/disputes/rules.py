@@ -6,7 +6,7 @@ loses what only an answer could have saved; an opener who is wrong loses the dep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from choir.bazaar.disputes.model import (
     DECIDABLE,
@@ -78,15 +78,13 @@ def opener_lost(dispute: Dispute, winner: Winner) -> bool:
     return winner is not Winner.SPLIT and winner.value != dispute.side.value
 
 
-def take(there: dict[str, int], wanted: int) -> dict[str, int]:
-    """What is taken from each place, in their order, until there is enough; `there` has so much less afterwards."""
+def take(there: Mapping[str, int], wanted: int) -> dict[str, int]:
+    """What is taken of what is there, from one place after the other, until it is enough."""
     taken: dict[str, int] = {}
     for place, has in there.items():
         amount = min(has, wanted - sum(taken.values()))
         if amount > 0:
             taken[place] = amount
-    for place, amount in taken.items():
-        there[place] -= amount
     return taken
 
 

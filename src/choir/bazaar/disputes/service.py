@@ -267,6 +267,7 @@ class Disputes:
             if payer == payee:  # the platform's own order: its share stays where it is
                 continue
             taken = rules.take(there[payer], wanted)
+            there[payer] = {place: has - taken.get(place, 0) for place, has in there[payer].items()}
             legs += [Leg(from_, places[payee], amount) for from_, amount in taken.items()]
             missing.append((payer, payee, wanted - sum(taken.values())))
         if legs:
