@@ -33,8 +33,8 @@ from choir.identity.spending import Spending
 from choir.identity.tokens import Tokens
 from choir.identity.transfers import Transfers
 from choir.ledger.accounts import Accounts
-from choir.ledger.claims import Claims
 from choir.ledger.checkpoints import Checkpoints
+from choir.ledger.claims import Claims
 from choir.ledger.exporting import Exporter
 from choir.ledger.funding import Funding
 from choir.ledger.issuing.service import Issuing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from uuid import UUID
 
@@ -109,9 +110,9 @@ def test_a_verdict_that_is_cut_off_pays_a_claim_once(hall: Hall) -> None:
     hall.freeze(available(who.source))
     with hall.tx() as tx:
         hall.attempts.begin_verifying(tx, attempt.id)
-    with pytest.raises(ZeroDivisionError), hall.tx() as tx:
-        hall.attempts.conclude(tx, attempt.id, verdict())
-        raise ZeroDivisionError
+    with suppress(InterruptedError), hall.tx() as tx:
+        assert hall.attempts.conclude(tx, attempt.id, verdict()).paid
+        raise InterruptedError
     assert hall.claim(who.source) == 0
     for _ in range(2):  # and one that comes twice
         hall.judge(attempt, verdict())

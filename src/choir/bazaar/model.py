@@ -286,7 +286,7 @@ class TooManyJobs(Refusal):
 class HoldOfJob(Refusal):
     code = "bazaar.hold_of_job"
     sentence = "The hold {hold} is the budget of the job {job}, which is not over."
-    hint = "It ends with the job. Its buyer can call that off with `choir job cancel {job}`; work that was handed in is paid."
+    hint = "It ends with the job. Its buyer can call that off with `choir job cancel {job}`."
 
 
 class KeyOfAnotherJob(Refusal):

@@ -88,7 +88,7 @@ class Erasing:
                 self._objects.erase(tx, owner, name)
 
     def _freeze(self, tx: Tx, owner: str) -> None:
-        """Stop the accounts, but for claims, which wait for what others owe; this takes the ledger's lock: it is last."""
+        """Stop the accounts, but for claims: others may owe. This takes the ledger's lock, so it comes last."""
         after = ""
         while page := reading.accounts(tx, prefix=f"{owner}/", after=after, limit=_PAGE):
             for account in page:

@@ -76,7 +76,7 @@ class Spending:
 
     @staticmethod
     def _charged(tx: Tx, holds: Sequence[UUID]) -> dict[UUID, HoldCharge]:
-        """What these holds were charged to, locked. Before the head: a spend holds its chain while it waits for that."""
+        """What these holds were charged to, locked before the head: a spend holds its chain while it waits for that."""
         charged = delegation_store.charged_holds(tx, holds)
         delegation_store.lock_chains(tx, [item.delegation for item in charged.values()])
         return charged

@@ -2,8 +2,8 @@
 
 Guarantees: every act carries a reason and a source and stands in a hash chain of its own, exported
 with the journal; opening twice is opening once; a closed account is empty and stays closed; a claim is
-neither frozen nor closed. Acts take the head lock, so an entry is judged either before or after a freeze, never halfway; each act says
-after how many entries it came, so that anyone can judge again
+neither frozen nor closed. Acts take the head lock, so an entry is judged either before or after a freeze,
+never halfway; each act says after how many entries it came, so that anyone can judge again
 (docs/decisions/0001-account-acts-have-their-own-chain.md).
 """
 

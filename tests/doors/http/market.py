@@ -207,7 +207,7 @@ class Inside:
         """Where the budget of a job or the deposit of a dispute is set aside."""
         value = parse_job_id(id_) if table == "jobs" else parse_dispute_id(id_)
         with self.node.unit_of_work() as tx:
-            return hold_id(tx.value(f"select hold from {table} where id = %s", value))  # noqa: S608 - one of two names
+            return hold_id(tx.value(f"select hold from {table} where id = %s", value))
 
     def under_review(self, dispute: str, again: Verdict) -> None:
         """The checks were run again."""

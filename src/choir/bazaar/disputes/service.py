@@ -245,9 +245,7 @@ class Disputes:
         amounts = {"earned": sign * shares.provider, "fees": sign * shares.platform}
         earning.note(tx, attempt.provider, job.type, self._lives.clock.now_us(), **amounts)
 
-    def _move(
-        self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int, places: Mapping[str, str]
-    ) -> int:
+    def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int, places: Mapping[str, str]) -> int:
         """Take from the loser what is there; says how much was not, and is owed from now on.
 
         `places` says where each of them is paid; the ledger's head is locked, so what is read here can be taken.
