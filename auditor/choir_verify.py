@@ -399,7 +399,7 @@ SUM_DIGITS = re.compile(r"0|[1-9][0-9]{0,38}", re.ASCII)
 TOTAL_LINE = re.compile(r"([A-Z]{1,8}) ([1-9][0-9]{0,15}) ([1-9][0-9]{0,38}) ([A-Za-z0-9+/]{43}=)", re.ASCII)
 ACCOUNT = re.compile(
     r"(?:(?:person|agent|treasury|system|world|hold):[A-Za-z0-9_-]{1,64}"
-    r"/(?:available|stake|escrow|vesting|pool|insurance|operations|fees|owed|holdings)"
+    r"/(?:available|stake|escrow|vesting|pool|insurance|operations|fees|owed|claim|holdings)"
     r"|(?:system|treasury):[A-Za-z0-9_-]{1,64}/issuance"  # these two may go below zero
     r"|world:[A-Za-z0-9_-]{1,64}/external)"
     r"(?:\.[a-z][a-z0-9_]{0,31})?/(?P<asset>CREDIT|CHIP|USDC|SAT|AID|USD)",

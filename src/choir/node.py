@@ -34,6 +34,7 @@ from choir.identity.tokens import Tokens
 from choir.identity.transfers import Transfers
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
+from choir.ledger.claims import Claims
 from choir.ledger.exporting import Exporter
 from choir.ledger.funding import Funding
 from choir.ledger.issuing.service import Issuing
@@ -62,6 +63,7 @@ class Node:
     submitter: Submitter
     async_submitter: AsyncSubmitter
     accounts: Accounts
+    claims: Claims
     keys: NodeKeys
     checkpoints: Checkpoints
     exporter: Exporter
@@ -112,6 +114,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
     submitter = Submitter(ledger, database)
     accounts = Accounts(clock, policy.ledger)
+    claims = Claims(ledger, accounts)
     checkpoints = Checkpoints(keys, clock)
     objects = Objects(clock, policy.objects)
     outbox = Outbox(clock, entropy)
@@ -140,6 +143,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
     parts = Parts(
         ledger=ledger,
         accounts=accounts,
+        claims=claims,
         spending=spending,
         objects=objects,
         keys=keys,
@@ -162,6 +166,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         submitter=submitter,
         async_submitter=AsyncSubmitter(ledger, submitter),
         accounts=accounts,
+        claims=claims,
         keys=keys,
         checkpoints=checkpoints,
         exporter=Exporter(keys, checkpoints),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from choir.ledger.model import ROLES, account_name
 from tests.auditor.verifier import FILE, audit, run, verify
 from tests.ledger.books import check_export
 from tests.ledger.export_maker import (
@@ -42,6 +43,15 @@ def test_a_true_export_verifies(tmp_path: Path, name: str) -> None:
     assert outcome.report["entries"] == len(maker.entries)
     assert outcome.report["key"] == str(maker.keys[-1])
     assert "taken from the file itself" in outcome.report["notes"][0]
+
+
+def test_it_knows_every_role_of_an_account() -> None:
+    """Its list is its own; what the ledger can write it must be able to read."""
+    owners = {"issuance": "system:main", "external": "world:outside"}
+    for role in ROLES:
+        name = f"{owners.get(role, 'person:ada')}/{role}/SAT"
+        assert account_name(name)
+        assert verify.ACCOUNT.fullmatch(name), name
 
 
 def test_every_key_of_the_chain_can_be_the_trusted_one(tmp_path: Path) -> None:

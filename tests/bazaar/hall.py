@@ -23,6 +23,7 @@ from choir.foundation.policy import BazaarPolicy, ObjectsPolicy, Policy, Provide
 from choir.identity.clusters import Clusters
 from choir.identity.model import Principal
 from choir.ledger import reading
+from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.verifying import verify_database
@@ -86,9 +87,11 @@ class Hall:
         self.stalls: dict[UUID, Stall] = {}
         self.outbox = Outbox(self.clock, self.agency.entropy)
         agency = self.agency
+        self.claims = Claims(agency.ledger, agency.accounts)
         parts = Parts(
             ledger=agency.ledger,
             accounts=agency.accounts,
+            claims=self.claims,
             spending=agency.spending,
             objects=self.objects,
             keys=self.keys,
@@ -238,6 +241,20 @@ class Hall:
         owner = self.stalls[who].who.source if isinstance(who, UUID) else who.source
         with self.tx() as tx:
             return reading.balance(tx, available(owner)).balance
+
+    def freeze(self, account: str) -> None:
+        with self.tx() as tx:
+            self.agency.accounts.freeze(tx, account, reason="a test", source="test")
+
+    def unfreeze(self, account: str) -> None:
+        with self.tx() as tx:
+            self.claims.unfreeze(tx, account, reason="a test", source="test")
+
+    def claim(self, owner: str) -> int:
+        """What an owner is owed because their account could not be paid."""
+        with self.tx() as tx:
+            found = [item for item in reading.accounts(tx, prefix=f"{owner}/claim") if item.balance]
+        return sum(item.balance for item in found)
 
     def endow(self, provider: UUID, satoshi: int) -> int:
         """Give a provider money of its own; says how much, in thousandths."""

@@ -76,6 +76,22 @@ def test_accounts_are_opened_listed_frozen_and_closed(http: httpx.Client) -> Non
     problem(http.post("/v1/accounts/burn", json={"name": EVE, "reason": "x"}), 422, "invalid")
 
 
+def test_unfreezing_brings_home_what_could_not_be_paid(http: httpx.Client) -> None:
+    home, claim = "person:mallory/available/CREDIT", "person:mallory/claim/CREDIT"
+    for name in (home, claim):
+        http.post("/v1/accounts", json={"name": name})
+    for act in ("freeze", "close"):
+        shown = problem(
+            http.post(f"/v1/accounts/{act}", json={"name": claim, "reason": "x"}), 409, "ledger.account.claim_stays"
+        )
+        assert shown["detail"]
+    http.post("/v1/accounts/freeze", json={"name": home, "reason": "x"})
+    assert http.post("/v1/entries", json=entry(payee=claim, amount="7"), headers=key()).status_code == 201
+    unfrozen = http.post("/v1/accounts/unfreeze", json={"name": home, "reason": "x"})
+    assert (unfrozen.json()["state"], unfrozen.json()["balance"]) == ("open", "7")
+    assert http.get("/v1/balance", params={"account": claim}).json()["balance"] == "0"
+
+
 def test_listings_are_read_page_by_page(http: httpx.Client) -> None:
     names = [f"person:page{n}/available/CREDIT" for n in range(5)]
     for name in names:

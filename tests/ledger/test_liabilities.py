@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from choir.doors.http import liabilities as door
 from choir.ledger import holds, reading
 from choir.ledger.checkpoints import Tree
+from choir.ledger.claims import Claims
 from choir.ledger.liabilities import rules
 from choir.ledger.liabilities.counting import count
 from choir.ledger.liabilities.model import NoLongerKept, NotAllCounted, NothingPublished, Snapshot
@@ -17,7 +19,8 @@ from choir.ledger.liabilities.note import LiabilitiesNote
 from choir.ledger.liabilities.service import note_of
 from choir.ledger.merkle import EMPTY_ROOT
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
-from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, ISSUANCE, Books, moved
+from tests.auditor.verifier import audit
+from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, ISSUANCE, Books, check_export, moved
 from tests.ledger.owing import AGENT, OWNERS, STAKE, TREASURY, check, make, prove, told, totals
 
 
@@ -32,6 +35,24 @@ def test_all_that_people_and_agents_have_and_nothing_else_is_owed(town: Books) -
     assert told(prove(town, service, "agent:a1")) == {AGENT: (300, 0)}
     for owner in OWNERS:
         assert check(town, prove(town, service, owner)) == note_of(snapshot)
+
+
+def test_a_claim_is_owed_and_audited_like_anything_else(town: Books, tmp_path: Path) -> None:
+    claims = Claims(town.ledger, town.accounts)
+    town.change("freeze", ALICE)
+    with town.tx() as tx:
+        places = claims.payable(tx, [ALICE, BOB, TREASURY], reason="a test", source="test")
+        assert places == {ALICE: "person:alice/claim/CREDIT", BOB: BOB, TREASURY: TREASURY}
+        assert claims.takeable(tx, ALICE) == {places[ALICE]: 0}
+    town.post(moved("owed", BOB, places[ALICE], 150))
+    service = make(town)
+    snapshot, _ = service.publish()
+    assert totals(snapshot) == {"CREDIT": 10_000, "SAT": 77}
+    assert told(prove(town, service, "person:alice"))[places[ALICE]] == (150, 0)
+    town.check()
+    town.sign_from_now()
+    assert audit(tmp_path, town.export()).code == 0
+    assert check_export(town.export()).good
 
 
 def test_the_totals_are_those_of_the_trial_balance(town: Books) -> None:

@@ -22,7 +22,10 @@ HOSTILE = (
     "{}[],",
 )  # fmt: skip
 SECRET = "a memo that nobody else may read"
-ODD = ("person:a-b_c/available/SAT", "person:a--b/available/SAT", "treasury:main/pool.citation_x/SAT")
+ODD = (
+    "person:a-b_c/available/SAT", "person:a--b/available/SAT", "treasury:main/pool.citation_x/SAT",
+    "person:a-b_c/claim/SAT", "system:platform/claim.fees/SAT",
+)  # fmt: skip
 
 
 def rich_books(books: Books) -> Books:
@@ -36,6 +39,7 @@ def rich_books(books: Books) -> Books:
     books.post(draft("correction", Leg(BOB, ALICE, 1), corrects=done[0].id, receipt="sha256:" + "ab" * 32))
     books.post(draft("exchange", Leg(ALICE, BOB, 7), Leg(ALICE_SAT, BOB_SAT, 9), Leg(ALICE_SAT, ODD[0], 5)))
     books.post(draft("odd", Leg(ODD[0], ODD[1], 2), Leg(ODD[0], ODD[2], 1), Leg(ODD[0], SAT_WORLD, 1)))
+    books.post(draft("claims", Leg(ALICE_SAT, ODD[3], 3), Leg(ALICE_SAT, ODD[4], 4), Leg(ODD[3], ODD[0], 1)))
     parts = books.place(ALICE, 50, key="parts", captures=3)
     inside = books.hold(parts).account
     books.post(holds.capture(parts, (Leg(inside, BOB, 5),), final=False, reason="r", source="test", key="c1"))

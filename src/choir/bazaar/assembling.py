@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
+from choir.bazaar import job_store
 from choir.bazaar.attempts import Attempts
 from choir.bazaar.delivering import Delivering
+from choir.bazaar.disputes import store as dispute_store
+from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
 from choir.bazaar.disputes.service import Disputes
 from choir.bazaar.jobs import Jobs
 from choir.bazaar.lives import Lives
 from choir.bazaar.market import Market
+from choir.bazaar.model import HoldOfJob, job_id
 from choir.bazaar.ordering import Ordering
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.qualifying import Qualifying
@@ -23,7 +28,9 @@ from choir.foundation.policy import Policy
 from choir.identity.clusters import Clusters
 from choir.identity.spending import Spending
 from choir.ledger.accounts import Accounts
+from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
+from choir.ledger.model import hold_id
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
 from choir.storage.database import Tx
@@ -53,6 +60,19 @@ class Bazaar:
         self.jobs.forget(tx, owner)
         self.providers.forget(tx, owner)
 
+    @staticmethod
+    def check_not_ours(tx: Tx, hold: UUID) -> None:
+        """Raise if a hold is somebody's budget or deposit here and still needed: such holds end with what they are for.
+
+        A hold and what it is for are made in one transaction, so there is no moment at which this would miss one.
+        """
+        job = job_store.live_with_hold(tx, hold)
+        if job is not None:
+            raise HoldOfJob(hold=hold_id(hold), job=job_id(job))
+        dispute = dispute_store.undecided_with_hold(tx, hold)
+        if dispute is not None:
+            raise HoldOfDispute(hold=hold_id(hold), dispute=dispute_id(dispute))
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -60,6 +80,7 @@ class Parts:
 
     ledger: Ledger
     accounts: Accounts
+    claims: Claims
     spending: Spending
     objects: Objects
     keys: NodeKeys
@@ -76,7 +97,7 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     policy = parts.policy
     providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.providers)
     market = Market(providers, policy.bazaar)
-    settling = Settling(parts.spending, parts.accounts, parts.objects, parts.keys, parts.policy_hash)
+    settling = Settling(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
     lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.bazaar)
     jobs = Jobs(lives, parts.objects)
     needed = _RULINGS_PRODUCTION if production else _RULINGS_DEVELOPMENT

@@ -195,6 +195,14 @@ def attempts_of(tx: Tx, provider: UUID, *, before: UUID | None, limit: int) -> l
     return [_attempt(row) for row in rows]
 
 
+def live_with_hold(tx: Tx, hold: UUID) -> UUID | None:
+    """The job whose budget is in this hold, if it is not over."""
+    found: UUID | None = tx.value(
+        "select id from jobs where hold = %s and closed_us is null and qualifies is null", hold
+    )
+    return found
+
+
 def to_offer(tx: Tx, now_us: int, limit: int) -> list[UUID]:
     """Open jobs whose turn it is."""
     rows = tx.rows(

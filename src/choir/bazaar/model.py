@@ -283,6 +283,12 @@ class TooManyJobs(Refusal):
     hint = "Wait for some of them, or cancel them."
 
 
+class HoldOfJob(Refusal):
+    code = "bazaar.hold_of_job"
+    sentence = "The hold {hold} is the budget of the job {job}, which is not over."
+    hint = "It ends with the job. Its buyer can call that off with `choir job cancel {job}`."
+
+
 class KeyOfAnotherJob(Refusal):
     code = "bazaar.key_of_another_job"
     sentence = "The key '{key}' was used for another order."

@@ -1,8 +1,9 @@
 """Moving a job's money: the hold, what is captured from it, what goes back, and the receipt of it.
 
 Guarantees: everything happens inside the caller's transaction, with the job's row locked; each payment has a key
-made of the job and the attempt, so it happens once; what somebody owes is taken from it; the receipt is signed by
-the node and named on the entry.
+made of the job and the attempt, so it happens once; what somebody owes is taken from it; whoever cannot be paid now
+has a claim to it instead, and keeps nobody else from being paid; the receipt is signed by the node and named on the
+entry.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from choir.identity.model import Principal, delegation_id
 from choir.identity.spending import Spending
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
+from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Draft, HoldClosed, HoldExpired, Leg, hold_account
 from choir.objects.model import Scheme
@@ -43,10 +45,17 @@ class Settling:
     """The money side of jobs."""
 
     def __init__(
-        self, spending: Spending, accounts: Accounts, objects: Objects, keys: NodeKeys, policy_hash: ObjectHash
+        self,
+        spending: Spending,
+        accounts: Accounts,
+        claims: Claims,
+        objects: Objects,
+        keys: NodeKeys,
+        policy_hash: ObjectHash,
     ) -> None:
         self._spending = spending
         self._accounts = accounts
+        self.claims = claims
         self._objects = objects
         self._keys = keys
         self._policy_hash = policy_hash
@@ -106,8 +115,9 @@ class Settling:
         amounts = _less_debts(parts, taken)
         if not amounts:
             return []
-        legs = tuple(Leg(hold_account(job.hold, SAT), to, amount) for to, amount in amounts.items())
-        self._accounts.open(tx, list(amounts), reason="paid work", source=SOURCE)
+        self._spending.lock(tx, [job.hold])
+        places = self.claims.payable(tx, amounts, reason="paid work", source=SOURCE)
+        legs = tuple(Leg(hold_account(job.hold, SAT), places[to], amount) for to, amount in amounts.items())
         draft = holds.capture(
             job.hold,
             legs,
@@ -134,10 +144,11 @@ class Settling:
             )
             self._spending.settle(tx, draft)
 
-    def open_accounts(self, tx: Tx, owners: Sequence[str]) -> None:
-        """Have the platform and these be able to be paid; a dispute may move the first money they ever got."""
-        names = sorted({PLATFORM, *(available(owner) for owner in owners)})
-        self._accounts.open(tx, names, reason="a dispute was decided", source=SOURCE)
+    def parties(self, tx: Tx, deposit: UUID, owners: Sequence[str]) -> dict[str, str]:
+        """Where the platform and these are paid; a dispute may move the first money they ever got."""
+        self._spending.lock(tx, [deposit])
+        names = {PLATFORM, *(available(owner) for owner in owners)}
+        return self.claims.payable(tx, names, reason="a dispute was decided", source=SOURCE)
 
     def spend(self, tx: Tx, who: Principal, draft: Draft) -> None:
         """Post what somebody sets aside, within what their credential allows."""

@@ -20,6 +20,7 @@ from choir.identity.people import People
 from choir.ledger import reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.memos import erase_memos
+from choir.ledger.model import CLAIM, account_name
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
@@ -87,10 +88,10 @@ class Erasing:
                 self._objects.erase(tx, owner, name)
 
     def _freeze(self, tx: Tx, owner: str) -> None:
-        """Stop the accounts; this takes the ledger's lock, so it comes last."""
+        """Stop the accounts, but for claims: others may owe. This takes the ledger's lock, so it comes last."""
         after = ""
         while page := reading.accounts(tx, prefix=f"{owner}/", after=after, limit=_PAGE):
             for account in page:
-                if account.state == "open":
+                if account.state == "open" and account_name(account.name).role != CLAIM:
                     self._accounts.freeze(tx, account.name, reason=_REASON, source="system:erasing")
             after = page[-1].name

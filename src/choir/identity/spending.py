@@ -54,6 +54,11 @@ class Spending:
                     self._after(tx, principal.delegation, drafts[n], posted[n], amounts[n], charged_us)
         return posted
 
+    def lock(self, tx: Tx, holds: Sequence[UUID]) -> None:
+        """Take the locks that settling these holds takes, for a caller that must look before it says who gets what."""
+        self._charged(tx, holds)
+        self._ledger.lock(tx)
+
     def settle(self, tx: Tx, *drafts: Draft) -> list[Posted]:
         """Capture from, release or expire holds; what returns to the payer is given back to the caps."""
         return all_posted(self.settle_batch(tx, [drafts]))
@@ -61,17 +66,20 @@ class Spending:
     def settle_batch(self, tx: Tx, groups: Sequence[Sequence[Draft]]) -> list[Outcome]:
         """The same for many, each group accepted or refused on its own."""
         drafts = [draft for group in groups for draft in group]
-        charged = delegation_store.charged_holds(
-            tx, [draft.hold.id for draft in drafts if isinstance(draft.hold, HoldUse)]
-        )
-        # Before the head: a spend holds its chain while it waits for the head.
-        delegation_store.lock_chains(tx, [item.delegation for item in charged.values()])
+        charged = self._charged(tx, [draft.hold.id for draft in drafts if isinstance(draft.hold, HoldUse)])
         outcomes = self._ledger.post_batch(tx, groups)
         for draft, outcome in zip(drafts, outcomes, strict=True):
             found = charged.get(draft.hold.id) if draft.hold is not None else None
             if found is not None and isinstance(outcome, Posted) and not outcome.again:
                 self._give_back(tx, found, _returned(reading.entry(tx, outcome.id).content))
         return outcomes
+
+    @staticmethod
+    def _charged(tx: Tx, holds: Sequence[UUID]) -> dict[UUID, HoldCharge]:
+        """What these holds were charged to, locked before the head: a spend holds its chain while it waits for that."""
+        charged = delegation_store.charged_holds(tx, holds)
+        delegation_store.lock_chains(tx, [item.delegation for item in charged.values()])
+        return charged
 
     def _after(
         self, tx: Tx, delegation: UUID, draft: Draft, posted: Posted, amounts: dict[str, int], charged_us: int

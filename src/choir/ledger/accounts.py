@@ -1,9 +1,9 @@
 """Opening, freezing and closing accounts.
 
 Guarantees: every act carries a reason and a source and stands in a hash chain of its own, exported
-with the journal; opening twice is opening once; a closed account is empty and stays closed. Acts take
-the head lock, so an entry is judged either before or after a freeze, never halfway; each act says
-after how many entries it came, so that anyone can judge again
+with the journal; opening twice is opening once; a closed account is empty and stays closed; a claim is
+neither frozen nor closed. Acts take the head lock, so an entry is judged either before or after a freeze,
+never halfway; each act says after how many entries it came, so that anyone can judge again
 (docs/decisions/0001-account-acts-have-their-own-chain.md).
 """
 
@@ -16,7 +16,16 @@ from typing import Any
 from choir.foundation.clock import Clock
 from choir.foundation.policy import LedgerPolicy
 from choir.ledger import hashing, reading, store
-from choir.ledger.model import AccountInUse, BadAccountName, Head, UnknownAccount, WrongState, account_name
+from choir.ledger.model import (
+    CLAIM,
+    AccountInUse,
+    BadAccountName,
+    ClaimStays,
+    Head,
+    UnknownAccount,
+    WrongState,
+    account_name,
+)
 from choir.ledger.rules import check_text
 from choir.storage.database import Tx
 
@@ -53,6 +62,7 @@ class Accounts:
         self._change(tx, name, "freeze", reason, source)
 
     def unfreeze(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
+        """The act alone; `Claims.unfreeze` also brings home what could not be paid meanwhile."""
         self._change(tx, name, "unfreeze", reason, source)
 
     def close(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
@@ -68,6 +78,8 @@ class Accounts:
             raise UnknownAccount(account=name)
         id_, state = found
         before, after = _BEFORE_AND_AFTER[act]
+        if account_name(name).role == CLAIM:
+            raise ClaimStays(account=name, act=after if act != "unfreeze" else "unfrozen")
         if state != before:
             raise WrongState(account=name, state=state, act=after if act != "unfreeze" else "unfrozen")
         if act == "close":

@@ -20,8 +20,9 @@ from choir.foundation.money import Asset
 OWNER_KINDS = frozenset({"person", "agent", "treasury", "system", "world", "hold"})
 ROLES = frozenset(
     {"available", "stake", "escrow", "vesting", "pool", "insurance"}
-    | {"operations", "fees", "owed", "holdings", "issuance", "external"}
+    | {"operations", "fees", "owed", "claim", "holdings", "issuance", "external"}
 )
+CLAIM = "claim"  # what an owner is owed while the account itself cannot be paid; see `claims`
 OVERDRAFT_ROLES = frozenset({"issuance", "external"})  # only these may go below zero
 _OVERDRAFT_OWNERS = {"issuance": frozenset({"system", "treasury"}), "external": frozenset({"world"})}
 
@@ -287,6 +288,12 @@ class AccountInUse(Refusal):
 class WrongState(Refusal):
     code = "ledger.account.wrong_state"
     sentence = "The account {account} is {state}, so it cannot be {act}."
+
+
+class ClaimStays(Refusal):
+    code = "ledger.account.claim_stays"
+    sentence = "The account {account} is a claim, so it cannot be {act}: what others owe must always find a place."
+    hint = "Freeze the owner's other accounts; nothing leaves a claim by its owner's will."
 
 
 class AssetMismatch(Invalid):

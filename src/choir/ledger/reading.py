@@ -72,6 +72,12 @@ def balance(tx: Tx, name: str) -> Account:
     return Account(name, row[0], row[1])
 
 
+def open_among(tx: Tx, names: Iterable[str]) -> set[str]:
+    """Which of these are accounts that may pay and receive; under the head's lock they stay so."""
+    rows = tx.rows("select name from accounts where name = any(%s) and state = 'open'", list(names))
+    return {row[0] for row in rows}
+
+
 def balance_at_seq(tx: Tx, name: str, seq: int) -> int:
     """The balance when that entry had just been posted."""
     account_name(name)

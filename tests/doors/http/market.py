@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import coincurve
@@ -19,7 +19,7 @@ from choir.bazaar.delivering import Delivered
 from choir.bazaar.disputes.model import parse_dispute_id
 from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
-from choir.bazaar.model import Check, JobType, Verdict, Visibility, job_id, parse_attempt_id
+from choir.bazaar.model import Check, JobType, Verdict, Visibility, job_id, parse_attempt_id, parse_job_id
 from choir.bazaar.providers import rules
 from choir.doors import wire
 from choir.doors.http import job_views
@@ -27,6 +27,7 @@ from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, h
 from choir.foundation.ids import parse_id
 from choir.foundation.settings import load_settings
 from choir.identity.model import ALL_SCOPES, Principal, Role
+from choir.ledger.model import hold_id
 from choir.node import Node, build_node
 from choir.storage.database import Database, Tx
 from tests.doors.http.visitors import Browser, Json, done, fund
@@ -201,6 +202,12 @@ class Inside:
         self.node.database.run(lambda tx: bazaar.jobs.examined(tx, opened))
         found: Json = done(who.http.get(f"/v1/jobs/{job_id(opened)}"))
         return found
+
+    def hold(self, table: Literal["jobs", "disputes"], id_: str) -> str:
+        """Where the budget of a job or the deposit of a dispute is set aside."""
+        value = parse_job_id(id_) if table == "jobs" else parse_dispute_id(id_)
+        with self.node.unit_of_work() as tx:
+            return hold_id(tx.value(f"select hold from {table} where id = %s", value))
 
     def under_review(self, dispute: str, again: Verdict) -> None:
         """The checks were run again."""

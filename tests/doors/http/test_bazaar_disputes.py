@@ -74,6 +74,31 @@ def test_a_dispute_from_the_doubt_to_the_ruling(
     assert opened["id"] not in [item["id"] for item in done(operator.get("/v1/disputes"))["items"]]
 
 
+def test_an_operator_ends_no_hold_of_a_job_or_dispute_that_is_not_over(
+    served: NodeUnderTest, buyer: Browser, seller: Seller, inside: Inside
+) -> None:
+    operator = served.http()
+    job = order(buyer, seller, strategy={**seller.pinned, "attempts": 1})
+    taken = {"legs": [{"to": f"{seller.browser.owner}/available/SAT", "amount": "1"}], "reason": "mine"}
+
+    def end(hold: str, code: str) -> None:
+        for act, body in (("release", {"reason": "mine"}), ("capture", taken)):
+            key = {"Idempotency-Key": f"{act} {hold} {code}"}
+            refused(operator.post(f"/v1/holds/{hold}/{act}", json=body, headers=key), 409, code)
+
+    budget = inside.hold("jobs", job["id"])
+    end(budget, "bazaar.hold_of_job")
+    inside.work(seller, job["attempts"][0]["id"], verdict())
+    assert done(buyer.http.get(f"/v1/jobs/{job['id']}"))["state"] == "paid"  # nobody has lost anything by that
+    end(budget, "ledger.hold.closed")
+    opened = done(buyer.http.post(f"/v1/jobs/{job['id']}/disputes", json=DOUBT), 201)
+    deposit = inside.hold("disputes", opened["id"])
+    end(deposit, "bazaar.hold_of_dispute")
+    inside.under_review(opened["id"], verdict())
+    assert done(operator.post(f"/v1/disputes/{opened['id']}/rulings", json=RULING))["state"] == "resolved"
+    end(deposit, "ledger.hold.closed")
+
+
 def test_a_provider_doubts_a_failure(served: NodeUnderTest, buyer: Browser, seller: Seller, inside: Inside) -> None:
     job = judged(buyer, seller, inside, passed=False)
     where = f"/v1/jobs/{job['id']}/disputes"

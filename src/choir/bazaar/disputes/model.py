@@ -112,6 +112,12 @@ class DisputeOver(Refusal):
     sentence = "The dispute {dispute} is {state}; that can no longer be changed."
 
 
+class HoldOfDispute(Refusal):
+    code = "bazaar.hold_of_dispute"
+    sentence = "The hold {hold} is the deposit of the dispute {dispute}, which is not over."
+    hint = "It ends with the dispute. Where that waits for a ruling: `choir --operator job dispute rule {dispute}`."
+
+
 class BadStatement(Invalid):
     code = "bazaar.bad_statement"
     sentence = "A statement has from 1 to {limit} characters."

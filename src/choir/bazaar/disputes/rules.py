@@ -6,7 +6,7 @@ loses what only an answer could have saved; an opener who is wrong loses the dep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from choir.bazaar.disputes.model import (
     DECIDABLE,
@@ -76,6 +76,16 @@ def by_rulings(rulings: Sequence[Ruling], needed: int) -> Winner | None:
 
 def opener_lost(dispute: Dispute, winner: Winner) -> bool:
     return winner is not Winner.SPLIT and winner.value != dispute.side.value
+
+
+def take(there: Mapping[str, int], wanted: int) -> dict[str, int]:
+    """What is taken of what is there, from one place after the other, until it is enough."""
+    taken: dict[str, int] = {}
+    for place, has in there.items():
+        amount = min(has, wanted - sum(taken.values()))
+        if amount > 0:
+            taken[place] = amount
+    return taken
 
 
 def worth(dispute: Dispute, winner: Winner, paid: int, price: int) -> int:

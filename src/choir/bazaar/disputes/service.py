@@ -1,12 +1,13 @@
 """Opening, answering and resolving disputes.
 
-Guarantees: a dispute exists exactly when its deposit is held; it is resolved once; what its resolution moves is
-one set of entries in the same transaction, and what could not be taken from the loser is recorded as owed, and taken
-from what they are paid later (`debts`).
+Guarantees: a dispute exists exactly when its deposit is held; it is resolved once, also where a side's account can
+neither pay nor receive; what its resolution moves is one set of entries in the same transaction, and what could not be
+taken from the loser is recorded as owed, and taken from what they are paid later (`debts`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -32,7 +33,7 @@ from choir.bazaar.model import SOURCE, Attempt, Job, JobState, UnknownJob, Verdi
 from choir.bazaar.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
-from choir.ledger import holds, reading
+from choir.ledger import holds
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
@@ -230,9 +231,9 @@ class Disputes:
             refund=str(due),
         )
         self._note_earnings(tx, dispute, job, attempt, due)
-        self._lives.settling.open_accounts(tx, [job.buyer, attempt.owner])
-        self._end_deposit(tx, dispute, job, lost=rules.opener_lost(dispute, winner))
-        owed = self._move(tx, resolved, job, attempt, due)
+        places = self._lives.settling.parties(tx, dispute.hold, [job.buyer, attempt.owner])
+        self._end_deposit(tx, dispute, job, places[settling.PLATFORM], lost=rules.opener_lost(dispute, winner))
+        owed = self._move(tx, resolved, job, attempt, due, places)
         resolved = replace(resolved, owed=owed)
         store.save(tx, resolved)
         return resolved
@@ -244,8 +245,11 @@ class Disputes:
         amounts = {"earned": sign * shares.provider, "fees": sign * shares.platform}
         earning.note(tx, attempt.provider, job.type, self._lives.clock.now_us(), **amounts)
 
-    def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> int:
-        """Take from the loser what is there; says how much was not, and is owed from now on."""
+    def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int, places: Mapping[str, str]) -> int:
+        """Take from the loser what is there; says how much was not, and is owed from now on.
+
+        `places` says where each of them is paid; the ledger's head is locked, so what is read here can be taken.
+        """
         if due == 0:
             return 0
         shares = pricing.shares(due, self._lives.policy)
@@ -254,19 +258,16 @@ class Disputes:
             parts = [(provider, buyer, shares.provider), (settling.PLATFORM, buyer, shares.platform)]
         else:
             parts = [(buyer, provider, shares.provider), (buyer, settling.PLATFORM, shares.platform)]
-        self._ledger.lock(tx)  # so that what is read here can still be taken
+        there = {payer: self._lives.settling.claims.takeable(tx, payer) for payer, _, _ in parts}
         legs: list[Leg] = []
-        left: dict[str, int] = {}
         missing: list[tuple[str, str, int]] = []
         for payer, payee, wanted in parts:
             if payer == payee:  # the platform's own order: its share stays where it is
                 continue
-            there = left.get(payer, reading.balance(tx, payer).balance)
-            amount = min(wanted, max(0, there))
-            left[payer] = there - amount
-            missing.append((payer, payee, wanted - amount))
-            if amount:
-                legs.append(Leg(payer, payee, amount))
+            taken = rules.take(there[payer], wanted)
+            there[payer] = {place: has - taken.get(place, 0) for place, has in there[payer].items()}
+            legs += [Leg(from_, places[payee], amount) for from_, amount in taken.items()]
+            missing.append((payer, payee, wanted - sum(taken.values())))
         if legs:
             id_ = dispute_id(dispute.id)
             reason = f"a dispute was decided for the {dispute.winner}"
@@ -288,11 +289,11 @@ class Disputes:
         )
         self._lives.settling.spend(tx, who, draft)
 
-    def _end_deposit(self, tx: Tx, dispute: Dispute, job: Job, *, lost: bool) -> None:
+    def _end_deposit(self, tx: Tx, dispute: Dispute, job: Job, platform: str, *, lost: bool) -> None:
         id_ = dispute_id(dispute.id)
         key, refs = f"deposit:{id_}", (id_, job_id(job.id))
         if lost:
-            leg = Leg(hold_account(dispute.hold, settling.SAT), settling.PLATFORM, dispute.deposit)
+            leg = Leg(hold_account(dispute.hold, settling.SAT), platform, dispute.deposit)
             why = "a dispute was lost"
             draft = holds.capture(dispute.hold, (leg,), reason=why, source=SOURCE, key=key, refs=refs)
         else:

@@ -45,6 +45,12 @@ def of_job(tx: Tx, job: UUID) -> list[Dispute]:
     return [_dispute(row) for row in rows]
 
 
+def undecided_with_hold(tx: Tx, hold: UUID) -> UUID | None:
+    """The dispute whose deposit is in this hold, if nothing is decided yet."""
+    found: UUID | None = tx.value("select id from disputes where hold = %s and state <> 'resolved'", hold)
+    return found
+
+
 def undecided_about(tx: Tx, attempt: UUID) -> bool:
     """Whether somebody disputes an attempt, and nothing is decided yet."""
     return tx.row("select from disputes where attempt = %s and state <> 'resolved'", attempt) is not None

@@ -72,9 +72,9 @@ def list_accounts(
 
 @router.post("/accounts/{act}")
 def act_on_account(act: wire.AccountAct, body: wire.AccountActIn, who: OperatorDep, node: NodeDep) -> wire.AccountOut:
-    """Freeze, unfreeze or close an account."""
+    """Freeze, unfreeze or close an account. What could not be paid to it while it was frozen comes with unfreezing."""
     with node.unit_of_work() as tx:
-        acts = {"freeze": node.accounts.freeze, "unfreeze": node.accounts.unfreeze, "close": node.accounts.close}
+        acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
         acts[act](tx, body.name, reason=body.reason, source=who.source)
         return views.account(reading.balance(tx, body.name))
 
@@ -178,8 +178,8 @@ def get_hold(hold: str, _: OperatorDep, node: NodeDep) -> wire.HoldOut:
 
 @router.post("/holds/{hold}/capture")
 def capture_hold(hold: str, body: wire.CaptureIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> wire.PostedOut:
-    """Pay out of a hold; a final capture returns what remains."""
-    id_ = parse_id("hold", hold)
+    """Pay out of a hold; a final capture returns what remains. Holds of jobs and disputes end with those."""
+    id_ = _free_hold(node, hold)
     legs = tuple(
         Leg(hold_account(id_, account_name(leg.to).asset), leg.to, parse_units(leg.amount)) for leg in body.legs
     )
@@ -198,8 +198,8 @@ def capture_hold(hold: str, body: wire.CaptureIn, who: OperatorDep, key: KeyDep,
 
 @router.post("/holds/{hold}/release")
 def release_hold(hold: str, body: wire.ReleaseIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> wire.PostedOut:
-    """Give back everything that remains in a hold."""
-    draft = holds.release(parse_id("hold", hold), reason=body.reason, source=who.source, key=key)
+    """Give back everything that remains in a hold. Holds of jobs and disputes end with those."""
+    draft = holds.release(_free_hold(node, hold), reason=body.reason, source=who.source, key=key)
     return views.posted(node.submitter.submit(draft)[0])
 
 
@@ -304,6 +304,14 @@ def _hold_draft(node: Node, body: wire.HoldIn, source: str, key: str) -> Draft:
         key=key,
         refs=tuple(body.refs),
     )
+
+
+def _free_hold(node: Node, hold: str) -> UUID:
+    """A hold that is an operator's to end."""
+    id_ = parse_id("hold", hold)
+    with node.unit_of_work() as tx:
+        node.bazaar.check_not_ours(tx, id_)
+    return id_
 
 
 def _end_of(node: Node, body: wire.HoldIn, hold: UUID) -> int:

@@ -37,6 +37,7 @@ ASSETS: dict[Asset, str] = {
 ROLES: dict[str, str] = {
     "available": "Available",
     "available.starter": "Starter, to be staked only",
+    "claim": "Owed to you until your account is unfrozen",
     "escrow": "Held for an order",
 }
 
