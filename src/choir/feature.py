@@ -1,9 +1,9 @@
 """What a feature is: everything that it brings to a node, declared in its own folder.
 
-A feature's `feature.py` has one `FEATURE`. It says what the feature stands on, which services it builds, what it does in
-the background, which events it handles and announces, what erasing a person means for it, how it explains its ids, and
-what it checks and measures. Its numbers are in `policy.py` and its tables in `migrations/` beside it. `features.py` lists
-the features; nothing else has to know of one.
+A feature's `feature.py` has one `FEATURE`. It says what the feature stands on, which services it builds, what it does
+in the background, which events it handles and announces, what erasing a person means for it, how it explains its ids,
+and what it checks and measures. Its tables are in `migrations/` beside it. `features.py` lists the features; nothing
+else has to know of one.
 
 Guarantees: features are built in their order, each on those it needs; every service of a node can be asked for by its
 type; when a person is erased, every feature forgets them, those on top first.
@@ -87,6 +87,20 @@ class Base:
             if feature.forget is not None:
                 feature.forget(self, tx, owner)
 
+    def guard_hold(self, tx: Tx, hold: UUID) -> None:
+        """Raise if a feature still needs a hold that somebody else wants to end."""
+        for feature in self.features:
+            if feature.guard_hold is not None:
+                feature.guard_hold(self, tx, hold)
+
+    def explain(self, tx: Tx, id_: str) -> Explanation | None:
+        """What the feature that knows this kind of id says of it; nothing if no feature does."""
+        kind = id_.partition("_")[0]
+        for feature in self.features:
+            if kind in feature.explains:
+                return feature.explains[kind](self, tx, id_)
+        return None
+
     def subscribers(self) -> Subscribers:
         """Who handles which events."""
         found = [
@@ -138,6 +152,7 @@ class Work:
     slow: Mapping[str, Slow] = field(default_factory=dict)
     wakes: Mapping[str, Callable[[set[UUID]], None]] = field(default_factory=dict)  # by the name of what is rung
     runners: tuple[Runner, ...] = ()
+    schedule: Callable[[Tx, int], None] | None = None  # puts on the list what does not simply repeat; given the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +201,7 @@ class Feature:
     events: tuple[EventType, ...] = ()  # what it announces
     subscribers: tuple[On, ...] = ()
     forget: Callable[[Base, Tx, str], None] | None = None  # an owner is erased
+    guard_hold: Callable[[Base, Tx, UUID], None] | None = None  # raises if nobody else may end this hold
     explains: Mapping[str, Callable[[Base, Tx, str], Explanation]] = field(default_factory=dict)  # by prefix of the id
     check: Callable[[Settings], Iterator[Finding]] | None = None  # for the doctor, without a database
     check_database: Callable[[Settings, Tx], Iterator[Finding]] | None = None

@@ -1,17 +1,19 @@
-"""The composition root: builds every part of a node from its settings, in one place.
+"""The composition root: builds every feature of a node from its settings, in one place.
 
-A process that serves, a command-line tool that opens the database and a test all build the same node.
+A process that serves, a command-line tool that opens the database and a test all build the same node. A service is asked for
+by its type, `node.of(Jobs)`; those that every room stands on also have a short name.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Generic, TypeVar
 
-from choir.bazaar.assembling import Bazaar, Parts, assemble
+from choir.bazaar.assembling import Bazaar
+from choir.feature import Base, load_features
+from choir.features import FEATURES
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
-from choir.foundation.node_key import load_node_secret, load_retired_secrets
-from choir.foundation.policy import Policy, effective_hash, load
+from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
 from choir.identity.agents import Agents
 from choir.identity.challenges import Challenges
@@ -21,14 +23,13 @@ from choir.identity.erasing import Erasing
 from choir.identity.keys import AccountKeys
 from choir.identity.logins import Logins
 from choir.identity.nostr import NostrAuth
-from choir.identity.passkeys import Passkeys, relying_party
+from choir.identity.passkeys import Passkeys
 from choir.identity.people import People
 from choir.identity.rates import Rates
 from choir.identity.recovery import Recovery
 from choir.identity.repeats import Repeats
-from choir.identity.sealing import SealerRing
 from choir.identity.sessions import Sessions
-from choir.identity.signer import AccountSigner, LocalSigner
+from choir.identity.signer import LocalSigner
 from choir.identity.spending import Spending
 from choir.identity.tokens import Tokens
 from choir.identity.transfers import Transfers
@@ -44,156 +45,64 @@ from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
 from choir.ledger.submitting_async import AsyncSubmitter
 from choir.objects.service import Objects
-from choir.storage.database import Database, Tx
-from choir.storage.identity import NodeIdentity, clock_offset, read_identity
-from choir.storage.outbox import Outbox
+from choir.storage.database import Database
+from choir.storage.identity import clock_offset, read_identity
+
+S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class _Service(Generic[S]):
+    """A short name for a service that is asked for often."""
+
+    def __init__(self, kind: type[S]) -> None:
+        self._kind = kind
+
+    def __get__(self, node: Base, _: type[Base]) -> S:
+        return node.of(self._kind)
+
+
+class Node(Base):
     """All services of a node on one database."""
 
-    settings: Settings
-    policy: Policy
-    identity: NodeIdentity
-    clock: Clock
-    entropy: Entropy
-    database: Database
-    ledger: Ledger
-    submitter: Submitter
-    async_submitter: AsyncSubmitter
-    accounts: Accounts
-    claims: Claims
-    keys: NodeKeys
-    checkpoints: Checkpoints
-    exporter: Exporter
-    issuing: Issuing
-    liabilities: Liabilities
-    funding: Funding
-    objects: Objects
-    outbox: Outbox
-    rates: Rates
-    challenges: Challenges
-    passkeys: Passkeys
-    sessions: Sessions
-    recovery: Recovery
-    people: People
-    erasing: Erasing
-    agents: Agents
-    delegations: Delegations
-    spending: Spending
-    transfers: Transfers
-    tokens: Tokens
-    logins: Logins
-    repeats: Repeats
-    account_keys: AccountKeys
-    account_signer: AccountSigner
-    nostr_auth: NostrAuth
-    clusters: Clusters
-    bazaar: Bazaar
-
-    def unit_of_work(self) -> AbstractContextManager[Tx]:
-        """A transaction for one use case."""
-        return self.database.unit_of_work()
-
-    def close(self) -> None:
-        self.async_submitter.close()
-        self.submitter.close()
-        self.database.close()
+    ledger = _Service(Ledger)
+    submitter = _Service(Submitter)
+    async_submitter = _Service(AsyncSubmitter)
+    accounts = _Service(Accounts)
+    claims = _Service(Claims)
+    keys = _Service(NodeKeys)
+    checkpoints = _Service(Checkpoints)
+    exporter = _Service(Exporter)
+    issuing = _Service(Issuing)
+    liabilities = _Service(Liabilities)
+    funding = _Service(Funding)
+    objects = _Service(Objects)
+    rates = _Service(Rates)
+    challenges = _Service(Challenges)
+    passkeys = _Service(Passkeys)
+    sessions = _Service(Sessions)
+    recovery = _Service(Recovery)
+    people = _Service(People)
+    erasing = _Service(Erasing)
+    agents = _Service(Agents)
+    delegations = _Service(Delegations)
+    spending = _Service(Spending)
+    transfers = _Service(Transfers)
+    tokens = _Service(Tokens)
+    logins = _Service(Logins)
+    repeats = _Service(Repeats)
+    account_keys = _Service(AccountKeys)
+    account_signer = _Service(LocalSigner)
+    nostr_auth = _Service(NostrAuth)
+    clusters = _Service(Clusters)
+    bazaar = _Service(Bazaar)
 
 
-def build_node(settings: Settings, database: Database, entropy: Entropy | None = None) -> Node:
+def build_node(
+    settings: Settings, database: Database, entropy: Entropy | None = None, features: Sequence[str] = FEATURES
+) -> Node:
     """A node on an open, migrated and prepared database."""
-    policy = load(Policy(), settings.policy_overrides)
-    entropy = entropy or SystemEntropy()
     with database.unit_of_work() as tx:
         identity = read_identity(tx)
     clock: Clock = SystemClock(clock_offset(identity, database))
-    ledger = Ledger(clock, entropy, policy.ledger)
-    database.when_connected(ledger.forget_accounts)
-    keys = NodeKeys(identity.origin, lambda: load_node_secret(settings).signer(), clock)
-    submitter = Submitter(ledger, database)
-    accounts = Accounts(clock, policy.ledger)
-    claims = Claims(ledger, accounts)
-    checkpoints = Checkpoints(keys, clock)
-    objects = Objects(clock, policy.objects)
-    outbox = Outbox(clock, entropy)
-    rates = Rates(clock, entropy, policy.people)
-    challenges = Challenges(rates, clock, entropy, policy.people)
-    passkeys = Passkeys(relying_party(settings.public_url), challenges, rates, clock, policy.people)
-    clusters = Clusters(clock, policy.delegations)
-    people = People(
-        passkeys,
-        challenges,
-        rates,
-        ledger,
-        accounts,
-        outbox,
-        clock,
-        entropy,
-        policy.people,
-        policy_hash=effective_hash(policy),
-        same_identity=lambda tx, a, b: clusters.independence(tx, a, b) == 0,
-    )
-    delegations = Delegations(clock, entropy, policy.delegations)
-    spending = Spending(ledger, delegations)
-    tokens = Tokens(clock, entropy, policy.delegations)
-    sealers = SealerRing(lambda: load_node_secret(settings), lambda: load_retired_secrets(settings))
-    account_keys = AccountKeys(sealers, clock, entropy, policy.delegations)
-    parts = Parts(
-        ledger=ledger,
-        accounts=accounts,
-        claims=claims,
-        spending=spending,
-        objects=objects,
-        keys=keys,
-        clusters=clusters,
-        outbox=outbox,
-        clock=clock,
-        entropy=entropy,
-        policy=policy,
-        policy_hash=effective_hash(policy),
-    )
-    bazaar = assemble(parts, production=identity.production)
-    return Node(
-        settings=settings,
-        policy=policy,
-        identity=identity,
-        clock=clock,
-        entropy=entropy,
-        database=database,
-        ledger=ledger,
-        submitter=submitter,
-        async_submitter=AsyncSubmitter(ledger, submitter),
-        accounts=accounts,
-        claims=claims,
-        keys=keys,
-        checkpoints=checkpoints,
-        exporter=Exporter(keys, checkpoints),
-        issuing=Issuing(ledger, accounts, clock, entropy, policy.issuing, policy_hash=effective_hash(policy)),
-        liabilities=Liabilities(
-            database, keys, checkpoints, clock, entropy, policy.ledger, lambda: load_node_secret(settings)
-        ),
-        funding=Funding(accounts, production=identity.production),
-        objects=objects,
-        outbox=outbox,
-        rates=rates,
-        challenges=challenges,
-        passkeys=passkeys,
-        sessions=Sessions(clock, entropy, policy.people),
-        recovery=Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
-        people=people,
-        erasing=Erasing(people, accounts, objects, outbox, clock, bazaar.forget),
-        agents=Agents(rates, clock, entropy, policy.delegations),
-        delegations=delegations,
-        spending=spending,
-        transfers=Transfers(people, delegations, accounts, spending),
-        tokens=tokens,
-        logins=Logins(tokens, rates, clock, entropy, policy.delegations),
-        repeats=Repeats(clock, policy.delegations),
-        account_keys=account_keys,
-        account_signer=LocalSigner(account_keys),
-        nostr_auth=NostrAuth(delegations, clock, policy.delegations),
-        clusters=clusters,
-        bazaar=bazaar,
-    )
+    policy = load(Policy(), settings.policy_overrides)
+    return Node(settings, policy, identity, clock, entropy or SystemEntropy(), database, load_features(features))

@@ -21,7 +21,7 @@ from choir.foundation.node_key import load_retired_secrets
 from choir.foundation.settings import Settings, load_settings
 from choir.foundation.signing import NodeSecret, verify_bip340
 from choir.identity.delegation_rules import new_id
-from choir.identity.keys import AccountKeys
+from choir.identity.keys import AccountKeys, FormerKeyMissing
 from choir.identity.model import (
     FreshAssertionNeeded,
     KeyTaken,
@@ -38,7 +38,7 @@ from choir.identity.phrases import new_phrase, nostr_secret, phrase_seed
 from choir.identity.sealing import SealContext, Sealer, SealerRing, SealingKeyMissing, WrongSeal
 from choir.node import Node
 from choir.operations.preparing import opened_node
-from choir.operations.rotation import FormerKeyMissing, rewrap_account_keys, rotate_key
+from choir.operations.rotation import rewrap_account_keys, rotate_key
 from tests.conftest import DatabaseFactory
 from tests.identity.agency import SECRET, Agency, session
 

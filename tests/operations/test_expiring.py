@@ -6,8 +6,8 @@ import pytest
 
 from choir.foundation.clock import MICROSECONDS
 from choir.ledger import reading
-from choir.ledger.model import Leg
 from choir.ledger.expiry import HoldExpiry
+from choir.ledger.model import Leg
 from choir.storage.database import Database
 from tests.ledger.books import ALICE, BOB, EVERYONE, Books, draft, moved
 

@@ -13,17 +13,16 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
-from choir.foundation.settings import load_settings
+from choir.foundation.settings import PUBLISHED, load_settings
 from choir.ledger import reading
 from choir.ledger.liabilities import service
 from choir.ledger.liabilities.counting import count
 from choir.ledger.liabilities.model import Asked, NotAllCounted, Snapshot
+from choir.ledger.liabilities.publication import LiabilityPublication
 from choir.ledger.verifying import verify_database
 from choir.node import Node, build_node
 from choir.operations.background import schedule_repeating
 from choir.operations.home import prepare_home
-from choir.foundation.settings import PUBLISHED
-from choir.ledger.liabilities.publication import LiabilityPublication
 from choir.operations.preparing import Dsns, prepare_database
 from choir.storage.database import Database
 from choir.storage.tasks import forget_leases

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from choir.foundation.settings import PUBLISHED
-from choir.operations.preparing import RolledBack, compare_published
 from choir.ledger.publication import publish_checkpoint
+from choir.operations.preparing import RolledBack, compare_published
 from choir.storage.database import Database
 from tests.ledger.books import ALICE, BOB, EVERYONE, Books
 

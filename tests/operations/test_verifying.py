@@ -15,16 +15,16 @@ from choir.bazaar.jobs import Jobs
 from choir.bazaar.model import AttemptState, Job, JobState
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.model import Qualification
+from choir.bazaar.rounds import MarketRounds
 from choir.bazaar.verification.service import Verifier
+from choir.bazaar.verification_runner import NO_SANDBOX, NOT_VERIFIED, Bench, VerificationRunner
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.settings import load_settings
 from choir.node import build_node
 from choir.operations.background import Background, schedule_repeating
 from choir.operations.home import prepare_home
-from choir.bazaar.rounds import MarketRounds
 from choir.operations.preparing import Dsns, prepare_database
-from choir.bazaar.verification_runner import NO_SANDBOX, NOT_VERIFIED, Bench, VerificationRunner
 from choir.storage.database import Database, Tx
 from choir.storage.processes import FolderLock
 from choir.storage.tasks import Task

@@ -36,8 +36,6 @@ from choir.objects.service import Objects
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 
-_RULINGS_DEVELOPMENT, _RULINGS_PRODUCTION = 1, 2  # how many operators must agree on a dispute
-
 
 @dataclass(frozen=True, slots=True)
 class Bazaar:
@@ -100,7 +98,7 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     settling = Settling(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
     lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.bazaar)
     jobs = Jobs(lives, parts.objects)
-    needed = _RULINGS_PRODUCTION if production else _RULINGS_DEVELOPMENT
+    needed = policy.bazaar.rulings_production if production else policy.bazaar.rulings_development
     attempts = Attempts(lives, parts.objects)
     reading = Reading(parts.objects)
     return Bazaar(

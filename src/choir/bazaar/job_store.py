@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from choir.bazaar.events import STEPS
 from choir.bazaar.model import (
     LIVE_ATTEMPT,
     Attempt,
@@ -21,7 +22,7 @@ from choir.bazaar.model import (
 )
 from choir.foundation.ids import LAST_ID
 from choir.storage.database import Tx
-from choir.storage.outbox import ANNOUNCE_NEWS
+from choir.storage.outbox import ANNOUNCE_NEWS, event_bell
 
 _JOB: LiteralString = (
     "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
@@ -144,11 +145,13 @@ class Step:
 
 def add_steps(tx: Tx, job_: UUID, at_us: int, steps: Sequence[Step]) -> None:
     """Note steps and announce them; the job's row is locked, so that numbers have no gaps."""
+    _ring(tx, steps)
     tx.run(f"with {_STEPS}", *_steps(job_, at_us, steps))
 
 
 def advance(tx: Tx, job: Job, attempt: Attempt | None, at_us: int, steps: Sequence[Step]) -> None:
     """Write what changed about a locked job and one of its attempts, note the steps and announce them: all at once."""
+    _ring(tx, steps)
     saved = (*_job_changes(job), *_steps(job.id, at_us, steps))
     if attempt is None:
         tx.run(f"with job as (update jobs set {_JOB_CHANGES}), {_STEPS}", *saved)  # noqa: S608
@@ -303,6 +306,11 @@ def _attempt_changes(item: Attempt) -> tuple[Any, ...]:
     handed = (item.artifact, item.claimed, item.result, item.trajectory)
     ended = (item.verdict, item.paid, item.reason, item.receipt)
     return (item.state, item.delivered_us, item.ended_us, *handed, *ended, item.id)
+
+
+def _ring(tx: Tx, steps: Sequence[Step]) -> None:
+    for step in steps:
+        tx.ring(event_bell(STEPS[step.what]))
 
 
 def _steps(job_: UUID, at_us: int, steps: Sequence[Step]) -> tuple[Any, ...]:

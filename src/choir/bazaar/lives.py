@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from choir.bazaar import events, rules
 from choir.bazaar import job_store as store
-from choir.bazaar import rules
 from choir.bazaar.debts import Taken
 from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.job_store import Step
@@ -92,6 +92,7 @@ class Lives:
         It concerns the buyer, whose try it is, and `others`. `why` is for the buyer, who can look it up in the history;
         it is not announced.
         """
+        assert what in events.STEPS, what
         if attempt is not None:
             data["attempt"] = attempt_id(attempt.id)
         kept = data if why is None else {**data, "why": why}
@@ -173,7 +174,7 @@ class Lives:
         for one in taken:
             self.outbox.announce(
                 tx,
-                "bazaar.dispute.owed_paid",
+                events.DEBT_PAID,
                 subject=dispute_id(one.debt.dispute),
                 actor=SOURCE,
                 data={"amount": str(one.amount), "left": str(one.left)},

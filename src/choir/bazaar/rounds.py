@@ -15,12 +15,12 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from choir.bazaar.assembling import Bazaar
 from choir.bazaar.model import JobType
 from choir.bazaar.providers import promises
+from choir.feature import Base
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import ChoirError, Refusal
-from choir.bazaar.assembling import Bazaar
-from choir.feature import Base
 from choir.storage.database import Tx
 from choir.storage.tasks import Task
 

@@ -16,14 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
+from choir.bazaar.assembling import Bazaar
 from choir.bazaar.disputes.service import REVERIFY
 from choir.bazaar.inspecting import Inspecting
 from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
 from choir.bazaar.verification.service import Verifier
-from choir.foundation.policy import SandboxPolicy
-from choir.bazaar.assembling import Bazaar
 from choir.feature import Base
+from choir.foundation.policy import SandboxPolicy
 from choir.objects.service import Objects
 from choir.sandbox.removal import remove_tree
 from choir.sandbox.rules import LIMITS_REQUIRED, for_play

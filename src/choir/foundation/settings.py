@@ -22,6 +22,7 @@ from choir.foundation.errors import Invalid, Refusal
 
 _ENVIRONMENT_PREFIX = "CHOIR_"
 _FILE_NAME = "choir.toml"
+PUBLISHED = "checkpoint.note"  # in the home: the last checkpoint that was shown to others
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.ASCII)
 
 _POLICY_PREFIX = "CHOIR_POLICY__"

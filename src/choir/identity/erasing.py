@@ -13,7 +13,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from choir.foundation.clock import Clock
-from choir.identity import audit
+from choir.identity import audit, events
 from choir.identity import people_store as store
 from choir.identity.model import Principal, UnknownPerson, agent_owner, person_owner
 from choir.identity.people import People
@@ -75,7 +75,7 @@ class Erasing:
         for owner in owners:
             self._give_up_objects(tx, owner)
         audit.record(tx, "person.erased", at_us=now_us, actor=actor, owner=person.owner)
-        self._outbox.announce(tx, "identity.person.erased", subject=person.owner, actor=actor, data={})
+        self._outbox.announce(tx, events.ERASED, subject=person.owner, actor=actor, data={})
         erase_memos(tx, owners)
         for owner in owners:
             self._freeze(tx, owner)

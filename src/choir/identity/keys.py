@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
+from choir.foundation.errors import Unavailable
 from choir.foundation.policy import DelegationsPolicy
 from choir.foundation.signing import NodeSecret
 from choir.identity import agent_store, audit, key_store, phrases
@@ -30,7 +31,7 @@ from choir.identity.model import (
 from choir.identity.nostr_keys import npub, public_of
 from choir.identity.sealing import SealContext, Sealer, SealerRing
 from choir.identity.secret_values import Phrase, SecretKey
-from choir.storage.database import Tx
+from choir.storage.database import Database, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,14 @@ class NewKey:
 
     key: AccountKey
     phrase: Phrase
+
+
+class FormerKeyMissing(Unavailable):
+    """Something is encrypted under a node key that is no longer here."""
+
+    code = "key.former_missing"
+    sentence = "Account keys are still encrypted under former node keys that are not here: {names}."
+    hint = "Put those key files back beside the current one, as node.key.retired-…, and rotate again."
 
 
 class AccountKeys:
@@ -111,6 +120,17 @@ class AccountKeys:
             if old.name != new.name and done < limit:
                 done += self._rewrap(tx, old, new, limit - done)
         return done
+
+    def rewrap_all(self, database: Database) -> int:
+        """Encrypt every account key under the current node key, in bounded transactions; says how many it were."""
+        total = 0
+        while changed := database.run(self.rewrap_round):
+            total += changed
+        with database.unit_of_work() as tx:
+            left = self.sealed_elsewhere(tx)
+        if left:
+            raise FormerKeyMissing(names=", ".join(sorted(left)))
+        return total
 
     def sealed_elsewhere(self, tx: Tx) -> set[str]:
         """Node keys, other than the current one, that something here is still sealed by."""

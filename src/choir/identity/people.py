@@ -17,7 +17,7 @@ from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
 from choir.foundation.policy import PeoplePolicy
-from choir.identity import audit
+from choir.identity import audit, events
 from choir.identity import people_rules as rules
 from choir.identity import people_store as store
 from choir.identity.attempts import attempt
@@ -119,7 +119,7 @@ class People:
             tx, "person.signed_up", at_us=person.created_us, actor=person.owner, owner=person.owner, others=others
         )
         self._outbox.announce(
-            tx, "identity.person.signed_up", subject=person.owner, actor=person.owner, data={}, audience=[person.owner]
+            tx, events.SIGNED_UP, subject=person.owner, actor=person.owner, data={}, audience=[person.owner]
         )
         self._give(tx, person.id)
         return SignedUp(person, Shown(person.id, passkey.id, person.created_us))

@@ -6,24 +6,16 @@ it, so that nobody can write further sentences into them. Account names, ids and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from choir.feature import Explanation
 from choir.foundation.clock import format_time
 from choir.foundation.words import count, shown
 from choir.ledger import reading
 from choir.ledger.issuing import rules as issuing
 from choir.ledger.model import Entry, account_name, entry_id, hold_id
 from choir.storage.database import Tx
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Sentences for people and facts for machines."""
-
-    sentences: list[str]
-    facts: dict[str, Any]
 
 
 def explain_entry(tx: Tx, id_: UUID) -> Explanation:

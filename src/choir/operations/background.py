@@ -1,188 +1,105 @@
-"""What a node does by itself: expire holds, sign checkpoints, say what it owes, tend jobs, verify, forget what is over.
+"""What a node does by itself, in a server process: the work of its features, and events that are handed out to them.
 
-A server process has a scheduler for what is due, others for verification and for counting what is owed, which take
-long, and an attendant that is woken when a provider becomes free. What the attendant misses, the scheduler finds a
-moment later.
+A server process has a scheduler for what is due, the features' own runners for what takes long, and an attendant that is
+woken when something is rung for. What the attendant misses, the scheduler finds a moment later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import UUID
 
-from choir.bazaar.jobs import LOOK
-from choir.bazaar.lives import FOLLOW
-from choir.bazaar.model import FREE, QUALIFY
+from choir.feature import Base, Every, Stopping
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
-from choir.node import Node
-from choir.ledger.expiry import HoldExpiry
-from choir.bazaar.rounds import MarketRounds
-from choir.ledger.liabilities.publication import LiabilityPublication, schedule_publication
-from choir.ledger.publication import publish_checkpoint
-from choir.operations.rotation import rewrap_account_keys
-from choir.bazaar.verification_runner import VerificationRunner
+from choir.objects.service import Objects
 from choir.storage.bells import Attendant
-from choir.storage.database import Tx
-from choir.storage.tasks import Handlers, Scheduler, Task, schedule
+from choir.storage.tasks import Handlers, Quick, Scheduler, Slow, Task, schedule
 
-_EVENTS_AT_ONCE = 1000
-_EXPIRE_EVERY_S = 1
-_FORGET_EVERY_S = 3600
-_FORGET_IDENTITY_EVERY_S = 60
-_COLLECT_EVERY_S = 300
-_REWRAP_EVERY_S = 300
-_FORGET_USED_EVERY_S = 60
-_OFFER_EVERY_S = 1
-_SILENCE_EVERY_S = 5
-_RECORDS_EVERY_S = 5
-_PROMISES_EVERY_S = 5
-_QUALIFY_EVERY_S = 5
+_HAND_OUT = "outbox.hand_out"
 _STOP_S = 5.0
-_FORGET_UPLOADS_EVERY_S = 60
-_UPLOADS_AT_ONCE = 50
 _WIND_DOWN_S = 1.0
 
 
 class Background:
     """All of it, for one server process."""
 
-    def __init__(self, node: Node, stopping: Callable[[], bool] = lambda: False) -> None:
-        self.verifying = VerificationRunner(node, stopping)
-        rounds = MarketRounds(node, self.verifying.bench.ailment)
-        self._scheduler = make_scheduler(node, rounds)
-        self._owing = LiabilityPublication(node, stopping)
-        self._attendant = Attendant(node.database.bells, {FREE: rounds.offer, QUALIFY: rounds.qualify})
+    def __init__(self, node: Base, stopping: Stopping = lambda: False) -> None:
+        self._node = node
+        self._works = [feature.work(node, stopping) for feature in node.features]
+        self._subscribers = node.subscribers()
+        self._runners = [runner for work in self._works for runner in work.runners]
+        self._scheduler = Scheduler(node.database, self._handlers(), node.clock, node.policy.node)
+        self._attendant = Attendant(node.database.bells, self._wakes())
 
     def start(self) -> None:
         self._scheduler.start()
-        self._owing.start()
         self._attendant.start()
-        self.verifying.start()
+        for runner in self._runners:
+            runner.start()
 
     def wind_down(self) -> None:
         """Begin nothing more, and give what is under way a moment to finish while there is a database."""
-        self._owing.halt()
+        for runner in self._runners:
+            runner.halt()
         self._scheduler.stop(_WIND_DOWN_S)
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""
         self._scheduler.halt()
-        self.verifying.stop()
-        self._owing.stop(_STOP_S)
+        for runner in reversed(self._runners):
+            runner.stop()
         self._attendant.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)
 
+    def schedule(self) -> None:
+        """Put the repeating tasks on the list, each once, and note who handles which events."""
+        now_us = self._node.clock.now_us()
+        with self._node.unit_of_work() as tx:
+            for one in self._every():
+                every_us = one.seconds * MICROSECONDS
+                schedule(tx, one.name, "", now_us, every_us=every_us)
+                tx.run("update tasks set every_us = %s where name = %s and key = ''", every_us, one.name)
+            for work in self._works:
+                if work.schedule is not None:
+                    work.schedule(tx, now_us)
+            self._subscribers.register(tx)
 
-def make_scheduler(node: Node, rounds: MarketRounds) -> Scheduler:
-    """The scheduler with all handlers; repeating tasks are on the list once, whoever comes first."""
-    work = _Work(node)
-    handlers = Handlers(
-        quick={
-            "identity.forget": work.forget_identity,
-            "ledger.expire_holds": work.expire_holds,
-            "outbox.forget": work.forget_events,
-            "identity.forget_used": work.forget_used,
-            "bazaar.silence": rounds.silence,
-            "bazaar.records": rounds.rebuild_records,
-            "bazaar.promises": rounds.refresh_promises,
-            "bazaar.forget_uploads": work.forget_uploads,
-        },
-        slow={
-            "bazaar.jobs": rounds.tend_jobs,
-            "bazaar.qualifying": rounds.qualify_all,
-            LOOK: rounds.look,
-            FOLLOW: rounds.follow,
-            "ledger.checkpoint": work.checkpoint,
-            "objects.collect": work.collect_objects,
-            "identity.rewrap": work.rewrap,
-        },
-    )
-    return Scheduler(node.database, handlers, node.clock, node.policy.node)
+    def _every(self) -> list[Every]:
+        found = [one for work in self._works for one in work.every]
+        if self._subscribers.bells:
+            found.append(Every(_HAND_OUT, self._node.policy.node.hand_out_every_s, slow=self._hand_out))
+        return found
 
+    def _handlers(self) -> Handlers:
+        quick: dict[str, Quick] = self._subscribers.handlers()
+        persistent = tuple(quick)
+        slow: dict[str, Slow] = {_HAND_OUT: self._hand_out}
+        for work in self._works:
+            quick |= {**work.quick, **{one.name: one.quick for one in work.every if one.quick is not None}}
+            slow |= {**work.slow, **{one.name: one.slow for one in work.every if one.slow is not None}}
+        return Handlers(quick, slow, persistent)
 
-def schedule_repeating(node: Node) -> None:
-    """Put the node's repeating tasks on the list."""
-    now_us = node.clock.now_us()
-    every = {
-        "identity.forget": _FORGET_IDENTITY_EVERY_S,
-        "ledger.expire_holds": _EXPIRE_EVERY_S,
-        "ledger.checkpoint": node.policy.ledger.checkpoint_s,
-        "objects.collect": _COLLECT_EVERY_S,
-        "outbox.forget": _FORGET_EVERY_S,
-        "identity.rewrap": _REWRAP_EVERY_S,
-        "identity.forget_used": _FORGET_USED_EVERY_S,
-        "bazaar.jobs": _OFFER_EVERY_S,
-        "bazaar.silence": _SILENCE_EVERY_S,
-        "bazaar.records": _RECORDS_EVERY_S,
-        "bazaar.promises": _PROMISES_EVERY_S,
-        "bazaar.qualifying": _QUALIFY_EVERY_S,
-        "bazaar.forget_uploads": _FORGET_UPLOADS_EVERY_S,
-    }
-    with node.unit_of_work() as tx:
-        for name, seconds in every.items():
-            schedule(tx, name, "", now_us, every_us=seconds * MICROSECONDS)
-            tx.run("update tasks set every_us = %s where name = %s and key = ''", seconds * MICROSECONDS, name)
-        schedule_publication(tx, now_us, node.policy.ledger.liabilities_every_s)
+    def _wakes(self) -> dict[str, Callable[[set[UUID]], None]]:
+        wakes = dict.fromkeys(self._subscribers.bells, self._announced)
+        for work in self._works:
+            wakes |= work.wakes
+        return wakes
+
+    def _announced(self, _: set[UUID]) -> None:
+        self._subscribers.hand_out()
+
+    def _hand_out(self, _: Task) -> None:
+        self._subscribers.hand_out()
 
 
-def keep_policy(node: Node) -> None:
+def schedule_repeating(node: Base) -> None:
+    """Put the node's repeating tasks on the list, each once, and note who handles which events."""
+    Background(node).schedule()
+
+
+def keep_policy(node: Base) -> None:
     """Keep the effective policy as an object, so that its hash on entries and receipts can be looked up."""
     with node.unit_of_work() as tx:
-        stored = node.objects.put_atom(tx, tree(node.policy), None)
-        node.objects.refer(tx, "node:policy", stored.hash)
-
-
-class _Work:
-    """The handlers."""
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._expiring = HoldExpiry(node.clock, node.spending.settle_batch)
-
-    def expire_holds(self, tx: Tx, _: Task) -> None:
-        """Give back what is left in holds whose time is over."""
-        self._expiring.round(tx)
-
-    def checkpoint(self, _: Task) -> None:
-        """Keep tiles in bounded transactions, then sign what is new and publish it."""
-        node = self._node
-        more = True
-        while more:
-            with node.unit_of_work() as tx:
-                more = node.checkpoints.keep_tiles(tx)
-        with node.unit_of_work() as tx:
-            checkpoint = node.checkpoints.sign(tx)
-        publish_checkpoint(node.settings.home, checkpoint.note)
-
-    def collect_objects(self, _: Task) -> None:
-        """Remove objects that nothing points to, in bounded transactions."""
-        more = True
-        while more:
-            with self._node.unit_of_work() as tx:
-                more = self._node.objects.collect(tx, self._node.clock.now_us()).more
-
-    def rewrap(self, _: Task) -> None:
-        """Finish a replacement of the node's key that was cut off: encrypt anew what a former key sealed."""
-        rewrap_account_keys(self._node)
-
-    def forget_used(self, tx: Tx, _: Task) -> None:
-        """Drop signed requests that are too old to be used again."""
-        self._node.nostr_auth.forget_used(tx)
-
-    def forget_events(self, tx: Tx, _: Task) -> None:
-        """Drop events that are older than anyone may ask for."""
-        before_us = self._node.clock.now_us() - self._node.policy.node.outbox_keep_s * MICROSECONDS
-        self._node.outbox.forget(tx, before_us, _EVENTS_AT_ONCE)
-
-    def forget_identity(self, tx: Tx, _: Task) -> None:
-        """Drop challenges, sessions and logins whose time is over, old keys and counters, and yesterday's salt."""
-        node = self._node
-        node.challenges.forget(tx)
-        node.sessions.forget(tx)
-        node.logins.forget(tx)
-        node.repeats.forget(tx)
-        node.rates.forget(tx)
-
-    def forget_uploads(self, tx: Tx, _: Task) -> None:
-        """Drop uploads that were not finished in their time."""
-        self._node.bazaar.uploads.forget(tx, _UPLOADS_AT_ONCE)
+        stored = node.of(Objects).put_atom(tx, tree(node.policy), None)
+        node.of(Objects).refer(tx, "node:policy", stored.hash)

@@ -24,15 +24,22 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from choir.foundation.clock import SystemClock, SystemEntropy, format_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, Refusal, Unavailable
-from choir.foundation.settings import Settings
+from choir.foundation.settings import PUBLISHED, Settings
 from choir.ledger.checkpoints import what_differs
 from choir.ledger.notes import Checkpoint
+from choir.ledger.publication import publish_checkpoint, read_unsigned
 from choir.operations.former_keys import hand_over_again, key_of_backup, must_know_signer
 from choir.operations.home import prepare_home, running_node
-from choir.foundation.settings import PUBLISHED
 from choir.operations.ledger_place import must_be_found, must_not_be_elsewhere
-from choir.operations.preparing import Dsns, Progress, RolledBack, database_of, must_hold_ledger, opened_node, prepare_database
-from choir.ledger.publication import publish_checkpoint, read_unsigned
+from choir.operations.preparing import (
+    Dsns,
+    Progress,
+    RolledBack,
+    database_of,
+    must_hold_ledger,
+    opened_node,
+    prepare_database,
+)
 from choir.storage.database import Tx, connect
 from choir.storage.embedded.binaries import installed_programs
 from choir.storage.identity import NodeIdentity

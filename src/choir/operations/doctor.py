@@ -21,11 +21,10 @@ from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Broken, ChoirError
 from choir.foundation.node_key import load_node_secret
 from choir.foundation.policy import Policy, SandboxPolicy, load
-from choir.foundation.settings import Settings
+from choir.foundation.settings import PUBLISHED, Settings
 from choir.ledger import reading
 from choir.ledger.keys import NodeKeys
 from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
-from choir.foundation.settings import PUBLISHED
 from choir.operations.ledger_place import has_ledger, must_be_found, must_have_its_key
 from choir.operations.preparing import Dsns, compare_published, database_of, must_hold_ledger
 from choir.operations.privacy import exposures

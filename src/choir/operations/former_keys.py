@@ -18,8 +18,8 @@ from choir.ledger import reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import NoteUnsigned, VerifierKey, open_note
-from choir.operations.preparing import LaterKey, entries_told
 from choir.ledger.publication import read_unsigned
+from choir.operations.preparing import LaterKey, entries_told
 from choir.storage.database import Tx, connect
 
 

@@ -7,8 +7,6 @@ accepts that.
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,8 +19,8 @@ from psycopg.conninfo import conninfo_to_dict
 from choir.features import FEATURES
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.errors import Broken, ChoirError, Refusal
-from choir.foundation.node_key import load_node_secret, retired_key_file, sync_folder, write_public_file
-from choir.foundation.settings import Settings
+from choir.foundation.node_key import load_node_secret, retired_key_file, sync_folder
+from choir.foundation.settings import PUBLISHED, Settings
 from choir.foundation.signing import NodeSecret
 from choir.foundation.words import count
 from choir.ledger import reading
@@ -30,15 +28,19 @@ from choir.ledger.checkpoints import what_differs
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
 from choir.operations.home import prepare_home
-from choir.foundation.settings import PUBLISHED
-from choir.operations.ledger_place import LedgerGone, has_ledger, must_be_found, must_not_be_elsewhere, remember_elsewhere
+from choir.operations.ledger_place import (
+    LedgerGone,
+    has_ledger,
+    must_be_found,
+    must_not_be_elsewhere,
+    remember_elsewhere,
+)
 from choir.storage.database import Connection, Database, Tx, connect
 from choir.storage.embedded.cluster import cluster_exists
 from choir.storage.embedded.previous import Places
 from choir.storage.identity import NodeIdentity, make_identity
 from choir.storage.migrations import NotMigrated, check_migrated, known_migrations, migrate
 from choir.storage.postgres import Server, borrowed_server
-from choir.storage.processes import open_private
 
 if TYPE_CHECKING:  # the parent of a node's processes comes here too, and has no use for all that a node is made of
     from choir.node import Node

@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from choir.foundation.clock import SystemEntropy
-from choir.foundation.errors import Refusal, Unavailable
+from choir.foundation.errors import Refusal
 from choir.foundation.node_key import make_key_file
 from choir.foundation.settings import Settings
 from choir.foundation.signing import NodeSecret
 from choir.ledger import reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.notes import VerifierKey
-from choir.node import Node
-from choir.operations.preparing import Progress, coming_key_file, opened_node, put_key_in_place
 from choir.ledger.publication import publish_checkpoint
+from choir.operations.preparing import Progress, coming_key_file, opened_node, put_key_in_place
 from choir.storage.processes import FolderLock
 
 
@@ -50,14 +49,6 @@ def _alone(settings: Settings) -> Iterator[None]:
         lock.release()
 
 
-class FormerKeyMissing(Unavailable):
-    """Something is encrypted under a node key that is no longer here."""
-
-    code = "key.former_missing"
-    sentence = "Account keys are still encrypted under former node keys that are not here: {names}."
-    hint = "Put those key files back beside the current one, as node.key.retired-…, and rotate again."
-
-
 def rotate_key(settings: Settings, say: Progress) -> tuple[VerifierKey, VerifierKey]:
     """Make a new key, hand over to it and put it in place; returns the old and the new one."""
     if settings.node_key or settings.node_key_command:
@@ -73,23 +64,7 @@ def rotate_key(settings: Settings, say: Progress) -> tuple[VerifierKey, Verifier
         with node.unit_of_work() as tx:
             checkpoint = node.checkpoints.sign(tx)
         publish_checkpoint(settings.home, checkpoint.note)
-        done = rewrap_account_keys(node)
+        done = node.account_keys.rewrap_all(node.database)
         if done:
             say(f"{done} account keys are encrypted under the new key; files named .retired- may be put away")
     return rotation.old, rotation.new
-
-
-def rewrap_account_keys(node: Node) -> int:
-    """Encrypt every account key under the current node key, in bounded transactions; says how many it were."""
-    total = 0
-    while True:
-        with node.unit_of_work() as tx:
-            changed = node.account_keys.rewrap_round(tx)
-        total += changed
-        if not changed:
-            break
-    with node.unit_of_work() as tx:
-        left = node.account_keys.sealed_elsewhere(tx)
-    if left:
-        raise FormerKeyMissing(names=", ".join(sorted(left)))
-    return total

@@ -56,6 +56,18 @@ class Position:
         return cls(int(xid), int(n))
 
 
+class EventType(str):
+    """The name of something that can happen, with what it means; each feature's `events.py` has its own."""
+
+    __slots__ = ("doc",)
+    doc: str
+
+    def __new__(cls, name: str, doc: str) -> EventType:
+        made = super().__new__(cls, name)
+        made.doc = doc
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """What happened: `type` such as "bazaar.job.paid", `subject` what it happened to."""

@@ -12,17 +12,35 @@ from choir.bazaar.providers.model import Book, Offer, OutcomeRecord, Qualificati
 from choir.foundation.clock import format_time
 from choir.foundation.ids import show_id
 from choir.storage.database import Tx
-from choir.storage.outbox import Outbox
+from choir.storage.outbox import EventType, Outbox
 
 NODE = "node"
+_CHANGES = {
+    "registered": "A provider has registered.",
+    "claims_changed": "A provider says something else of itself.",
+    "key_changed": "A provider signs with another key.",
+    "retired": "A provider takes no more work.",
+    "capabilities": "A provider has said what it can take.",
+    "online": "A provider is on the market again.",
+    "draining": "A provider finishes what it has and takes nothing new.",
+    "undrained": "A provider takes work again.",
+    "silent": "A provider was not heard from and is off the market.",
+    "tier_changed": "A provider has another tier.",
+    "outcome": "What came of an attempt is on a provider's record.",
+}
+CHANGES = {what: EventType(f"bazaar.provider.{what}", doc) for what, doc in _CHANGES.items()}
+BOOK_PUBLISHED = EventType("bazaar.pricebook.published", "A provider has published prices.")
+QUALIFICATION = EventType("bazaar.provider.qualification", "A provider stands elsewhere with a type of work.")
+
+ALL = (*CHANGES.values(), BOOK_PUBLISHED, QUALIFICATION)
 
 
 def changed(outbox: Outbox, tx: Tx, what: str, provider: UUID, actor: str = NODE, **data: object) -> None:
     """Something about a provider: registered, retired, draining, undrained, online, silent, …"""
-    _announce(outbox, tx, f"bazaar.provider.{what}", provider, actor, data)
+    _announce(outbox, tx, CHANGES[what], provider, actor, data)
 
 
-def _announce(outbox: Outbox, tx: Tx, type_: str, provider: UUID, actor: str, data: dict[str, object]) -> None:
+def _announce(outbox: Outbox, tx: Tx, type_: EventType, provider: UUID, actor: str, data: dict[str, object]) -> None:
     found = store.get(tx, provider)
     audience = () if found is None else (found.owner,)
     outbox.announce(tx, type_, subject=provider_id(provider), actor=actor, data=data, audience=audience)
@@ -37,7 +55,7 @@ def book_published(outbox: Outbox, tx: Tx, book: Book) -> None:
         "cap": str(book.cap),
         "effective_at": format_time(book.effective_us),
     }
-    _announce(outbox, tx, "bazaar.pricebook.published", book.provider, book.actor, data)
+    _announce(outbox, tx, BOOK_PUBLISHED, book.provider, book.actor, data)
 
 
 def tier_changed(outbox: Outbox, tx: Tx, provider: UUID, before: int, after: int) -> None:
@@ -53,7 +71,7 @@ def qualification(outbox: Outbox, tx: Tx, offer: Offer, reason: str) -> None:
         data["reason"] = reason[:200]
     if offer.qualification in (Qualification.FAILED, Qualification.NEEDED) and offer.retry_us:
         data["again_at"] = format_time(offer.retry_us)
-    _announce(outbox, tx, "bazaar.provider.qualification", offer.provider, NODE, data)
+    _announce(outbox, tx, QUALIFICATION, offer.provider, NODE, data)
 
 
 def outcome(outbox: Outbox, tx: Tx, provider: UUID, told: OutcomeRecord) -> None:

@@ -36,8 +36,8 @@ from choir.ledger.model import (
     hold_account,
     parse_entry_id,
 )
-from choir.node import Node
 from choir.ledger.publication import publish_checkpoint
+from choir.node import Node
 
 router = Room(tags=["ledger"], route_class=AccessRoute)
 
@@ -310,7 +310,7 @@ def _free_hold(node: Node, hold: str) -> UUID:
     """A hold that is an operator's to end."""
     id_ = parse_id("hold", hold)
     with node.unit_of_work() as tx:
-        node.bazaar.check_not_ours(tx, id_)
+        node.guard_hold(tx, id_)
     return id_
 
 

@@ -76,7 +76,7 @@ def get_policy(_: AnyoneDep, node: NodeDep) -> wire.PolicyOut:
 def explain(subject: str, _: OperatorDep, node: NodeDep) -> wire.ExplainOut:
     """Which rule and which inputs produced something."""
     with node.unit_of_work() as tx:
-        told = explaining.explain_entry(tx, parse_entry_id(subject))
+        told = node.explain(tx, subject) or explaining.explain_entry(tx, parse_entry_id(subject))
     return wire.ExplainOut(subject=subject, sentences=told.sentences, facts=told.facts)
 
 
@@ -130,22 +130,26 @@ async def readyz(request: Request) -> JSONResponse:
 
 @health.get("/metrics", response_class=Response)
 async def metrics(node: NodeDep) -> Response:
-    """Prometheus metrics of all server processes together; those of the ledger while the database answers."""
+    """Prometheus metrics of all server processes together; those of features while the database answers."""
     registry = REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     body = generate_latest(registry)
     with suppress(ChoirError, TimeoutError):
-        body += await _soon(partial(_ledger_metrics, node))
+        body += await _soon(partial(_gauges, node))
     return Response(body, media_type=CONTENT_TYPE_LATEST)
 
 
-def _ledger_metrics(node: Node) -> bytes:
+def _gauges(node: Node) -> bytes:
+    """What features count in the database."""
+    gauges = [gauge for feature in node.features for gauge in feature.gauges]
     with node.unit_of_work() as tx:
-        entries = reading.head(tx).seq
-    about = "# HELP choir_ledger_entries Entries in the journal.\n# TYPE choir_ledger_entries gauge\n"
-    return f"{about}choir_ledger_entries {entries}\n".encode()
+        lines = [
+            f"# HELP {one.name} {one.help}\n# TYPE {one.name} gauge\n{one.name} {one.read(node, tx)}\n"
+            for one in gauges
+        ]
+    return "".join(lines).encode()
 
 
 async def _soon(work: Callable[[], T]) -> T:

@@ -24,10 +24,9 @@ from choir.doors.http.proxies import Proxies
 from choir.doors.http.streams import Streams
 from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import Policy, load
-from choir.foundation.settings import load_settings
+from choir.foundation.settings import PUBLISHED, load_settings
 from choir.node import Node, build_node
 from choir.operations.background import Background, keep_policy, schedule_repeating
-from choir.foundation.settings import PUBLISHED
 from choir.operations.preparing import compare_published
 from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.storage.database import Database

@@ -134,3 +134,18 @@ class BazaarPolicy:
         2_000_000_000, "bytes", 1_000, 10**12, "engineering", "Most bytes announced in one owner's unfinished uploads."
     )
     page_rows_max: int = value(200, "rows", 1, PAGE_ROWS_MOST, "engineering", "Most rows on one page of a listing.")
+    look_every_s: int = value(
+        1, "seconds", 1, 3_600, "engineering", "How often jobs are looked at that wait or of which a time is over."
+    )
+    rounds_every_s: int = value(
+        5, "seconds", 1, 3_600, "engineering", "How often providers that are silent, new or judged anew are looked at."
+    )
+    forget_uploads_every_s: int = value(
+        60, "seconds", 1, 86_400, "engineering", "How often uploads are looked for that were not finished in time."
+    )
+    rulings_production: int = value(
+        2, "operators", 1, 10, "spec: two operators on a production node", "How many operators decide a dispute."
+    )
+    rulings_development: int = value(
+        1, "operators", 1, 10, "engineering", "How many operators decide a dispute on a development node."
+    )

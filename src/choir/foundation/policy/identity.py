@@ -96,3 +96,14 @@ class PeoplePolicy:
     forget_rows_max: int = value(
         1_000, "rows", 1, 100_000, _ENGINEERING, "Most rows of each table that one round of forgetting removes."
     )
+    forget_every_s: int = value(
+        60,
+        "seconds",
+        1,
+        86_400,
+        _ENGINEERING,
+        "How often sessions, challenges and logins are looked for that are over.",
+    )
+    rewrap_every_s: int = value(
+        300, "seconds", 1, 86_400, _ENGINEERING, "How often keys are looked for that a former node key sealed."
+    )

@@ -61,3 +61,6 @@ class LedgerPolicy:
     submit_batch_entries_max: int = value(
         1_000, "entries", 1, 10_000, "engineering", "Most waiting single entries that share one commit."
     )
+    expire_every_s: int = value(
+        1, "seconds", 1, 3_600, "engineering", "How often holds are looked for whose time is over."
+    )

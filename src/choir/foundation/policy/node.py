@@ -61,6 +61,17 @@ class NodePolicy:
     outbox_keep_s: int = value(
         7 * 86_400, "seconds", 3600, 365 * 86_400, "engineering", "How long published events can be read again."
     )
+    outbox_forget_every_s: int = value(
+        3_600, "seconds", 1, 86_400, "engineering", "How often events that are too old are looked for."
+    )
+    hand_out_every_s: int = value(
+        1,
+        "seconds",
+        1,
+        3_600,
+        "engineering",
+        "How often events are handed out to features, where nothing rang for them.",
+    )
     streams_max: int = value(
         512, "streams", 1, 100_000, "engineering", "Most event streams that one server process keeps open."
     )

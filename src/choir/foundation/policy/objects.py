@@ -58,3 +58,6 @@ class ObjectsPolicy:
     label_chars_max: int = value(
         200, "characters", 71, 2_000, "engineering", "Longest name of an owner or of what points to an object."
     )
+    collect_every_s: int = value(
+        300, "seconds", 1, 86_400, "engineering", "How often objects are looked for that nothing points to."
+    )

@@ -11,10 +11,10 @@ import logging
 import threading
 from collections.abc import Callable
 
+from choir.feature import Base
 from choir.foundation.clock import MICROSECONDS
 from choir.ledger.liabilities.model import WaitsForAnEntry
 from choir.ledger.liabilities.service import PUBLISH, Liabilities
-from choir.feature import Base
 from choir.ledger.publication import publish_checkpoint
 from choir.storage.database import Tx
 from choir.storage.tasks import Handlers, Postponed, Scheduler, Task, schedule

@@ -1,0 +1,78 @@
+"""The bazaar, as a part of a node: its services, and what a node does for its market."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from choir.bazaar import events
+from choir.bazaar.assembling import Bazaar, Parts, assemble
+from choir.bazaar.jobs import LOOK
+from choir.bazaar.lives import FOLLOW
+from choir.bazaar.model import FREE, QUALIFY
+from choir.bazaar.rounds import MarketRounds
+from choir.bazaar.verification_runner import VerificationRunner
+from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.identity.clusters import Clusters
+from choir.identity.spending import Spending
+from choir.ledger.accounts import Accounts
+from choir.ledger.claims import Claims
+from choir.ledger.keys import NodeKeys
+from choir.ledger.service import Ledger
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+from choir.storage.tasks import Task
+
+_UPLOADS_AT_ONCE = 50
+
+
+def _build(base: Base) -> Iterable[object]:
+    parts = Parts(
+        ledger=base.of(Ledger),
+        accounts=base.of(Accounts),
+        claims=base.of(Claims),
+        spending=base.of(Spending),
+        objects=base.of(Objects),
+        keys=base.of(NodeKeys),
+        clusters=base.of(Clusters),
+        outbox=base.outbox,
+        clock=base.clock,
+        entropy=base.entropy,
+        policy=base.policy,
+        policy_hash=base.policy_hash,
+    )
+    return (assemble(parts, production=base.identity.production),)
+
+
+def _work(base: Base, stopping: Stopping) -> Work:
+    bazaar, policy = base.of(Bazaar), base.policy.bazaar
+    verification = VerificationRunner(base, stopping)
+    rounds = MarketRounds(base, verification.bench.ailment)
+
+    def forget_uploads(tx: Tx, _: Task) -> None:
+        """Drop uploads that were not finished in their time."""
+        bazaar.uploads.forget(tx, _UPLOADS_AT_ONCE)
+
+    return Work(
+        every=(
+            Every("bazaar.jobs", policy.look_every_s, slow=rounds.tend_jobs),
+            Every("bazaar.silence", policy.rounds_every_s, quick=rounds.silence),
+            Every("bazaar.records", policy.rounds_every_s, quick=rounds.rebuild_records),
+            Every("bazaar.promises", policy.rounds_every_s, quick=rounds.refresh_promises),
+            Every("bazaar.qualifying", policy.rounds_every_s, slow=rounds.qualify_all),
+            Every("bazaar.forget_uploads", policy.forget_uploads_every_s, quick=forget_uploads),
+        ),
+        slow={LOOK: rounds.look, FOLLOW: rounds.follow},
+        wakes={FREE: rounds.offer, QUALIFY: rounds.qualify},
+        runners=(verification,),
+    )
+
+
+FEATURE = Feature(
+    name="bazaar",
+    needs=("ledger", "objects", "identity"),
+    build=_build,
+    work=_work,
+    events=events.ALL,
+    forget=lambda base, tx, owner: base.of(Bazaar).forget(tx, owner),
+    guard_hold=lambda _, tx, hold: Bazaar.check_not_ours(tx, hold),
+)

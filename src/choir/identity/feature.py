@@ -1,0 +1,118 @@
+"""People, agents, delegations, keys and credentials, as a part of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.foundation.node_key import load_node_secret, load_retired_secrets
+from choir.identity import events
+from choir.identity.agents import Agents
+from choir.identity.challenges import Challenges
+from choir.identity.clusters import Clusters
+from choir.identity.delegations import Delegations
+from choir.identity.erasing import Erasing
+from choir.identity.keys import AccountKeys
+from choir.identity.logins import Logins
+from choir.identity.nostr import NostrAuth
+from choir.identity.passkeys import Passkeys, relying_party
+from choir.identity.people import People
+from choir.identity.rates import Rates
+from choir.identity.recovery import Recovery
+from choir.identity.repeats import Repeats
+from choir.identity.sealing import SealerRing
+from choir.identity.sessions import Sessions
+from choir.identity.signer import LocalSigner
+from choir.identity.spending import Spending
+from choir.identity.tokens import Tokens
+from choir.identity.transfers import Transfers
+from choir.ledger.accounts import Accounts
+from choir.ledger.expiry import HoldExpiry
+from choir.ledger.service import Ledger
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+from choir.storage.tasks import Task
+
+
+def _build(base: Base) -> Iterable[object]:
+    clock, entropy, policy = base.clock, base.entropy, base.policy
+    ledger, accounts, outbox = base.of(Ledger), base.of(Accounts), base.outbox
+    rates = Rates(clock, entropy, policy.people)
+    challenges = Challenges(rates, clock, entropy, policy.people)
+    passkeys = Passkeys(relying_party(base.settings.public_url), challenges, rates, clock, policy.people)
+    clusters = Clusters(clock, policy.delegations)
+    people = People(
+        passkeys,
+        challenges,
+        rates,
+        ledger,
+        accounts,
+        outbox,
+        clock,
+        entropy,
+        policy.people,
+        policy_hash=base.policy_hash,
+        same_identity=lambda tx, a, b: clusters.independence(tx, a, b) == 0,
+    )
+    delegations = Delegations(clock, entropy, policy.delegations)
+    spending = Spending(ledger, delegations)
+    tokens = Tokens(clock, entropy, policy.delegations)
+    sealers = SealerRing(lambda: load_node_secret(base.settings), lambda: load_retired_secrets(base.settings))
+    account_keys = AccountKeys(sealers, clock, entropy, policy.delegations)
+    return (
+        rates,
+        challenges,
+        passkeys,
+        clusters,
+        people,
+        delegations,
+        spending,
+        tokens,
+        account_keys,
+        LocalSigner(account_keys),
+        Sessions(clock, entropy, policy.people),
+        Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
+        Erasing(people, accounts, base.of(Objects), outbox, clock, base.forget),
+        Agents(rates, clock, entropy, policy.delegations),
+        Transfers(people, delegations, accounts, spending),
+        Logins(tokens, rates, clock, entropy, policy.delegations),
+        Repeats(clock, policy.delegations),
+        NostrAuth(delegations, clock, policy.delegations),
+    )
+
+
+def _work(base: Base, _: Stopping) -> Work:
+    policy = base.policy.people
+    expiry = HoldExpiry(base.clock, base.of(Spending).settle_batch)
+
+    def expire_holds(tx: Tx, _: Task) -> None:
+        """Give back what is left in holds whose time is over, and what a delegation may spend again with it."""
+        expiry.round(tx)
+
+    def forget(tx: Tx, _: Task) -> None:
+        """Drop challenges, sessions and logins whose time is over, old keys and counters, and yesterday's salt."""
+        base.of(Challenges).forget(tx)
+        base.of(Sessions).forget(tx)
+        base.of(Logins).forget(tx)
+        base.of(Repeats).forget(tx)
+        base.of(Rates).forget(tx)
+
+    def forget_used(tx: Tx, _: Task) -> None:
+        """Drop signed requests that are too old to be used again."""
+        base.of(NostrAuth).forget_used(tx)
+
+    def rewrap(_: Task) -> None:
+        """Finish a replacement of the node's key that was cut off: encrypt anew what a former key sealed."""
+        base.of(AccountKeys).rewrap_all(base.database)
+
+    return Work(
+        every=(
+            Every("ledger.expire_holds", base.policy.ledger.expire_every_s, quick=expire_holds),
+            Every("identity.forget", policy.forget_every_s, quick=forget),
+            Every("identity.forget_used", policy.forget_every_s, quick=forget_used),
+            Every("identity.rewrap", policy.rewrap_every_s, slow=rewrap),
+        )
+    )
+
+
+FEATURE = Feature(name="identity", needs=("ledger", "objects"), build=_build, work=_work, events=events.ALL)

@@ -1,0 +1,91 @@
+"""The ledger, as a part of a node: its services, and what it does by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from choir.feature import Base, Every, Explanation, Feature, Gauge, Stopping, Work
+from choir.foundation.node_key import load_node_secret
+from choir.ledger import explaining, reading
+from choir.ledger.accounts import Accounts
+from choir.ledger.checkpoints import Checkpoints
+from choir.ledger.claims import Claims
+from choir.ledger.exporting import Exporter
+from choir.ledger.funding import Funding
+from choir.ledger.issuing.service import Issuing
+from choir.ledger.keys import NodeKeys
+from choir.ledger.liabilities.publication import LiabilityPublication, schedule_publication
+from choir.ledger.liabilities.service import Liabilities
+from choir.ledger.model import parse_entry_id
+from choir.ledger.publication import publish_checkpoint
+from choir.ledger.service import Ledger
+from choir.ledger.submitting import Submitter
+from choir.ledger.submitting_async import AsyncSubmitter
+from choir.storage.database import Tx
+from choir.storage.tasks import Task
+
+
+def _build(base: Base) -> Iterable[object]:
+    clock, entropy, policy = base.clock, base.entropy, base.policy
+    ledger = Ledger(clock, entropy, policy.ledger)
+    base.database.when_connected(ledger.forget_accounts)
+    keys = NodeKeys(base.identity.origin, lambda: load_node_secret(base.settings).signer(), clock)
+    submitter = Submitter(ledger, base.database)
+    accounts = Accounts(clock, policy.ledger)
+    checkpoints = Checkpoints(keys, clock)
+    return (
+        ledger,
+        submitter,
+        AsyncSubmitter(ledger, submitter),
+        accounts,
+        Claims(ledger, accounts),
+        keys,
+        checkpoints,
+        Exporter(keys, checkpoints),
+        Issuing(ledger, accounts, clock, entropy, policy.issuing, policy_hash=base.policy_hash),
+        Liabilities(
+            base.database, keys, checkpoints, clock, entropy, policy.ledger, lambda: load_node_secret(base.settings)
+        ),
+        Funding(accounts, production=base.identity.production),
+    )
+
+
+def _close(base: Base) -> None:
+    base.of(AsyncSubmitter).close()
+    base.of(Submitter).close()
+
+
+def _work(base: Base, stopping: Stopping) -> Work:
+    """Holds expire in `spending`, which gives back what a delegation may spend again: identity does that."""
+    checkpoints = base.of(Checkpoints)
+
+    def checkpoint(_: Task) -> None:
+        """Keep tiles in bounded transactions, then sign what is new and publish it."""
+        more = True
+        while more:
+            with base.unit_of_work() as tx:
+                more = checkpoints.keep_tiles(tx)
+        with base.unit_of_work() as tx:
+            signed = checkpoints.sign(tx)
+        publish_checkpoint(base.settings.home, signed.note)
+
+    return Work(
+        every=(Every("ledger.checkpoint", base.policy.ledger.checkpoint_s, slow=checkpoint),),
+        runners=(LiabilityPublication(base, stopping),),
+        schedule=lambda tx, now_us: schedule_publication(tx, now_us, base.policy.ledger.liabilities_every_s),
+    )
+
+
+def _explain(_: Base, tx: Tx, id_: str) -> Explanation:
+    return explaining.explain_entry(tx, parse_entry_id(id_))
+
+
+FEATURE = Feature(
+    name="ledger",
+    needs=("storage",),
+    build=_build,
+    close=_close,
+    work=_work,
+    explains={"entry": _explain},
+    gauges=(Gauge("choir_ledger_entries", "Entries in the journal.", lambda _, tx: reading.head(tx).seq),),
+)

@@ -1,0 +1,28 @@
+"""The object store, as a part of a node."""
+
+from __future__ import annotations
+
+from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.objects.service import Objects
+from choir.storage.tasks import Task
+
+
+def _work(base: Base, _: Stopping) -> Work:
+    objects = base.of(Objects)
+
+    def collect(_: Task) -> None:
+        """Remove objects that nothing points to, in bounded transactions."""
+        more = True
+        while more:
+            with base.unit_of_work() as tx:
+                more = objects.collect(tx, base.clock.now_us()).more
+
+    return Work(every=(Every("objects.collect", base.policy.objects.collect_every_s, slow=collect),))
+
+
+FEATURE = Feature(
+    name="objects",
+    needs=("storage",),
+    build=lambda base: (Objects(base.clock, base.policy.objects),),
+    work=_work,
+)
