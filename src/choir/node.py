@@ -1,7 +1,7 @@
 """The composition root: builds every feature of a node from its settings, in one place.
 
-A process that serves, a command-line tool that opens the database and a test all build the same node. A service is asked for
-by its type, `node.of(Jobs)`; those that every room stands on also have a short name.
+A process that serves, a command-line tool that opens the database and a test all build the same node. A service is
+asked for by its type, `node.of(Jobs)`; those that every room stands on also have a short name.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from choir.identity.phrases import new_phrase, nostr_secret, phrase_seed
 from choir.identity.sealing import SealContext, Sealer, SealerRing, SealingKeyMissing, WrongSeal
 from choir.node import Node
 from choir.operations.preparing import opened_node
-from choir.operations.rotation import rewrap_account_keys, rotate_key
+from choir.operations.rotation import rotate_key
 from tests.conftest import DatabaseFactory
 from tests.identity.agency import SECRET, Agency, session
 
@@ -334,8 +334,8 @@ def test_a_rotation_that_is_killed_goes_on_later(home: Settings, rounds: int) ->
     with opened_node(home) as node:
         assert all_sign(node, holders)  # while two keys are in use
         with retired_put_away(home), pytest.raises(FormerKeyMissing):
-            rewrap_account_keys(node)
-        assert rewrap_account_keys(node) == 5 - 2 * rounds
+            node.account_keys.rewrap_all(node.database)
+        assert node.account_keys.rewrap_all(node.database) == 5 - 2 * rounds
     with retired_put_away(home), opened_node(home) as node:
         assert all_sign(node, holders)
 

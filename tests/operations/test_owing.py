@@ -170,7 +170,7 @@ def test_one_process_counts_at_a_time_and_nothing_that_was_asked_for_is_lost(
         until(lambda: sizes(nodes[0])[-1:] >= [wanted])
     finally:
         for worker in workers:
-            worker.stop(20)
+            worker.stop()
     assert len(found) == 24
     assert most == 1
     assert parts(nodes[0])["liability_drafts"] == set()

@@ -109,7 +109,8 @@ def test_nobody_is_asked_to_qualify_where_nothing_can_be_verified(make: Make) ->
     background.start()
     try:
         provider = market.provider()
-        until(lambda: background.verifying.bench.ailment() != "")
+        (verification,) = [one for one in background.runners if isinstance(one, VerificationRunner)]
+        until(lambda: verification.bench.ailment() != "")
         time.sleep(0.5)
         assert market.waiting(provider) == []
         assert market.qualification(provider) is Qualification.NEEDED

@@ -1,7 +1,7 @@
 """What a node does by itself, in a server process: the work of its features, and events that are handed out to them.
 
-A server process has a scheduler for what is due, the features' own runners for what takes long, and an attendant that is
-woken when something is rung for. What the attendant misses, the scheduler finds a moment later.
+A server process has a scheduler for what is due, the features' own runners for what takes long, and an attendant that
+is woken when something is rung for. What the attendant misses, the scheduler finds a moment later.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ class Background:
         self._node = node
         self._works = [feature.work(node, stopping) for feature in node.features]
         self._subscribers = node.subscribers()
-        self._runners = [runner for work in self._works for runner in work.runners]
+        self.runners = [runner for work in self._works for runner in work.runners]
         self._scheduler = Scheduler(node.database, self._handlers(), node.clock, node.policy.node)
         self._attendant = Attendant(node.database.bells, self._wakes())
 
     def start(self) -> None:
         self._scheduler.start()
         self._attendant.start()
-        for runner in self._runners:
+        for runner in self.runners:
             runner.start()
 
     def wind_down(self) -> None:
         """Begin nothing more, and give what is under way a moment to finish while there is a database."""
-        for runner in self._runners:
+        for runner in self.runners:
             runner.halt()
         self._scheduler.stop(_WIND_DOWN_S)
 
     def stop(self) -> None:
         """In bounded time: nothing in here is asked to finish, only to stop."""
         self._scheduler.halt()
-        for runner in reversed(self._runners):
+        for runner in reversed(self.runners):
             runner.stop()
         self._attendant.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)
@@ -81,9 +81,11 @@ class Background:
         return Handlers(quick, slow, persistent)
 
     def _wakes(self) -> dict[str, Callable[[set[UUID]], None]]:
-        wakes = dict.fromkeys(self._subscribers.bells, self._announced)
+        wakes: dict[str, Callable[[set[UUID]], None]] = {}
+        for bell in self._subscribers.bells:
+            wakes[bell] = self._announced
         for work in self._works:
-            wakes |= work.wakes
+            wakes.update(work.wakes)
         return wakes
 
     def _announced(self, _: set[UUID]) -> None:

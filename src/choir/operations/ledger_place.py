@@ -12,7 +12,7 @@ from pathlib import Path
 
 from choir.foundation.errors import Refusal
 from choir.foundation.node_key import has_key, write_public_file
-from choir.foundation.settings import Settings
+from choir.foundation.settings import PUBLISHED, Settings
 
 # What knows PostgreSQL is loaded where it is used: every command comes here, and most ask no database.
 

@@ -27,6 +27,7 @@ from choir.ledger import reading
 from choir.ledger.checkpoints import what_differs
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
+from choir.ledger.publication import read_unsigned
 from choir.operations.home import prepare_home
 from choir.operations.ledger_place import (
     LedgerGone,

@@ -1,4 +1,4 @@
-"""The node's own things, as a part of a node: events that are old are forgotten, those that features handle are shown."""
+"""The node's own things, as a part of a node: old events are forgotten, and those that a feature fails at are shown."""
 
 from __future__ import annotations
 

@@ -145,10 +145,8 @@ def _gauges(node: Node) -> bytes:
     """What features count in the database."""
     gauges = [gauge for feature in node.features for gauge in feature.gauges]
     with node.unit_of_work() as tx:
-        lines = [
-            f"# HELP {one.name} {one.help}\n# TYPE {one.name} gauge\n{one.name} {one.read(node, tx)}\n"
-            for one in gauges
-        ]
+        read = [(one, one.read(node, tx)) for one in gauges]
+    lines = [f"# HELP {one.name} {one.help}\n# TYPE {one.name} gauge\n{one.name} {number}\n" for one, number in read]
     return "".join(lines).encode()
 
 
