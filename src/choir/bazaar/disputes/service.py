@@ -186,8 +186,9 @@ class Disputes:
         """A dispute, for its two sides and for operators."""
         found = store.get(tx, id_)
         try:
-            if found is not None and found in self.of_job(tx, who, found.job):
-                return found
+            for one in () if found is None else self.of_job(tx, who, found.job):
+                if one.id == id_:  # it may have gone on since it was looked up
+                    return one
         except UnknownJob:
             pass
         raise UnknownDispute(dispute=dispute_id(id_))
