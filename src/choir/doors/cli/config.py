@@ -7,7 +7,7 @@ import os
 import typer
 
 from choir.doors.cli import output
-from choir.doors.cli.jobs.buyer import keys_folder
+from choir.doors.sdk.machine_buyer import keys_folder
 from choir.doors.cli.output import AsJson, HomeOption
 from choir.foundation.settings import Settings, SettingSource, load_settings
 

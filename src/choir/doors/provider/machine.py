@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from choir.bazaar.model import JobType
@@ -18,11 +18,12 @@ from choir.bazaar.workers import Fulfilling, PooledRunner, Worker, WorkerPool, W
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, Wanted, short_type
 from choir.foundation.clock import Clock
-from choir.foundation.policy import Policy, SandboxPolicy
+from choir.foundation.policy import Policy, SandboxPolicy, load
+from choir.foundation.settings import Settings
 from choir.identity.secret_values import SecretKey
 from choir.sandbox.model import Tier
 from choir.sandbox.pool import Pool
-from choir.sandbox.rules import stranger_refusal
+from choir.sandbox.rules import LIMITS_REQUIRED, for_play, stranger_refusal
 from choir.sandbox.service import Sandboxes
 
 
@@ -57,6 +58,14 @@ def started(home: ProviderHome, wanted: Wanted, key: SecretKey, clock: Clock, po
             with WorkerPool(found, fulfils, policy.workers, wanted.capacity) as pool:
                 yield Machine(pool, types, shop.folder, model_of(found, wanted), sandboxes.unlimited())
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def policy_here(settings: Settings, *, play: bool) -> Policy:
+    """As the settings say; for one's own play, unless they say otherwise, no firm limits where the machine has none."""
+    policy = load(Policy(), settings.policy_overrides)
+    if play and LIMITS_REQUIRED not in settings.policy_overrides:
+        policy = replace(policy, sandbox=for_play(policy.sandbox))
+    return policy
 
 
 def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> None:
