@@ -2,9 +2,9 @@
 
 Called as: try_worker.py WORKER FOLDER [TEST COMMAND]
 
-WORKER is the path of a Python file or profile, or the name of a built-in worker or preset. A repository is made of the
-folder, as a buyer's client would; the worker gets an order for it in the sandbox; what it would hand in is printed, with
-its trajectory.
+WORKER is the path of a Python file or profile, or the name of a built-in worker or preset. A repository is made of
+the folder, as a buyer's client would; the worker gets an order for it in the sandbox; what it would hand in is printed,
+with its trajectory.
 """
 
 from __future__ import annotations

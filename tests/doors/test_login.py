@@ -136,8 +136,12 @@ def test_whoever_signs_up_can_order_and_sees_what_the_machine_ordered(
         assert "this machine's own buyer, ordered is listed by: choir --machine job ls" in err
         empty = town.run("ledger", "balance", f"{carla.owner}/available/USDC", env=config)
         assert (empty.code, empty.out) == (0, f"{carla.owner}/available/USDC  0.000000 USDC (unopened)\n")
-        assert town.run("ledger", "statement", f"{carla.owner}/available/USDC", "--json", env=config).json["items"] == []
-        assert town.run("ledger", "balance", f"{carla.owner}/available/SAT", env=config).out.endswith("100000.000 SAT\n")
+        assert (
+            town.run("ledger", "statement", f"{carla.owner}/available/USDC", "--json", env=config).json["items"] == []
+        )
+        assert town.run("ledger", "balance", f"{carla.owner}/available/SAT", env=config).out.endswith(
+            "100000.000 SAT\n"
+        )
 
         assert town.run(*order, env=config).code == 0
         listed = town.run("job", "ls", env=config)
@@ -145,8 +149,13 @@ def test_whoever_signs_up_can_order_and_sees_what_the_machine_ordered(
         assert "choir --machine job ls" in listed.err
         unknown = town.run("job", "show", machines["id"], env=config)
         assert (unknown.code, "choir --machine job ls" in unknown.err) == (1, True)
-        assert [item["id"] for item in town.run("--machine", "job", "ls", "--json", env=config).json] == [machines["id"]]
-        for who, job in (((), town.run("job", "ls", "--json", env=config).json[0]["id"]), (("--machine",), machines["id"])):
+        assert [item["id"] for item in town.run("--machine", "job", "ls", "--json", env=config).json] == [
+            machines["id"]
+        ]
+        for who, job in (
+            ((), town.run("job", "ls", "--json", env=config).json[0]["id"]),
+            (("--machine",), machines["id"]),
+        ):
             assert town.run(*who, "job", "cancel", job, env=config).code == 0
 
 

@@ -25,7 +25,7 @@ def shown(text: str) -> str:
 
 
 def on_screen(text: str | bytes) -> str:
-    """A text of any size as it fits a screen: its first lines, and how much more there is; nothing steers a terminal."""
+    """A text of any size as it fits a screen: its first lines, and how much more there is. It steers no terminal."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     lines = text.rstrip("\n").split("\n")

@@ -88,7 +88,8 @@ def root(
         bool, typer.Option("--operator", help="Ask as the operator of this home's node, whoever is logged in.")
     ] = False,
     machine: Annotated[
-        bool, typer.Option("--machine", help="Order, and look at jobs, as this machine's own buyer, whoever is logged in.")
+        bool,
+        typer.Option("--machine", help="Order, and look at jobs, as this machine's own buyer, whoever is logged in."),
     ] = False,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")

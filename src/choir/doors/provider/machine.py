@@ -26,6 +26,8 @@ from choir.sandbox.pool import Pool
 from choir.sandbox.rules import LIMITS_REQUIRED, for_play, stranger_refusal
 from choir.sandbox.service import Sandboxes
 
+_RIGHTS = "As root or in a delegated cgroup more may work. "
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -73,7 +75,9 @@ def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> 
     why = _why_not(sandboxes, tier, policy)
     if why:
         works = [each.label for each in Tier if each is not tier and not _why_not(sandboxes, each, policy)]
-        raise IsolationMissing(tier=tier.label, why=why, works=", ".join(works) or "nothing")
+        # Rights help where a tier works and is not firm enough, not where it is not installed.
+        more = _RIGHTS if sandboxes.capabilities(tier).works else ""
+        raise IsolationMissing(tier=tier.label, why=why, works=", ".join(works) or "nothing", more=more)
 
 
 def _why_not(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> str:

@@ -1,8 +1,8 @@
 """A worker on a folder of one's own, without a node and without money.
 
-Guarantees: the worker works as it would for a buyer, in a sandbox of the tier that a provider offers, and under the rule
-that `choir provider serve` has on one's own machine: firm limits where the machine has them, and where it has none, only
-because this is one's own code on one's own files. Nothing is left afterwards.
+Guarantees: the worker works as it would for a buyer, in a sandbox of the tier that a provider offers, and under the
+rule that `choir provider serve` has on one's own machine: firm limits where the machine has them, and where it has
+none, it works all the same, because this is one's own code on one's own files. Nothing is left afterwards.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The operator of a node buys nothing. But whoever has just started a node has nobody else to be, and should see work done
 at once. So on a development node whose operator's token is readable here, orders are made by an agent on a key of its
-own, kept for that address in the home folder, and topped up with play money. The command line and `MeshClient` share it.
+own, kept for that address in the home folder, and topped up with play money. The command line and `MeshClient` share
+it.
 
 Guarantees: never on a production node; the key is this user's alone.
 """

@@ -47,8 +47,8 @@ class MeshClient(Orders):
 
     `client` says at which node and as whom; without it, whoever `Client()` finds here. An operator's token that was
     found and not given buys nothing; on a development node this machine's own buyer orders instead, with play money,
-    as on the command line. `node_key` is the verifier key (`choir key show`) that receipts must be signed with; without it the key that the
-    node was first seen with counts.
+    as on the command line. `node_key` is the verifier key (`choir key show`) that receipts must be signed with; without
+    it the key that the node was first seen with counts.
     """
 
     def __init__(self, client: Client | None = None, *, node_key: str | None = None) -> None:

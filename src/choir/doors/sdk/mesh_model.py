@@ -116,7 +116,9 @@ class Outcome(Judged):
     def __repr__(self) -> str:
         checks = f"{sum(item.passed for item in self.checks)} of {count(len(self.checks), 'check')} passed"
         size = f"{len(self.data)} bytes"
-        return f"<Outcome of {self.job.id}: {self.job.type.word}, {self.state}, {checks}, {size}, {sat(self.price)} SAT>"
+        return (
+            f"<Outcome of {self.job.id}: {self.job.type.word}, {self.state}, {checks}, {size}, {sat(self.price)} SAT>"
+        )
 
 
 def checks_of(verdict: dict[str, Any]) -> tuple[Check, ...]:

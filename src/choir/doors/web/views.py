@@ -111,7 +111,11 @@ def balances(node: Node, tx: Tx, owner: str) -> list[Balance]:
     for item in reading.accounts(tx, prefix=f"{owner}/", limit=_ACCOUNTS_SHOWN):
         name = account_name(item.name)
         role = words.role(f"{name.role}.{name.purpose}" if name.purpose else name.role)
-        about = words.ASSETS[name.asset] if node.identity.production else words.PLAYED.get(name.asset, words.ASSETS[name.asset])
+        about = (
+            words.ASSETS[name.asset]
+            if node.identity.production
+            else words.PLAYED.get(name.asset, words.ASSETS[name.asset])
+        )
         found.append(Balance(role, name.asset.name, about, item.balance, item.state == "frozen"))
     return sorted(found, key=lambda item: (list(Asset.__members__).index(item.asset), item.role))
 

@@ -1,7 +1,7 @@
 """Who buys: whoever is logged in, else this machine's own buyer on a development node.
 
-`choir.doors.sdk.machine_buyer` has that buyer. Whoever is logged in buys as themselves, and `choir --machine` asks as the
-machine's buyer all the same.
+`choir.doors.sdk.machine_buyer` has that buyer. Whoever is logged in buys as themselves, and `choir --machine` asks as
+the machine's buyer all the same.
 
 Guarantees: who pays, and that it is play money, is said; nobody has to guess where earlier orders are.
 """
