@@ -132,6 +132,7 @@ def build_node(settings: Settings, database: Database, entropy: Entropy | None =
         clock,
         entropy,
         policy.people,
+        production=identity.production,
         policy_hash=effective_hash(policy),
         same_identity=lambda tx, a, b: clusters.independence(tx, a, b) == 0,
     )

@@ -30,6 +30,22 @@ def test_a_new_person_gets_the_gift_once(town: Town) -> None:
     town.check()
 
 
+def test_on_a_development_node_people_can_order_with_play_money(database: Database) -> None:
+    town = Town(database, production=False)
+    ada = town.sign_up("ada")
+    assert town.books.balance(f"{ada.owner}/available/SAT") == town.policy.gift_play_sat == 100_000_000
+    assert town.books.balance("system:development/issuance/SAT") == -100_000_000  # where play money comes from
+    town.check()
+    town.close()
+
+
+def test_a_production_node_gives_no_play_money(town: Town) -> None:
+    ada = town.sign_up("ada")
+    held = town.do(lambda tx: tx.rows("select name from accounts where name like %s order by name", f"{ada.owner}/%"))
+    assert [name for (name,) in held] == [f"{ada.owner}/available.starter/CHIP", f"{ada.owner}/available/CREDIT"]
+    assert not town.do(lambda tx: tx.rows("select 1 from accounts where name like 'system:development/%%'"))
+
+
 def test_the_gift_names_nobody(town: Town) -> None:
     town.sign_up("adalovelace")
     with town.database.unit_of_work() as tx:

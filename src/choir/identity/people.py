@@ -26,6 +26,7 @@ from choir.identity.model import HandleTaken, Person, Principal, SameIdentity, U
 from choir.identity.passkeys import Answer, Ceremony, Passkeys, Shown
 from choir.identity.rates import Rates
 from choir.ledger.accounts import Accounts
+from choir.ledger.funding import PLAY_MINT
 from choir.ledger.model import Draft, Leg
 from choir.ledger.service import Ledger
 from choir.storage.database import Tx
@@ -46,15 +47,21 @@ class SignedUp:
     shown: Shown
 
 
-def gift(person: UUID, policy: PeoplePolicy, policy_hash: ObjectHash | None) -> Draft:
-    """The entry that a new person starts with. Its CHIP can be staked and nothing else, so it stands apart."""
+def gift(person: UUID, policy: PeoplePolicy, policy_hash: ObjectHash | None, *, production: bool) -> Draft:
+    """The entry that a new person starts with. Its CHIP can be staked and nothing else, so it stands apart.
+
+    Work is paid in SAT, which nobody gives away; so that people can order on a development node too, they get play
+    money there, out of where `choir fund` takes it from.
+    """
     owner = person_owner(person)
-    legs = (
+    legs = [
         Leg(f"{GIFTS}/issuance/CREDIT", f"{owner}/available/CREDIT", policy.gift_credit),
         Leg(f"{GIFTS}/issuance/CHIP", f"{owner}/available.starter/CHIP", policy.gift_chip),
-    )
+    ]
+    if policy.gift_play_sat and not production:
+        legs.append(Leg(f"{PLAY_MINT}/issuance/SAT", f"{owner}/available/SAT", policy.gift_play_sat))
     key = f"signup:{owner.removeprefix('person:')}"
-    return Draft("gift", "the gift for a new person", GIFTS, key, legs, policy=policy_hash)
+    return Draft("gift", "the gift for a new person", GIFTS, key, tuple(legs), policy=policy_hash)
 
 
 class People:
@@ -72,6 +79,7 @@ class People:
         entropy: Entropy,
         policy: PeoplePolicy,
         *,
+        production: bool,
         policy_hash: ObjectHash | None = None,
         same_identity: SameIdentityCheck = store.linked,
     ) -> None:
@@ -84,6 +92,7 @@ class People:
         self._clock = clock
         self._entropy = entropy
         self._policy = policy
+        self._production = production
         self._policy_hash = policy_hash
         self._same_identity = same_identity
 
@@ -160,10 +169,14 @@ class People:
 
     def _give(self, tx: Tx, person: UUID) -> None:
         """Open the accounts and post the gift; this takes the ledger's lock, so it comes last."""
-        draft = gift(person, self._policy, self._policy_hash)
+        draft = self.gift(person)
         names = [name for leg in draft.legs for name in (leg.from_, leg.to)]
         self._accounts.open(tx, names, reason="a person signed up", source=GIFTS)
         self._ledger.post(tx, draft)
+
+    def gift(self, person: UUID) -> Draft:
+        """What a new person of this node starts with."""
+        return gift(person, self._policy, self._policy_hash, production=self._production)
 
     def _new_id(self) -> UUID:
         random = self._entropy.bytes(8)

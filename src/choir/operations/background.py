@@ -49,6 +49,7 @@ class Background:
     def __init__(self, node: Node, stopping: Callable[[], bool] = lambda: False) -> None:
         self.verifying = Verifying(node, stopping)
         rounds = MarketRounds(node, self.verifying.bench.ailment)
+        node.bazaar.ordering.watch(self.verifying.bench.ailment)
         self._scheduler = make_scheduler(node, rounds)
         self._owing = Owing(node, stopping)
         self._attendant = Attendant(node.database.bells, {FREE: rounds.offer, QUALIFY: rounds.qualify})

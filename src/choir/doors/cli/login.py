@@ -73,6 +73,7 @@ def login(
     as_json: AsJson = False,
 ) -> None:
     """Log in to a node with your passkey, in the browser, and stay logged in on this machine."""
+    from choir.doors.cli.jobs.buyer import tell_of_the_machine
     from choir.doors.sdk import saved_logins
 
     output.want_json(as_json)
@@ -95,6 +96,7 @@ def login(
         output.print_json({"node": address, "file": str(path), **me.model_dump()})
     else:
         output.print_line(f"Logged in to {address} as {_name(me)}. The login is kept in {path}.")
+        tell_of_the_machine(address)
 
 
 def _by_browser(address: str, scopes: list[str], days: int, *, browse: bool) -> tuple[LoginAnswer, str]:
@@ -227,7 +229,7 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
 
 def _buyer(url: str, me: wire.MeOut, source: str) -> tuple[str | None, str]:
     """Who pays for what `choir job submit` orders here, and the same in words."""
-    from choir.doors.cli.jobs.buyer import machines_buyer
+    from choir.doors.sdk import machine_buyer
 
     if me.role != "operator":
         return (me.owner, me.owner) if "buy" in me.scopes else (None, "nobody: this credential lacks the scope buy")
@@ -236,7 +238,7 @@ def _buyer(url: str, me: wire.MeOut, source: str) -> tuple[str | None, str]:
     with output.stranger_at(url) as client:
         if client.node().mode != "dev":
             return None, "nobody: log in to buy, with `choir login --scope read --scope buy`"
-    agent = machines_buyer(url)
+    agent = machine_buyer.known_at(url)
     if agent is None:
         return None, "nobody yet; the first order makes a buyer of this machine's own, with play money"
     return agent, f"{agent}, this machine's own buyer, with play money"

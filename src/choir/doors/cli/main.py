@@ -87,6 +87,10 @@ def root(
     operator: Annotated[
         bool, typer.Option("--operator", help="Ask as the operator of this home's node, whoever is logged in.")
     ] = False,
+    machine: Annotated[
+        bool,
+        typer.Option("--machine", help="Order, and look at jobs, as this machine's own buyer, whoever is logged in."),
+    ] = False,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -95,6 +99,7 @@ def root(
     del show_version
     output.want_home(home)
     output.want_operator(operator)
+    output.want_machine(machine)
     if node_ is not None:
         os.environ["CHOIR_NODE"] = node_
     if ctx.invoked_subcommand not in _ACT_ON_SETTINGS:  # those refuse, or say it themselves

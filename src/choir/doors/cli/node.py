@@ -67,6 +67,7 @@ def up(
         started = starting.start(settings)
         about = {"url": started.url, "pid": started.pid, "mode": settings.mode, "log": str(starting.log_of(settings))}
         _tell(as_json, about, f"Choir is running at {started.url} (process {started.pid}).")
+        _tell_of_the_sandbox(settings)
         return
     from choir.operations.supervisor import Supervisor
 
@@ -105,6 +106,16 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
     lines += ["", f"Stop it with Ctrl-C or `{choir} down`."]
     output.print_line("\n".join(lines))
     sys.stdout.flush()
+    _tell_of_the_sandbox(settings)
+
+
+def _tell_of_the_sandbox(settings: Settings) -> None:
+    """Whoever starts a node that can take no orders hears why, and what to install."""
+    from choir.operations.doctor import sandbox_missing
+
+    why = sandbox_missing(settings)
+    if why:
+        output.say(f"This node takes no orders for work, because it could not verify any. {why}")
 
 
 def _command() -> str:

@@ -74,6 +74,7 @@ _CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f]")  # the others are escaped by every
 errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 _json_wanted = False
 _operator_wanted = False
+_machine_wanted = False
 _home_named = False
 
 
@@ -225,6 +226,17 @@ def want_operator(wanted: bool) -> None:
 def operator_wanted() -> bool:
     """Whether the operator asks, by name."""
     return _operator_wanted
+
+
+def want_machine(wanted: bool) -> None:
+    """Remember that this machine's own buyer asks, whoever is logged in."""
+    global _machine_wanted  # noqa: PLW0603 - one process runs one command
+    _machine_wanted = wanted
+
+
+def machine_wanted() -> bool:
+    """Whether this machine's own buyer asks, by name."""
+    return _machine_wanted
 
 
 def may_write(file: Path, *, force: bool) -> None:

@@ -32,6 +32,7 @@ from choir.identity.people_store import PasskeyRow
 from choir.identity.sessions import Session
 from choir.identity.token_store import ApiToken
 from choir.identity.transfers import Transferred
+from choir.ledger.funding import PLAY_MINT
 from choir.ledger.model import Draft, account_name
 
 
@@ -50,7 +51,12 @@ def ceremony(item: Ceremony) -> wire.CeremonyOut:
 
 def gifts(draft: Draft) -> list[wire.GiftOut]:
     return [
-        wire.GiftOut(account=leg.to, asset=account_name(leg.to).asset.name, amount=str(leg.amount))
+        wire.GiftOut(
+            account=leg.to,
+            asset=account_name(leg.to).asset.name,
+            amount=str(leg.amount),
+            play=leg.from_.startswith(f"{PLAY_MINT}/"),
+        )
         for leg in draft.legs
     ]
 

@@ -22,7 +22,6 @@ from choir.foundation.errors import Refusal
 from choir.identity.attempts import settled
 from choir.identity.challenges import parse_ceremony_id
 from choir.identity.passkeys import Shown
-from choir.identity.people import gift
 from choir.identity.sessions import Session, Started
 from choir.storage.database import Tx
 
@@ -46,7 +45,7 @@ def finish_sign_up(body: wire.NewPasskeyIn, _: AnyoneDep, node: NodeDep, respons
             return done
         started = node.sessions.start(tx, done.shown)
         codes = node.recovery.make(tx, node.sessions.principal_of(tx, started.token))
-        given = views.gifts(gift(done.person.id, node.policy.people, None))
+        given = views.gifts(node.people.gift(done.person.id))
         return started, wire.SignedUpOut(person=person_view(tx, node, done.person), recovery_codes=codes, gifts=given)
 
     started, shown = settled(node.database, finish)

@@ -34,6 +34,12 @@ ASSETS: dict[Asset, str] = {
     Asset.USD: "US dollars",
 }
 
+PLAYED: dict[Asset, str] = {  # what is money elsewhere, on a development node
+    Asset.USDC: "Play money in US dollars",
+    Asset.SAT: "Play money in satoshi, to order work with",
+    Asset.USD: "Play money in US dollars",
+}
+
 ROLES: dict[str, str] = {
     "available": "Available",
     "available.starter": "Starter, to be staked only",

@@ -126,7 +126,9 @@ class AccountActIn(Wire, json_schema_extra=example(name=_ADA, reason="under revi
 class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
     name: str
     asset: str
-    state: Literal["open", "frozen", "closed"]
+    state: Literal["open", "frozen", "closed", "unopened"] = Field(
+        description="`unopened`: one's own, and nothing has come to it yet."
+    )
     balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
 
 

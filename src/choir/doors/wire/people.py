@@ -87,6 +87,7 @@ class GiftOut(Wire, json_schema_extra=example(account=f"{OWNER}/available/CREDIT
     account: str
     asset: str
     amount: str
+    play: bool = Field(default=False, description="Play money, which only a development node gives.")
 
 
 class SignedUpOut(
