@@ -152,7 +152,7 @@ def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator
     if not steps_to or not sys.stderr.isatty():
         yield View(client, steps_to, None, as_json=as_json)
         return
-    with output.errors.status("Waiting") as status:
+    with output.console().status("Waiting") as status:
         yield View(client, steps_to, status, as_json=as_json)
 
 
