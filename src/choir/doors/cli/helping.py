@@ -135,13 +135,12 @@ class Command(TyperCommand):
                 of = _LIST_OF.fullmatch(kind)
                 parameter.metavar = _PLAIN.get(of[1] if of else kind)
 
-
     def get_params(self, ctx: Any) -> list[Any]:
         return [_plainly_read(parameter) for parameter in super().get_params(ctx)]
 
 
 class _Plain:
-    """Reads a parameter without the framework's converter where there is nothing to convert: that one loads pydantic."""
+    """Reads a parameter without the framework's converter, which loads pydantic, where there is nothing to convert."""
 
     def __init__(self, parameter: Any) -> None:
         self._converter = parameter.get_runtime_param

@@ -20,7 +20,7 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, NodeOption
-from choir.doors.cli.scopes import SCOPES
+from choir.doors.cli.scopes import OFFERED, SCOPES
 from choir.foundation.clock import SystemClock, format_time
 from choir.foundation.errors import Invalid, NotFound, Refusal, Unauthenticated, Unavailable
 
@@ -221,8 +221,9 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
     output.print_line(f"  credential  {_CREDENTIALS[me.credential]}")
     if me.delegation:
         output.print_line(f"  delegation  {me.delegation}")
-    if me.scopes:
-        output.print_line(f"  scopes      {', '.join(sorted(me.scopes))}")
+    usable = [scope for scope in OFFERED if scope in me.scopes]
+    if usable:
+        output.print_line(f"  scopes      {', '.join(usable)}")
     output.print_line(f"  orders as   {orders_as}")
 
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
-from rich.text import Text
 
 from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
@@ -118,6 +117,8 @@ class View:
         self._explained = False
         self._seen = seen
         if self._status is not None:
+            from rich.text import Text
+
             self._status.update(Text(plain(f"{job.id} is {job.state}")))
         steps = self._client.jobs.steps(job.id).items
         attempts = {item.id: item.provider for item in job.attempts}
