@@ -91,9 +91,9 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
         lines += [
             "",
             "Try, in another terminal:",
-            f"  {choir} fund person:ada/available/CREDIT 100",
-            f"  {choir} ledger open person:bob/available/CREDIT",
-            f"  {choir} ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50 --reason thanks",
+            f"  {choir} fund person:ada/available/SAT 100",
+            f"  {choir} ledger open person:bob/available/SAT",
+            f"  {choir} ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50 --reason thanks",
             f"  {choir} ledger verify",
             "",
             "And for work, with the first of these in a terminal of its own:",
