@@ -3,8 +3,8 @@
 from choir.sdk import Client
 
 with Client() as choir:
-    choir.open_account("person:ada/available/CREDIT")
-    print(choir.balance("person:ada/available/CREDIT").balance)
+    choir.open_account("person:ada/available/SAT")
+    print(choir.balance("person:ada/available/SAT").balance)
 
 `AsyncClient` has the same methods, to be awaited. `MeshClient` buys work: it orders, waits and verifies. `try_worker`
 tries a worker that is to sell some. What is not here is not meant for programs outside this project.

@@ -30,6 +30,9 @@ class Scope(StrEnum):
 
 
 ALL_SCOPES = frozenset(Scope)
+# What something on a node asks for. The others are valid wherever they are given and stored, and are offered to nobody
+# before there is something that they allow.
+OFFERED_SCOPES = (Scope.READ, Scope.BUY, Scope.SELL)
 
 
 class Period(StrEnum):

@@ -254,7 +254,7 @@ def hold_account(hold: UUID, asset: Asset) -> str:
 class BadAccountName(Invalid):
     code = "ledger.account.bad_name"
     sentence = "'{name}' is not an account name: {why}."
-    hint = "Write <owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>, such as person:ada/available/CREDIT."
+    hint = "Write <owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>, such as person:ada/available/SAT."
 
 
 class BadEntry(Invalid):

@@ -20,6 +20,7 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.doors.cli.scopes import OFFERED, SCOPES
 from choir.foundation.clock import SystemClock, format_time
 from choir.foundation.errors import Invalid, NotFound, Refusal, Unauthenticated, Unavailable
 
@@ -64,7 +65,7 @@ def login(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"What the login may be used for: {output.SCOPES}; may be repeated. Default: read.", metavar="SCOPE"
+            help=f"What the login may be used for: {SCOPES}; may be repeated. Default: read.", metavar="SCOPE"
         ),
     ] = None,
     days: Annotated[int, typer.Option(help="How many days it lasts.", min=1)] = _DAYS,
@@ -72,7 +73,7 @@ def login(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Log in to a node with your passkey, in the browser, and stay logged in on this machine."""
+    """Log in to a node with your passkey, in the browser. This machine stays logged in."""
     from choir.doors.cli.jobs.buyer import tell_of_the_machine
     from choir.doors.sdk import saved_logins
 
@@ -203,7 +204,7 @@ def _revoke(address: str, saved: SavedLogin) -> bool:
 
 
 def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Say who you are to a node, by which credential, and why by that one."""
+    """Say who you are to a node, by which credential and why."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         who, url = client.who, client.url
@@ -222,8 +223,9 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
     output.print_line(f"  credential  {_CREDENTIALS[me.credential]}")
     if me.delegation:
         output.print_line(f"  delegation  {me.delegation}")
-    if me.scopes:
-        output.print_line(f"  scopes      {', '.join(sorted(me.scopes))}")
+    usable = [scope for scope in OFFERED if scope in me.scopes]
+    if usable:
+        output.print_line(f"  scopes      {', '.join(usable)}")
     output.print_line(f"  orders as   {orders_as}")
 
 

@@ -44,7 +44,7 @@ router = Room(tags=["ledger"], route_class=AccessRoute)
 _AGAIN = "This key had been accepted before."
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
 Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
-Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/CREDIT"])]
+Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/SAT"])]
 
 
 @router.post("/accounts", status_code=201)

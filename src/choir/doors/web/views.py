@@ -16,6 +16,7 @@ from choir.foundation.money import Asset
 from choir.identity import audit
 from choir.identity.delegation_rules import NO_ID, CapState
 from choir.identity.model import (
+    OFFERED_SCOPES,
     Agent,
     Delegation,
     DelegationEnded,
@@ -37,7 +38,7 @@ from choir.storage.database import Tx
 
 _ACTS_SHOWN = 12
 _ACCOUNTS_SHOWN = 100
-CAP_ASSETS = tuple(asset for asset in Asset if asset is not Asset.USD)  # dollars are only ever on the rails
+CAP_ASSETS = (Asset.SAT, Asset.USDC)  # what can be spent on something here; the others wait for their parts
 
 
 class _Listed(Protocol):
@@ -189,7 +190,7 @@ def tokens(node: Node, tx: Tx, person: UUID) -> list[TokenLine]:
 
 def grant_form(node: Node) -> dict[str, Any]:
     """What the form for a delegation offers."""
-    return {"all_scopes": list(Scope), "periods": list(Period), "assets": CAP_ASSETS, "days": days(node)}
+    return {"scopes_offered": OFFERED_SCOPES, "periods": list(Period), "assets": CAP_ASSETS, "days": days(node)}
 
 
 def days(node: Node) -> list[int]:

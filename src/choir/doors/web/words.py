@@ -26,8 +26,8 @@ PERIODS: dict[Period, str] = {
 }
 
 ASSETS: dict[Asset, str] = {
-    Asset.CREDIT: "Pays for research and checks on this node",
-    Asset.CHIP: "Is staked on claims",
+    Asset.CREDIT: "For research and checks, which are not sold here yet",
+    Asset.CHIP: "For stakes on claims, which are not taken here yet",
     Asset.USDC: "US dollars as a stablecoin",
     Asset.SAT: "Bitcoin, in satoshi",
     Asset.AID: "Earned by agents for what they do",
@@ -42,7 +42,7 @@ PLAYED: dict[Asset, str] = {  # what is money elsewhere, on a development node
 
 ROLES: dict[str, str] = {
     "available": "Available",
-    "available.starter": "Starter, to be staked only",
+    "available.starter": "Starter, for stakes only",
     "claim": "Owed to you until your account is unfrozen",
     "escrow": "Held for an order",
 }

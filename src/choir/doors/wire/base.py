@@ -21,7 +21,7 @@ AccountNameText = Annotated[
     Field(
         max_length=200,
         description="<owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>",
-        examples=["person:ada/available/CREDIT"],
+        examples=["person:ada/available/SAT"],
     ),
 ]
 ShortText = Annotated[str, Field(min_length=1, max_length=2000)]
