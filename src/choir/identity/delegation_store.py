@@ -106,12 +106,14 @@ def revoke(tx: Tx, id_: UUID, now_us: int) -> bool:
 
 
 def revoke_all(tx: Tx, person: UUID, now_us: int) -> int:
-    """End every delegation of a person."""
-    live = tx.rows(
-        "select id from delegations where person = %s and revoked_us is null order by depth, id for no key update",
+    """End every delegation of a person; says how many were good until now."""
+    found = tx.rows(
+        "select id, expires_us from delegations where person = %s and revoked_us is null order by depth, id"
+        " for no key update",
         person,
     )
-    return tx.run("update delegations set revoked_us = %s where id = any(%s)", now_us, [row[0] for row in live])
+    tx.run("update delegations set revoked_us = %s where id = any(%s)", now_us, [row[0] for row in found])
+    return sum(expires_us > now_us for _, expires_us in found)
 
 
 def revoke_by_tokens(tx: Tx, tokens: Sequence[UUID], now_us: int) -> list[Delegation]:

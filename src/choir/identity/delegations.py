@@ -101,7 +101,7 @@ class Delegations:
             self._record(tx, found, by.source, "delegation.revoked")
 
     def revoke_all(self, tx: Tx, person: UUID) -> int:
-        """End everything that was ever delegated by a person; says how many it were."""
+        """End everything that was ever delegated by a person; says how many were good until now."""
         return delegation_store.revoke_all(tx, person, self._clock.now_us())
 
     def get(self, tx: Tx, delegation: UUID) -> Delegation:

@@ -155,6 +155,17 @@ def delete_passkey(tx: Tx, person_: UUID, id_: bytes) -> bool:
     return bool(tx.run("delete from passkeys where id = %s and person = %s", id_, person_))
 
 
+def delete_passkeys(tx: Tx, person_: UUID) -> int:
+    """Remove all passkeys of a person, with their sessions; says how many it were."""
+    return tx.run("delete from passkeys where person = %s", person_)
+
+
+def end_under_way(tx: Tx, person_: UUID) -> None:
+    """Forget ceremonies that wait for an answer, and what was approved for programs that have not fetched it."""
+    tx.run("delete from challenges where person = %s", person_)
+    tx.run("delete from logins where person = %s", person_)
+
+
 # Recovery codes
 
 
@@ -263,10 +274,9 @@ def agents(tx: Tx, person_: UUID) -> list[UUID]:
 
 def delete_credentials(tx: Tx, person_: UUID) -> None:
     """All that a person could sign in with; sessions go with their passkeys, also those begun meanwhile."""
-    tx.run("delete from challenges where person = %s", person_)
-    tx.run("delete from logins where person = %s", person_)
+    end_under_way(tx, person_)
     tx.run("delete from recovery_codes where person = %s", person_)
-    tx.run("delete from passkeys where person = %s", person_)
+    delete_passkeys(tx, person_)
 
 
 def end_delegated(tx: Tx, person_: UUID, at_us: int) -> None:

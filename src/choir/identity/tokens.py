@@ -1,9 +1,9 @@
 """API tokens: for a person's own programs, or for an agent under a delegation.
 
 Guarantees: a token is shown once and stored only as a hash; it reaches no further than the person's
-choice or the delegation it is under, and ends with it; what it passed on ends with the token; nobody gets one for an agent that is not theirs; a
-checksum tells a typing error, or a token in a place where none should be, from a wrong token. Nothing is
-cached: a revoked token fails at once.
+choice or the delegation it is under, and ends with it; what it passed on ends with the token; nobody gets one
+for an agent that is not theirs; a checksum tells a typing error, or a token in a place where none should be,
+from a wrong token. Nothing is cached: a revoked token fails at once.
 """
 
 from __future__ import annotations
