@@ -184,6 +184,8 @@ def test_over_tls_the_cookie_is_bound_to_the_host() -> None:
         ada.http.headers["Origin"] = "https://localhost"
         begun = ada.begin("sign-up", handle=new_handle())
         answer = ada.http.post("/v1/sign-up/finish", json=ada.made(begun, origin="https://localhost"))
+        for each in (answer, ada.http.get("/"), ada.http.get("/nowhere")):
+            assert each.headers["strict-transport-security"] == "max-age=31536000"
         [cookie] = SimpleCookie(answer.headers["set-cookie"]).values()
         assert cookie.key == "__Host-choir_session"
         assert cookie["secure"]

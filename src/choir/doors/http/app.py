@@ -78,7 +78,12 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
     settings = node.settings
     return Guards(
-        app, node.policy.node, disk_check(node), Proxies(settings.trusted_proxies), Cors(settings.cors_origins)
+        app,
+        node.policy.node,
+        disk_check(node),
+        Proxies(settings.trusted_proxies),
+        Cors(settings.cors_origins),
+        over_tls=settings.public_url.startswith("https://"),
     )
 
 

@@ -62,8 +62,12 @@ class Guards:
         check_disk: Callable[[], None],
         proxies: Proxies,
         cors: Cors,
+        *,
+        over_tls: bool,
     ) -> None:
         self._app = app
+        # Only where the public address says so: whatever is in front of the node speaks TLS, not the node itself.
+        self._hsts = [(b"strict-transport-security", b"max-age=%d" % policy.hsts_s)] if over_tls else []
         self._proxies = proxies
         self._cors = cors
         self._policy = policy
@@ -78,7 +82,7 @@ class Guards:
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
         self._proxies.resolve(scope)
-        answer = _Answer(scope, send, request_id, self._cors.headers(scope))
+        answer = _Answer(scope, send, request_id, [*self._cors.headers(scope), *self._hsts])
         deadline = Deadline(self._policy.request_s_max)
         try:
             preflight = self._cors.preflight(scope)
