@@ -37,6 +37,7 @@ from choir.doors.http import (
     tokens,
     uploads,
 )
+from choir.doors.http.cookies import is_https
 from choir.doors.http.cors import Cors
 from choir.doors.http.credentials import Operators
 from choir.doors.http.guards import Guards
@@ -83,7 +84,7 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
         disk_check(node),
         Proxies(settings.trusted_proxies),
         Cors(settings.cors_origins),
-        over_tls=settings.public_url.startswith("https://"),
+        over_tls=is_https(node),
     )
 
 
