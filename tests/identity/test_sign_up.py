@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.errors import ChoirError, Invalid, Refusal
-from choir.identity.model import BadCredential, BadHandle, HandleTaken, TooManyTries
+from choir.identity.model import BadCredential, BadHandle, HandleAlike, HandleTaken, TooManyTries
 from choir.storage.database import Database
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import GIFT_CHIP, GIFT_CREDIT, Citizen, Town, refused
@@ -71,6 +71,31 @@ def test_good_handles(town: Town, handle: str) -> None:
 def test_bad_handles(town: Town, handle: str) -> None:
     with pytest.raises(BadHandle):
         town.begin(handle)
+
+
+def test_a_handle_that_reads_like_anothers_is_refused(town: Town) -> None:
+    late = town.begin("rnarlow")
+    town.sign_up("marlow")
+    with pytest.raises(HandleAlike):
+        town.begin("mar1ow")
+    with pytest.raises(HandleAlike):
+        town.finish(late.id, Authenticator().create(late.options))
+    with pytest.raises(HandleTaken):
+        town.begin("marlow")
+    town.sign_up("marlowe")
+    town.check()
+
+
+def test_a_handle_that_reads_like_an_erased_persons_is_refused(town: Town) -> None:
+    late = town.begin("rnarlow")
+    marlow = town.sign_up("marlow")
+    town.do(lambda tx: town.erasing.erase(tx, marlow.id, actor="operator"))
+    assert town.do(lambda tx: tx.rows("select handle, handle_skeleton from people")) == [(None, None)]
+    for handle in ("marlow", "marl0w"):
+        with pytest.raises(HandleTaken):
+            town.begin(handle)
+    with pytest.raises(HandleTaken):
+        town.finish(late.id, Authenticator().create(late.options))
 
 
 def test_a_handle_is_one_persons(town: Town) -> None:

@@ -355,6 +355,12 @@ class HandleTaken(Refusal):
     sentence = "The handle '{handle}' is taken."
 
 
+class HandleAlike(Refusal):
+    code = "identity.handle_alike"
+    sentence = "The handle '{handle}' reads like one that is taken."
+    hint = "Choose one that nobody takes for another: 0 and o, 1 and l, rn and m, vv and w, - and _ look alike."
+
+
 class BadHandle(Invalid):
     code = "identity.bad_handle"
     sentence = "'{handle}' cannot be a handle: {why}."

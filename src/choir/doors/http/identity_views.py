@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from dataclasses import asdict
 from uuid import UUID
 
 from choir.doors import wire
@@ -29,6 +30,7 @@ from choir.identity.model import (
 from choir.identity.nostr_keys import npub
 from choir.identity.passkeys import Ceremony
 from choir.identity.people_store import PasskeyRow
+from choir.identity.recovery import Recovered
 from choir.identity.sessions import Session
 from choir.identity.token_store import ApiToken
 from choir.identity.transfers import Transferred
@@ -97,6 +99,10 @@ def passkey(item: PasskeyRow, current: Session | None) -> wire.PasskeyOut:
         backed_up=item.backed_up,
         current=current is not None and current.passkey == item.id,
     )
+
+
+def recovered(item: Recovered) -> wire.RecoveredOut:
+    return wire.RecoveredOut(passkey=passkey(item.passkey, None), ended=wire.RecoveryEndedOut(**asdict(item.ended)))
 
 
 def act(item: Act) -> wire.ActOut:

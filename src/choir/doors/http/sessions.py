@@ -83,11 +83,19 @@ def begin_recovery(body: wire.RecoveryIn, _: AnyoneDep, address: AddressDep, nod
 
 
 @router.post("/recovery/finish", status_code=201, responses=problems(409))
-def finish_recovery(body: wire.NewPasskeyIn, _: AnyoneDep, node: NodeDep) -> wire.PasskeyOut:
-    """Keep the new passkey. All sessions end and none is started: sign in with it."""
+def finish_recovery(body: wire.RecoveredIn, _: AnyoneDep, node: NodeDep) -> wire.RecoveredOut:
+    """Keep the new passkey. All sessions end and none is started: sign in with it.
+
+    Older passkeys, tokens and delegations end too, unless they are to be kept: whoever had the lost device could
+    have made any of them.
+    """
     ceremony = parse_ceremony_id(body.ceremony)
-    made = settled(node.database, lambda tx: node.recovery.finish(tx, ceremony, body.answer, body.name))
-    return views.passkey(made, None)
+    return views.recovered(
+        settled(
+            node.database,
+            lambda tx: node.recovery.finish(tx, ceremony, body.answer, body.name, keep=body.keep),
+        )
+    )
 
 
 @router.post("/sign-out", status_code=204)
