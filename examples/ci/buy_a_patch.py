@@ -22,9 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from choir.doors.sdk import bundles
-from choir.foundation.errors import Broken, ChoirError, Unavailable
-from choir.sdk import Asset, Client, JobFailed, MeshClient
+from choir.sdk import Asset, Broken, ChoirError, JobFailed, MeshClient, Unavailable, bundle
 
 DONE, NO_PATCH, NOT_READY, NOT_NOW, WRONG = 0, 1, 2, 3, 5
 
@@ -51,8 +49,8 @@ def order_key(commit: str, test: str, budget: str) -> str:
 
 def buy(options: argparse.Namespace) -> bytes:
     """The diff, verified; raises where there is none."""
-    with Client() as client, bundles.bundle(options.repo, ref="HEAD") as sent:
-        mesh = MeshClient(client, node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY"))
+    key = os.environ.get("CHOIR_NODE_PUBLIC_KEY")
+    with MeshClient(node_key=key) as mesh, bundle(options.repo, ref="HEAD") as sent:
         order = mesh.request_patch(
             sent,
             options.title,

@@ -3,13 +3,20 @@
 from choir.sdk import Client
 
 with Client() as choir:
-    choir.open_account("person:ada/available/CREDIT")
-    print(choir.balance("person:ada/available/CREDIT").balance)
+    choir.open_account("person:ada/available/SAT")
+    print(choir.balance("person:ada/available/SAT").balance)
 
-`AsyncClient` has the same methods, to be awaited. `MeshClient` buys work: it orders, waits and verifies.
+`AsyncClient` has the same methods, to be awaited. `MeshClient` buys work: it orders, waits and verifies. `try_worker`
+tries a worker that is to sell some. What is not here is not meant for programs outside this project.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from choir.bazaar.contracts import RunOutput, StructuredReview
 from choir.doors.sdk.auth import NostrKey
+from choir.doors.sdk.bundles import Bundle, bundle
 from choir.doors.sdk.calls import new_key
 from choir.doors.sdk.client import AsyncClient, Client, NoNode
 from choir.doors.sdk.delegating import (
@@ -23,14 +30,32 @@ from choir.doors.sdk.delegating import (
 from choir.doors.sdk.events import Event
 from choir.doors.sdk.mesh import MeshClient
 from choir.doors.sdk.mesh_async import AsyncMeshClient
-from choir.doors.sdk.mesh_model import Handle, JobFailed, NotDoneYet, Outcome
-from choir.foundation.errors import ChoirError
+from choir.doors.sdk.mesh_model import Check, Handle, JobFailed, NotDoneYet, Outcome
+from choir.doors.sdk.publishing import published
+from choir.foundation.errors import (
+    Broken,
+    ChoirError,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    Refusal,
+    Unauthenticated,
+    Unavailable,
+)
 from choir.foundation.money import Asset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from choir.doors.provider.trying import Trial
 
 __all__ = [
     "Asset",
     "AsyncClient",
     "AsyncMeshClient",
+    "Broken",
+    "Bundle",
+    "Check",
     "ChoirError",
     "Client",
     "Complexity",
@@ -39,13 +64,34 @@ __all__ = [
     "Event",
     "Handle",
     "HandleLocally",
+    "Invalid",
     "JobFailed",
     "MeshClient",
     "NoNode",
     "NostrKey",
+    "NotAllowed",
     "NotDoneYet",
+    "NotFound",
     "Outcome",
+    "Refusal",
+    "RunOutput",
+    "StructuredReview",
     "Task",
+    "Unauthenticated",
+    "Unavailable",
+    "bundle",
     "new_key",
+    "published",
     "should_delegate",
+    "try_worker",
 ]
+
+
+def try_worker(worker: str, folder: Path | str, test_command: str = "python3 -m pytest -q") -> Trial:
+    """Have a worker of yours make a folder's tests pass in the sandbox, without a node and without money.
+
+    `worker` is the name of a built-in one or a preset, or the path of a .py or .toml file.
+    """
+    from choir.doors.provider import trying  # which brings the sandbox along; a buyer needs none
+
+    return trying.try_worker(worker, folder, test_command)

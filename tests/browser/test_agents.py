@@ -72,7 +72,7 @@ def test_caps_are_read_exactly_and_refused_beside_the_field(ada: Desk) -> None:
     ada.sign_up()
     make_agent(ada, "Scout")
     caps = ada.page.get_by_role("group", name="How much of yours may it spend?")
-    for amount, words in [("ten", "is not an amount"), ("0.12345", "at most 2 decimals"), ("0", "more than nothing")]:
+    for amount, words in [("ten", "is not an amount"), ("0.12345", "at most 3 decimals"), ("0", "more than nothing")]:
         ada.page.get_by_label("Amount").first.fill(amount)
         ada.press("Grant delegation")
         expect(caps.get_by_role("alert")).to_contain_text(words)
@@ -81,7 +81,7 @@ def test_caps_are_read_exactly_and_refused_beside_the_field(ada: Desk) -> None:
     expect(ada.page.get_by_label("Amount").nth(1)).to_be_focused()
     ada.page.get_by_label("Amount").nth(1).fill("2")
     ada.press("Grant delegation")
-    expect(caps.get_by_role("alert")).to_contain_text("two caps for CREDIT")
+    expect(caps.get_by_role("alert")).to_contain_text("two caps for SAT")
     ada.page.get_by_label("Per").nth(1).select_option("month")
     ada.page.get_by_role("checkbox", name="read").uncheck()
     ada.press("Grant delegation")
@@ -89,7 +89,7 @@ def test_caps_are_read_exactly_and_refused_beside_the_field(ada: Desk) -> None:
     ada.page.get_by_role("checkbox", name="read").check()
     ada.press("Grant delegation")
     ada.hears("The delegation is granted.")
-    expect(ada.row("Delegations", "Live")).to_contain_text("of 2 CREDIT a month")
+    expect(ada.row("Delegations", "Live")).to_contain_text("of 2 SAT a month")
 
 
 def test_rename_and_retire_an_agent(ada: Desk, new_desk: NewDesk) -> None:

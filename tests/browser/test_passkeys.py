@@ -183,7 +183,7 @@ def test_recover_with_a_code(ada: Desk, new_desk: NewDesk) -> None:
     lost.fill("Recovery code", code.lower().replace("-", " "))
     lost.press("Make a new passkey")
     lost.is_at("/sign-in")
-    lost.hears("Your new passkey is made.")
+    lost.hears("Your new passkey is made. Ended: 1 passkey, 1 session.")
     lost.press("Sign in with a passkey")
     lost.is_at("/account")
     expect(lost.section("Recovery codes")).to_contain_text("9 unused codes")

@@ -120,6 +120,13 @@ def _all_commands(command: object, path: str) -> Iterator[str]:
         yield from _all_commands(item, f"{path} {name}")
 
 
+@pytest.mark.parametrize("page", markdown_files(), ids=_name)
+def test_no_example_moves_what_people_may_not(page: Path) -> None:
+    """CREDIT and CHIP never move between people, AID between agents alone, USD not at all; see identity.transfers."""
+    found = re.findall(r"person:[\w-]+/available/([A-Z]+)", page.read_text(encoding="utf-8"))
+    assert set(found) <= {"SAT", "USDC"}
+
+
 def test_every_page_can_be_reached() -> None:
     """From the README, by links."""
     seen: set[Path] = set()

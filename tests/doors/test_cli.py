@@ -32,7 +32,7 @@ def _commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[t
 
 
 COMMANDS = dict(_commands())
-PRINTS_NOTHING = {("up",), ("bench", "ledger")}
+PRINTS_NOTHING = {("up",), ("bench", "ledger"), ("help",)}
 
 
 @pytest.fixture(scope="module")

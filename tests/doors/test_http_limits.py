@@ -170,6 +170,7 @@ def test_every_answer_carries_the_security_headers_and_an_id(http: httpx.Client)
         assert headers["referrer-policy"] == "no-referrer"
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "server" not in headers
+        assert "strict-transport-security" not in headers  # this node is reached by plain HTTP
         seen.add(headers["x-request-id"])
     assert len(seen) == 4
 
@@ -198,6 +199,75 @@ def test_wrong_methods_paths_and_types_are_problems_too(small: NodeUnderTest, ht
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["code"] == code
     assert small.entries() == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/entries", "GET, HEAD, POST"),
+        ("PUT", "/v1/agents/agent_x", "DELETE, GET, HEAD, PATCH"),
+        ("POST", "/v1/me", "DELETE, GET, HEAD"),
+        ("HEAD", "/v1/fund", "POST"),
+        ("PATCH", "/v1/attempts/attempt_x/artifact", "GET, HEAD"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("POST", "/sign-in", "GET, HEAD"),
+    ],
+)
+@pytest.mark.parametrize("accept", ["*/*", "text/html"])
+def test_a_wrong_method_is_told_all_right_ones(
+    http: httpx.Client, method: str, path: str, allowed: str, accept: str
+) -> None:
+    answer = http.request(method, path, headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"reason": "a test", "reason": "another", "legs": []}',
+        '{"reason": "a test", "legs": [{"from": "a", "to": "b", "amount": "1", "amount": "2"}]}',
+        '{"reason": "a test", "legs": [], "re\\u0061son": "another"}',
+    ],
+)
+def test_a_name_that_stands_twice_in_a_body_is_refused(small: NodeUnderTest, http: httpx.Client, body: str) -> None:
+    """Two readers of such a body can read two different things in it."""
+    before = small.entries()
+    answer = http.post("/v1/entries", content=body, headers=key() | {"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "http.name_twice"), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["fields"]["name"] in ("reason", "amount")
+    assert small.entries() == before
+
+
+def test_two_idempotency_keys_are_refused(small: NodeUnderTest, http: httpx.Client) -> None:
+    before = small.entries()
+    for second in ("a", "b"):
+        answer = http.post("/v1/entries", json=ENTRY, headers=[("Idempotency-Key", "a"), ("Idempotency-Key", second)])
+        assert (answer.status_code, answer.json()["code"]) == (400, "http.header_twice"), answer.text
+        assert answer.json()["fields"]["header"] == "Idempotency-Key"
+    assert small.entries() == before
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status", "code"),
+    [
+        ("1.1", [], 400, "http.no_host"),
+        ("1.1", ["a", "a"], 400, "http.header_twice"),
+        ("1.0", ["a", "b"], 400, "http.header_twice"),
+        ("1.1", ["a"], 200, ""),
+        ("1.0", [], 200, ""),
+    ],
+)
+def test_a_request_says_once_to_which_host_it_goes(
+    small: NodeUnderTest, version: str, hosts: list[str], status: int, code: str
+) -> None:
+    lines = [f"GET /healthz HTTP/{version}", *(f"Host: {host}" for host in hosts), "Connection: close", "", ""]
+    with socket.create_connection(("127.0.0.1", small.port), timeout=10) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        answer = _until_closed(connection)
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode()), answer
+    assert code.encode() in answer
+    assert (b"application/problem+json" in answer) == (status == 400)
 
 
 def test_head_answers_like_get_without_a_body(http: httpx.Client) -> None:

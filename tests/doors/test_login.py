@@ -20,6 +20,7 @@ from tests.doors.townsfolk import Neighbour, neighbour, public_node, public_url
 from tests.operations.nodes import ADA, CHOIR, NodeUnderTest, free_port, new_node
 
 DEADLINE_S = 60.0
+BUYS = ("--no-browser", "--scope", "read", "--scope", "buy")
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,44 @@ def test_a_person_approves_in_the_browser_and_the_terminal_is_logged_in(
     assert told.endswith("  orders as   nobody: this credential lacks the scope buy\n")
     assert who["buyer"] is None
     assert "500.00" in town.run("account", env=config).out
-    assert {item["asset"] for item in town.run("account", "--json", env=config).json} == {"CREDIT", "CHIP"}
+    assert {item["asset"] for item in town.run("account", "--json", env=config).json} == {"CREDIT", "CHIP", "SAT"}
+
+
+def test_whoever_signs_up_can_order_and_sees_what_the_machine_ordered(
+    town: NodeUnderTest, config: dict[str, str]
+) -> None:
+    order = ("job", "submit", "run", "--region", "nowhere", "--no-wait", "--", "true")
+    assert town.run(*order, env=config).code == 0
+    [machines] = town.run("job", "ls", "--json", env=config).json
+    with neighbour(town, "carla") as carla, Terminal(town, config, *BUYS) as terminal:
+        login, _ = terminal.shows()
+        carla.post(f"/logins/{login}/approve")
+        code, _, err = terminal.ends()
+        assert code == 0, err
+        assert "this machine's own buyer, ordered is listed by: choir --machine job ls" in err
+        empty = town.run("ledger", "balance", f"{carla.owner}/available/USDC", env=config)
+        assert (empty.code, empty.out) == (0, f"{carla.owner}/available/USDC  0.000000 USDC (unopened)\n")
+        assert (
+            town.run("ledger", "statement", f"{carla.owner}/available/USDC", "--json", env=config).json["items"] == []
+        )
+        assert town.run("ledger", "balance", f"{carla.owner}/available/SAT", env=config).out.endswith(
+            "100000.000 SAT\n"
+        )
+
+        assert town.run(*order, env=config).code == 0
+        listed = town.run("job", "ls", env=config)
+        assert machines["id"] not in listed.out
+        assert "choir --machine job ls" in listed.err
+        unknown = town.run("job", "show", machines["id"], env=config)
+        assert (unknown.code, "choir --machine job ls" in unknown.err) == (1, True)
+        assert [item["id"] for item in town.run("--machine", "job", "ls", "--json", env=config).json] == [
+            machines["id"]
+        ]
+        for who, job in (
+            ((), town.run("job", "ls", "--json", env=config).json[0]["id"]),
+            (("--machine",), machines["id"]),
+        ):
+            assert town.run(*who, "job", "cancel", job, env=config).code == 0
 
 
 def test_a_login_that_is_denied_or_forgotten_gives_nothing(

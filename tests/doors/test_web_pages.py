@@ -17,6 +17,7 @@ from choir.doors.web.visitors import own_path
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
 from choir.identity.model import Period, Scope
+from tests.doors.townsfolk import neighbour
 from tests.operations.nodes import PLAIN, NodeUnderTest
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
@@ -132,6 +133,18 @@ def test_every_act_has_words() -> None:
     assert found
     assert found - set(words.ACTS) == set()
     assert words.act("some.new_act") == "some: new act"
+
+
+def test_forms_offer_only_what_something_here_asks_for(running: NodeUnderTest) -> None:
+    """What is stored stays valid, and is shown to whoever may end it."""
+    with neighbour(running, "olga") as olga:
+        olga.token("read", "publish")
+        agent = olga.agent()
+        tokens, grant = (olga.http.get(f"{running.url}{path}").text for path in ("/tokens", f"/agents/{agent}"))
+    for page in (tokens, grant):
+        assert re.findall(r'name="scopes" value="(\w+)"', page) == ["read", "buy", "sell"]
+    assert '<span class="badge">publish</span>' in tokens
+    assert re.findall(r'<option value="([A-Z]+)"', grant) == ["SAT", "USDC"] * 2  # the first row, and one to add
 
 
 def test_every_scope_period_and_asset_has_words() -> None:

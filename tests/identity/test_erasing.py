@@ -43,15 +43,51 @@ def test_nothing_that_names_the_person_is_left(town: Town) -> None:
     pay = Leg(f"{ada.owner}/available/CREDIT", f"{bob.owner}/available/CREDIT", 100)
     town.books.post(Draft("transfer", "a payment", ada.owner, "k1", (pay,), memo="dinner with Charles"))
     back = Leg(pay.to, pay.from_, 1)
-    town.books.post(Draft("transfer", "a payment", bob.owner, "k1", (back,), memo="for the coffee"))
+    town.books.post(Draft("transfer", "a payment", bob.owner, "k1", (back,), memo="happy birthday Ada"))
+    secrets = ("adalovelace", "dinner with Charles", "happy birthday Ada", repr(credential))
     before = everything(town)
-    for secret in ("adalovelace", "dinner with Charles", repr(credential), repr(ada.person.user_handle)):
+    for secret in (*secrets, repr(ada.person.user_handle)):
         assert secret in before
     erase(town, ada)
     after = everything(town)
-    for secret in ("adalovelace", "dinner with Charles", repr(credential), repr(ada.person.user_handle)):
+    for secret in (*secrets, repr(ada.person.user_handle)):
         assert secret not in after
-    assert "for the coffee" in after  # Bob's words are Bob's
+    town.check()
+
+
+def test_words_beside_what_others_paid_to_them_or_their_agents_go_and_those_between_others_stay(town: Town) -> None:
+    ada, bob, eve = (town.sign_up(handle) for handle in ("ada", "bob", "eve"))
+    agent = uuid4()
+    accounts = {who.owner: f"{who.owner}/available/CREDIT" for who in (ada, bob, eve)}
+    with town.database.unit_of_work() as tx:
+        tx.run("insert into agents (id, owner, name, created_us) values (%s, %s, 'helper', 0)", agent, ada.id)
+        helper = f"{agent_owner(agent)}/available/CREDIT"
+        town.books.accounts.open(tx, [helper], reason="a test", source="test")
+    to_both = (Leg(accounts[bob.owner], accounts[eve.owner], 1), Leg(accounts[bob.owner], accounts[ada.owner], 1))
+    for memo, legs in {
+        "to the agent": (Leg(accounts[bob.owner], helper, 1),),
+        "from the agent": (Leg(helper, accounts[eve.owner], 1),),
+        "to both": to_both,
+        "between others": (Leg(accounts[bob.owner], accounts[eve.owner], 1),),
+    }.items():
+        town.books.post(Draft("transfer", "a payment", bob.owner, memo, legs, memo=memo))
+    erase(town, ada)
+    assert town.do(lambda tx: tx.rows("select memo from entry_memos")) == [("between others",)]
+    town.check()
+
+
+def test_words_beside_what_is_paid_to_them_meanwhile_go_too(town: Town) -> None:
+    ada, bob = town.sign_up("ada"), town.sign_up("bob")
+    leg = Leg(f"{bob.owner}/available/CREDIT", f"{ada.owner}/available/CREDIT", 1)
+    erasing = threading.Thread(target=erase, args=(town, ada))
+    with town.database.unit_of_work() as tx:
+        town.books.ledger.post(tx, Draft("transfer", "a payment", bob.owner, "k", (leg,), memo="just in time"))
+        erasing.start()
+        erasing.join(1)
+        assert erasing.is_alive()  # it waits for the ledger
+    erasing.join(30)
+    assert town.count("entry_memos") == 0
+    assert town.books.balance(leg.to) == GIFT_CREDIT + 1
     town.check()
 
 

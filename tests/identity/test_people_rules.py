@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from choir.foundation.policy import PeoplePolicy
 from choir.identity import people_rules as rules
-from choir.identity.model import BadHandle
+from choir.identity.model import BadHandle, HandleAlike
 
 POLICY = PeoplePolicy()
 PERSON = UUID(int=7)
@@ -34,6 +34,27 @@ def test_every_plain_handle_that_is_not_reserved_is_good(handle: str) -> None:
     plain = handle.replace("_", "-").strip("-")
     if plain not in rules.RESERVED_HANDLES and handle.strip("_") not in rules.RESERVED_HANDLES:
         assert rules.checked_handle(handle, POLICY) == handle
+
+
+ALIKE = [("modern", "rnodem"), ("w1l_i", "vvll-i"), ("b0b", "bob"), ("avvvv", "awvv"), ("a_-b", "a_b"), ("all", "a1l")]
+UNLIKE = [("mail", "mall"), ("ann-lee", "annlee"), ("rob", "nob"), ("eve", "ewe"), ("clan", "dan"), ("ada", "_ada")]
+
+
+@pytest.mark.parametrize(("a", "b", "same"), [(*pair, True) for pair in ALIKE] + [(*pair, False) for pair in UNLIKE])
+def test_handles_that_read_alike_have_one_skeleton(a: str, b: str, *, same: bool) -> None:
+    assert (rules.skeleton(a) == rules.skeleton(b)) is same
+
+
+@given(st.from_regex(r"[a-z_][a-z0-9_-]{2,29}", fullmatch=True))
+def test_a_skeleton_is_its_own(handle: str) -> None:
+    assert rules.skeleton(rules.skeleton(handle)) == rules.skeleton(handle)
+
+
+@pytest.mark.parametrize("handle", ["adrnin", "w0rld", "_supp0rt", "he1p", "sign--in", "vvvvvv"])
+def test_nobody_new_reads_like_a_part_of_the_node(handle: str) -> None:
+    assert rules.checked_handle(handle, POLICY) == handle  # who had it before is still found by it
+    with pytest.raises(HandleAlike):
+        rules.check_new_handle(handle)
 
 
 @given(st.binary(min_size=16, max_size=16), st.binary(min_size=16, max_size=16))

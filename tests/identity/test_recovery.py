@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from choir.identity import audit
 from choir.identity.attempts import settled
-from choir.identity.model import FreshAssertionNeeded, TooManyTries
+from choir.identity.model import (
+    BadCredential,
+    DelegationEnded,
+    FreshAssertionNeeded,
+    Principal,
+    Scope,
+    TooManyPasskeys,
+    TooManyTries,
+)
 from choir.identity.passkeys import Ceremony
+from choir.identity.recovery import Ended, Recovered
+from tests.identity.agency import Agency
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import Citizen, Town, refused
 
@@ -20,9 +34,15 @@ def begin(town: Town, handle: str, code: str, address: str = PLACE) -> Ceremony:
     return settled(town.database, lambda tx: town.recovery.begin(tx, handle, code, address))
 
 
-def finish(town: Town, ceremony: Ceremony, authenticator: Authenticator, **spoiled: Any) -> bytes:
+def recover(
+    town: Town, ceremony: Ceremony, authenticator: Authenticator, *, keep: bool = False, **spoiled: Any
+) -> Recovered:
     answer = authenticator.create(ceremony.options, **spoiled)
-    return settled(town.database, lambda tx: town.recovery.finish(tx, ceremony.id, answer, "new phone")).id
+    return settled(town.database, lambda tx: town.recovery.finish(tx, ceremony.id, answer, "new phone", keep=keep))
+
+
+def finish(town: Town, ceremony: Ceremony, authenticator: Authenticator, **spoiled: Any) -> bytes:
+    return recover(town, ceremony, authenticator, **spoiled).passkey.id
 
 
 def left(town: Town, ada: Citizen) -> int:
@@ -34,7 +54,7 @@ def test_a_code_gives_a_passkey_and_no_session(town: Town, ada: Citizen) -> None
     assert len(set(codes)) == 10
     new = Authenticator()
     made = finish(town, begin(town, "ada", codes[3]), new)
-    assert made in ada.passkeys
+    assert ada.passkeys == [made]
     refused(lambda: ada.who)  # sessions ended, so that a recovery does not go unnoticed
     assert town.count("sessions") == 0
     assert town.show(new).person == ada.id
@@ -48,7 +68,94 @@ def test_a_code_works_once(town: Town, ada: Citizen) -> None:
     finish(town, first, Authenticator())
     refused(lambda: finish(town, second, Authenticator()))
     refused(lambda: begin(town, "ada", code))
-    assert len(ada.passkeys) == 2
+    assert len(ada.passkeys) == 1
+
+
+@dataclass
+class Intruded:
+    """A person whose account others could act for in every way there is, and somebody whom that is no concern of."""
+
+    town: Town
+    ada: Citizen
+
+    def __post_init__(self) -> None:
+        town, ada = self.town, self.ada
+        ada.add_passkey(Authenticator())
+        ada.sign_in()
+        self.agency = agency = Agency(town.database, town.clock)
+        who, self.eve = ada.who, town.sign_up("eve")
+        agent = agency.agent(ada.id).id
+        self.granted = agency.grant(ada.id, agent)
+        self.passed = agency.narrow(self.granted, agency.agent(self.eve.id).id, by=who)
+        self.foreign = agency.grant(self.eve.id, agent)  # of somebody else, to an agent of this person
+        ends_us = agency.later(60)
+        with agency.tx() as tx:
+            own = agency.tokens.for_person(tx, who, name="laptop", scopes=[Scope.READ], expires_us=ends_us)
+            under = agency.tokens.for_delegation(
+                tx, who, self.granted.id, name="bot", scopes=[Scope.READ], expires_us=ends_us
+            )
+            login = uuid4()
+            tx.run(
+                "insert into logins (id, challenge, code, name, scopes, days, created_us, expires_us, person, state)"
+                " values (%s, %s, 'x', 'a terminal', '{read}', 1, 0, %s, %s, 'approved')",
+                login, b"c" * 32, ends_us, ada.id,
+            )  # fmt: skip
+        self.tokens = [own.text.reveal(), under.text.reveal()]
+
+    def uses(self) -> list[bool]:
+        """Which tokens and delegations of the person still work."""
+        tokens = [self._works(partial(self._by_token, text)) for text in self.tokens]
+        return tokens + [self._works(partial(self.agency.principal, each.id)) for each in (self.granted, self.passed)]
+
+    def _by_token(self, text: str) -> Principal:
+        return self.town.do(lambda tx: self.agency.tokens.principal_of(tx, text))
+
+    @staticmethod
+    def _works(use: Callable[[], Principal]) -> bool:
+        try:
+            return bool(use())
+        except (BadCredential, DelegationEnded):
+            return False
+
+
+def test_a_recovery_ends_all_that_could_act_for_the_person_and_says_what(town: Town, ada: Citizen) -> None:
+    intruded = Intruded(town, ada)
+    who = ada.who
+    adding = town.do(lambda tx: town.passkeys.begin_adding(tx, who))
+    assert intruded.uses() == [True] * 4
+    done = recover(town, begin(town, "ada", ada.codes()[0]), Authenticator())
+    assert done.ended == Ended(passkeys=2, sessions=2, tokens=2, delegations=2)
+    assert ada.passkeys == [done.passkey.id]
+    assert intruded.uses() == [False] * 4
+    refused(lambda: town.show(ada.authenticator))
+    assert town.count("logins") == 0  # what was approved and not fetched yet would still have become a token
+    late = Authenticator().create(adding.options)
+    refused(lambda: town.do(lambda tx: town.passkeys.finish_adding(tx, who, adding.id, late, "late")))
+    told = town.do(lambda tx: audit.acts(tx, ada.owner, limit=1))[0]
+    assert (told.act, told.data) == (
+        "recovery.code_used", {"passkeys": 2, "sessions": 2, "tokens": 2, "delegations": 2}
+    )  # fmt: skip
+    assert intruded.eve.who.person == intruded.eve.id
+    assert intruded.agency.principal(intruded.foreign.id)
+
+
+def test_who_recovers_may_keep_the_rest(town: Town, ada: Citizen) -> None:
+    intruded = Intruded(town, ada)
+    done = recover(town, begin(town, "ada", ada.codes()[0]), Authenticator(), keep=True)
+    assert done.ended == Ended(passkeys=0, sessions=2, tokens=0, delegations=0)
+    assert len(ada.passkeys) == 3
+    assert intruded.uses() == [True] * 4
+    assert town.count("sessions") == 1  # of somebody else
+
+
+def test_a_person_with_all_the_passkeys_they_may_have_recovers(town_with: Callable[..., Town]) -> None:
+    town = town_with(passkeys_max=2)
+    ada = town.sign_up("ada")
+    ada.add_passkey(Authenticator())
+    codes = ada.codes()
+    with pytest.raises(TooManyPasskeys):
+        recover(town, begin(town, "ada", codes[0]), Authenticator(), keep=True)
+    assert recover(town, begin(town, "ada", codes[0]), Authenticator()).ended.passkeys == 2
 
 
 def test_a_failed_ceremony_costs_no_code(town: Town, ada: Citizen) -> None:

@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.errors import ChoirError, Invalid, Refusal
-from choir.identity.model import BadCredential, BadHandle, HandleTaken, TooManyTries
+from choir.identity.model import BadCredential, BadHandle, HandleAlike, HandleTaken, TooManyTries
 from choir.storage.database import Database
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import GIFT_CHIP, GIFT_CREDIT, Citizen, Town, refused
@@ -28,6 +28,22 @@ def test_a_new_person_gets_the_gift_once(town: Town) -> None:
     assert town.books.balance(f"{ada.owner}/available.starter/CHIP") == GIFT_CHIP
     assert town.person(ada.id).handle == "ada"
     town.check()
+
+
+def test_on_a_development_node_people_can_order_with_play_money(database: Database) -> None:
+    town = Town(database, production=False)
+    ada = town.sign_up("ada")
+    assert town.books.balance(f"{ada.owner}/available/SAT") == town.policy.gift_play_sat == 100_000_000
+    assert town.books.balance("system:development/issuance/SAT") == -100_000_000  # where play money comes from
+    town.check()
+    town.close()
+
+
+def test_a_production_node_gives_no_play_money(town: Town) -> None:
+    ada = town.sign_up("ada")
+    held = town.do(lambda tx: tx.rows("select name from accounts where name like %s order by name", f"{ada.owner}/%"))
+    assert [name for (name,) in held] == [f"{ada.owner}/available.starter/CHIP", f"{ada.owner}/available/CREDIT"]
+    assert not town.do(lambda tx: tx.rows("select 1 from accounts where name like 'system:development/%%'"))
 
 
 def test_the_gift_names_nobody(town: Town) -> None:
@@ -55,6 +71,31 @@ def test_good_handles(town: Town, handle: str) -> None:
 def test_bad_handles(town: Town, handle: str) -> None:
     with pytest.raises(BadHandle):
         town.begin(handle)
+
+
+def test_a_handle_that_reads_like_anothers_is_refused(town: Town) -> None:
+    late = town.begin("rnarlow")
+    town.sign_up("marlow")
+    with pytest.raises(HandleAlike):
+        town.begin("mar1ow")
+    with pytest.raises(HandleAlike):
+        town.finish(late.id, Authenticator().create(late.options))
+    with pytest.raises(HandleTaken):
+        town.begin("marlow")
+    town.sign_up("marlowe")
+    town.check()
+
+
+def test_a_handle_that_reads_like_an_erased_persons_is_refused(town: Town) -> None:
+    late = town.begin("rnarlow")
+    marlow = town.sign_up("marlow")
+    town.do(lambda tx: town.erasing.erase(tx, marlow.id, actor="operator"))
+    assert town.do(lambda tx: tx.rows("select handle, handle_skeleton from people")) == [(None, None)]
+    for handle in ("marlow", "marl0w"):
+        with pytest.raises(HandleTaken):
+            town.begin(handle)
+    with pytest.raises(HandleTaken):
+        town.finish(late.id, Authenticator().create(late.options))
 
 
 def test_a_handle_is_one_persons(town: Town) -> None:

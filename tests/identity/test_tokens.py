@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from dataclasses import replace
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.foundation.clock import MICROSECONDS, SeededEntropy
+from choir.identity import audit
 from choir.identity.model import (
     ALL_SCOPES,
     BadCredential,
@@ -27,6 +29,7 @@ from choir.identity.model import (
     UnknownDelegation,
     UnknownToken,
     agent_owner,
+    delegation_id,
     person_owner,
 )
 from choir.identity.tokens import TOKEN_PATTERN, NewToken, check_token, new_token_text
@@ -195,6 +198,56 @@ def test_tokens_are_listed_without_their_secret_and_revoked(agency: Agency) -> N
         with pytest.raises(BadCredential, match="revoked"):
             use(agency, token)
     use(agency, theirs)
+
+
+def test_what_a_token_passed_on_ends_with_it(agency: Agency) -> None:
+    person = agency.person()
+    agent, helper = agency.agent(person).id, agency.agent(person, "helper").id
+    root = agency.grant(person, agent, cap(100))
+    leaked, other = (agent_token(agency, root.id, session(person), Scope.BUY) for _ in range(2))
+    passed = agency.narrow(root, helper, cap(50), by=use(agency, leaked), seconds=DAY_S)
+    further = agency.narrow(passed, helper, cap(5), by=agency.principal(passed.id), seconds=60)
+    stays = [
+        agency.narrow(root, helper, cap(50), by=who, seconds=DAY_S)
+        for who in (use(agency, other), by_key(agency, root.id), session(person))
+    ]
+    agency.spend(agency.principal(further.id), 1)
+    with agency.tx() as tx:
+        agency.tokens.revoke(tx, session(person), leaked.token.id)
+    for ended in (passed, further):
+        with pytest.raises(DelegationEnded, match="revoked"):
+            agency.principal(ended.id)
+    for each in stays:
+        agency.spend(agency.principal(each.id), 1)
+    with agency.tx() as tx:
+        acts = [(act.act, act.subject) for act in audit.acts(tx, person_owner(person))]
+        assert acts[0] == ("delegation.revoked", delegation_id(passed.id))
+        assert agency.tokens.revoke_all(tx, person) == 1
+        assert [agency.delegations.get(tx, each.id).revoked_us is None for each in stays] == [False, True, True]
+
+
+def test_a_token_that_ended_while_it_asked_passes_nothing_on(agency: Agency) -> None:
+    person = agency.person()
+    agent = agency.agent(person).id
+    root = agency.grant(person, agent, cap(100))
+    made = agent_token(agency, root.id, session(person), Scope.BUY)
+    late = use(agency, made)
+    outcome: list[object] = []
+
+    def narrow() -> None:
+        try:
+            outcome.append(agency.narrow(root, agent, cap(50), by=late, seconds=60))
+        except BadCredential as refusal:
+            outcome.append(refusal)
+
+    waiting = threading.Thread(target=narrow)
+    with agency.tx() as tx:
+        agency.tokens.revoke(tx, session(person), made.token.id)
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive()
+    waiting.join(30)
+    assert isinstance(outcome[0], BadCredential)
 
 
 def test_only_a_hash_is_stored_and_nothing_shows_the_secret(agency: Agency) -> None:

@@ -97,6 +97,7 @@ class Town:
     database: Database
     clock: ManualClock = field(default_factory=lambda: ManualClock(START_US))
     policy: PeoplePolicy = field(default_factory=PeoplePolicy)
+    production: bool = True
 
     def __post_init__(self) -> None:
         clock, entropy, policy = self.clock, SystemEntropy(), self.policy
@@ -110,7 +111,7 @@ class Town:
         self.outbox = Outbox(clock, entropy)
         self.people = People(
             self.passkeys, self.challenges, self.rates, self.books.ledger, self.books.accounts, self.outbox,
-            clock, entropy, policy,
+            clock, entropy, policy, production=self.production,
         )  # fmt: skip
         self.erasing = Erasing(self.people, self.books.accounts, self.objects, self.outbox, clock)
         self._addresses = (f"10.{a}.{b}.1" for a, b in itertools.product(range(256), range(256)))

@@ -72,6 +72,10 @@ def test_insufficient_funds_says_what_was_asked_and_what_is_there(books: Books) 
     assert refusal.fields.items() >= {"account": ALICE, "asset": "CREDIT", "asked": "13", "available": "10"}.items()
     assert "0.10 CREDIT" in str(refusal)
     assert "0.13 CREDIT" in str(refusal)
+    assert (
+        f"choir --operator fund {ALICE} AMOUNT" in refusal.advice
+    )  # what gets the money, not what shows the lack of it
+    assert f"choir ledger issue propose {ALICE} AMOUNT" in refusal.advice
 
 
 @pytest.mark.parametrize(

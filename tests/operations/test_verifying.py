@@ -12,7 +12,8 @@ import pytest
 
 from choir.bazaar.disputes.model import DisputeState, Trigger
 from choir.bazaar.jobs import Jobs
-from choir.bazaar.model import AttemptState, Job, JobState
+from choir.bazaar.model import AttemptState, Job, JobState, JobType
+from choir.bazaar.ordering import CannotVerify
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.model import Qualification
 from choir.bazaar.rounds import MarketRounds
@@ -21,6 +22,7 @@ from choir.bazaar.verification_runner import NO_SANDBOX, NOT_VERIFIED, Bench, Ve
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.settings import load_settings
+from choir.ledger import reading
 from choir.node import build_node
 from choir.operations.background import Background, schedule_repeating
 from choir.operations.home import prepare_home
@@ -100,6 +102,30 @@ def test_a_node_without_a_sandbox_says_so_and_lets_nobody_wait(make: Make, caplo
     market.check()
     outcomes = market.do(lambda tx: market.node.bazaar.providers.outcomes(tx, attempt.provider))
     assert outcomes == []  # nobody's fault
+
+
+def test_no_money_is_held_for_what_cannot_be_verified_here(make: Make) -> None:
+    market = make(sandbox__stranger_tier_min="5")
+    node, account = market.node, f"{market.buyer.source}/available/SAT"
+    terms = {"max_cost_msat": "1000000", "time_limit_s": 120, "idempotency_key": "k"}
+    request = {"argv": ["true"], **terms}
+
+    def order() -> Job:
+        asked = node.bazaar.ordering.read(JobType.SANDBOX_RUN, request, {}, {}, {})
+        return market.do(lambda tx: node.bazaar.ordering.open(tx, market.buyer, asked))[0]
+
+    before = market.do(lambda tx: reading.balance(tx, account).balance)
+    background = Background(node)
+    with pytest.raises(CannotVerify, match="cannot verify work now, so it takes no orders") as refused:
+        order()
+    assert "choir doctor" in refused.value.advice
+    assert market.do(lambda tx: reading.balance(tx, account).balance) == before
+    assert market.do(lambda tx: tx.value("select count(*) from jobs")) == 0
+    node.bazaar.ordering.watch(str)
+    job = order()
+    node.bazaar.ordering.watch(background.verifying.bench.ailment)
+    assert order().id == job.id  # who asks after an order that stands is told of it
+    background.verifying.bench.close()
 
 
 def test_nobody_is_asked_to_qualify_where_nothing_can_be_verified(make: Make) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from choir.features import FEATURES
+from choir.identity.people_rules import skeleton
 from choir.storage.database import Connection, connect
 from choir.storage.migrations import (
     DatabaseNewer,
@@ -83,6 +85,21 @@ def test_the_application_role_cannot_migrate(database_name: str, databases: obje
     app_dsn = owner_dsn.replace("choir_owner", "choir_app")
     with connect(app_dsn, autocommit=True) as app, pytest.raises(psycopg.errors.InsufficientPrivilege):
         app.execute("create table sneaky (x integer)")
+
+
+def test_people_whose_handles_read_alike_before_they_were_compared_stay(owner: Connection) -> None:
+    handles = ["marlow", "rnarlow", "mar1ow", "bob", "b0b", "w_-w", "vv_vv", "a--b__-c", "ann_lee", "annlee"]
+    owner.execute("delete from schema_migrations where feature = 'identity' and number = 2")
+    owner.execute("alter table people drop column handle_skeleton")
+    owner.execute("alter table delegations drop column by_token")
+    for n, handle in enumerate([*handles, None]):
+        values = [UUID(int=n), handle, bytes([n]) * 32, n]
+        owner.execute("insert into people (id, handle, user_handle, created_us) values (%s, %s, %s, %s)", values)
+    assert [migration.place for migration in migrate(owner, "choir_app", KNOWN)] == [("identity", 2)]
+    found = owner.execute("select handle, handle_skeleton from people order by created_us").fetchall()
+    assert [handle for handle, _ in found] == [*handles, None]
+    oldest = {skeleton(handle): handle for handle in reversed(handles)}
+    assert {handle: made for handle, made in found if made} == {handle: made for made, handle in oldest.items()}
 
 
 # Databases that were made before features had numbers of their own

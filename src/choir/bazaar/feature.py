@@ -47,6 +47,7 @@ def _work(base: Base, stopping: Stopping) -> Work:
     bazaar, policy = base.of(Bazaar), base.policy.bazaar
     verification = VerificationRunner(base, stopping)
     rounds = MarketRounds(base, verification.bench.ailment)
+    bazaar.ordering.watch(verification.bench.ailment)
 
     def forget_uploads(tx: Tx, _: Task) -> None:
         """Drop uploads that were not finished in their time."""

@@ -99,6 +99,11 @@ class Jobs:
         )
         return job, True
 
+    @staticmethod
+    def is_known(tx: Tx, who: Principal, key: str) -> bool:
+        """Whether something was ordered with this key before."""
+        return store.job_by_key(tx, buyer_of(who), key) is not None
+
     def open_own(self, tx: Tx, order: Order, key: str) -> Job:
         """An order of the node's own, which the platform pays. The same key gives the same job."""
         policy = self._lives.policy

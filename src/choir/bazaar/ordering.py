@@ -2,12 +2,12 @@
 
 Guarantees: what is stored of an order is its canonical form, so the same order is the same whoever wrote it down;
 an order has exactly the inputs that its type needs; hidden checks are there exactly when the request commits to
-them, and are those it commits to.
+them, and are those it commits to. No money is held for what this node could not verify.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from choir.bazaar.market import Market
 from choir.bazaar.model import Job, JobType
 from choir.bazaar.providers import fallback, selection_rules
 from choir.foundation.canonical import canonical_bytes, parse_json
-from choir.foundation.errors import Invalid, TooLarge
+from choir.foundation.errors import Invalid, Refusal, TooLarge
 from choir.foundation.policy import Policy
 from choir.identity.model import Principal
 from choir.objects.service import Objects
@@ -45,6 +45,14 @@ class BadInputs(Invalid):
     sentence = "The order does not have the inputs that it needs: {why}."
 
 
+class CannotVerify(Refusal):
+    """Every type of work is verified with the node's sandbox, and there is none."""
+
+    code = "bazaar.no_sandbox"
+    sentence = "This node cannot verify work now, so it takes no orders, and nothing is held. {why}"
+    hint = "Its operator mends that (`choir doctor` on its machine says how); the same order is accepted then."
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """An order that was read and found to be whole; its bytes are not stored yet."""
@@ -54,6 +62,7 @@ class Asked:
     inputs: Mapping[str, Given]
     strategy: dict[str, Any]
     criteria: dict[str, Any]
+    ailment: str = ""  # why this node could not verify it
 
 
 class Ordering:
@@ -64,6 +73,11 @@ class Ordering:
         self._market = market
         self._objects = objects
         self._policy = policy
+        self._ailment: Callable[[], str] = lambda: ""
+
+    def watch(self, ailment: Callable[[], str]) -> None:
+        """Take new orders only while nothing ails what verifies them. Whoever verifies in this process says so."""
+        self._ailment = ailment
 
     def read(
         self,
@@ -79,12 +93,14 @@ class Ordering:
         budget = found.terms.max_cost_msat
         chosen = fallback.strategy_json(self._market.strategy(strategy)) if strategy else {}
         wanted = selection_rules.criteria_json(selection_rules.criteria_from(type_, budget, criteria))
-        return Asked(type_, found, dict(inputs), chosen, wanted)
+        return Asked(type_, found, dict(inputs), chosen, wanted, self._ailment())
 
     def open(self, tx: Tx, who: Principal, asked: Asked) -> tuple[Job, bool]:
         """Keep the order's bytes and open the job; says whether it is a new one."""
         terms = asked.request.terms
         buyer = buyer_of(who)
+        if asked.ailment and not self._jobs.is_known(tx, who, terms.idempotency_key):
+            raise CannotVerify(why=asked.ailment)
         blobs.keep(tx, self._objects, asked.inputs.values(), buyer, [buyer, who.source], self._limits())
         self._check_hidden(tx, asked)
         order = Order(

@@ -3,7 +3,7 @@
 Guarantees: so many verifications at once as the policy says, and none of them holds up other background work; a
 process that is told to stop ends what it is verifying at once and leaves it to whoever comes next; what a killed
 process left (runs, groups, folders) is removed by the next one that starts. A node without a usable sandbox says so
-and lets nobody wait: what it cannot verify is called off, to nobody's cost.
+and lets nobody wait: it takes no orders, and what it cannot verify is called off, to nobody's cost.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from choir.bazaar.disputes.service import REVERIFY
 from choir.bazaar.inspecting import Inspecting
 from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
+from choir.bazaar.ordering import CannotVerify
 from choir.bazaar.verification.service import Verifier
 from choir.feature import Base
 from choir.foundation.policy import SandboxPolicy
@@ -34,7 +35,7 @@ from choir.storage.tasks import Handlers, Postponed, Scheduler, Task
 
 log = logging.getLogger(__name__)
 
-NO_SANDBOX = "bazaar.no_sandbox"
+NO_SANDBOX = CannotVerify.code
 NOT_VERIFIED = "bazaar.not_verified"
 _STOP_S = 4.0  # for a sandbox that is told to end
 _PROBE_AGAIN_S = 30.0

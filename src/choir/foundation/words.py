@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+_LINES, _COLUMNS = 24, 200  # what fits a screen: its rows in a plain terminal, and a long line folded twice
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/-]+", re.ASCII)
 
 
@@ -21,6 +22,20 @@ def shown(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     return "".join(letter if letter.isprintable() else _escaped(letter) for letter in _quoted(text))
+
+
+def on_screen(text: str | bytes) -> str:
+    """A text of any size as it fits a screen: its first lines, and how much more there is. It steers no terminal."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    lines = text.rstrip("\n").split("\n")
+    shown_lines = [_cut("".join(letter if letter.isprintable() else " " for letter in line)) for line in lines[:_LINES]]
+    more = len(lines) - len(shown_lines)
+    return "\n".join([*shown_lines, f"… and {count(more, 'more line')}"] if more else shown_lines)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _COLUMNS else f"{line[:_COLUMNS]}…"
 
 
 def _quoted(text: str) -> str:

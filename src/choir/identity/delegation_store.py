@@ -28,12 +28,13 @@ class HoldCharge:
     charged_us: int
 
 
-def insert(tx: Tx, one: Delegation) -> None:
+def insert(tx: Tx, one: Delegation, by_token: UUID | None = None) -> None:
+    """Add a delegation; `by_token` is the token that passed it on, with which it ends."""
     tx.run(
-        "insert into delegations (id, person, agent, parent, depth, scopes, expires_us, created_us, name)"
-        " values (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        "insert into delegations (id, person, agent, parent, depth, scopes, expires_us, created_us, name, by_token)"
+        " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         one.id, one.person, one.agent, one.parent, one.depth, sorted(one.scopes), one.expires_us, one.created_us,
-        one.name,
+        one.name, by_token,
     )  # fmt: skip
     tx.run(
         "insert into delegation_caps (delegation, asset, period, cap)"
@@ -105,12 +106,26 @@ def revoke(tx: Tx, id_: UUID, now_us: int) -> bool:
 
 
 def revoke_all(tx: Tx, person: UUID, now_us: int) -> int:
-    """End every delegation of a person."""
-    live = tx.rows(
-        "select id from delegations where person = %s and revoked_us is null order by depth, id for no key update",
+    """End every delegation of a person; says how many were good until now."""
+    found = tx.rows(
+        "select id, expires_us from delegations where person = %s and revoked_us is null order by depth, id"
+        " for no key update",
         person,
     )
-    return tx.run("update delegations set revoked_us = %s where id = any(%s)", now_us, [row[0] for row in live])
+    tx.run("update delegations set revoked_us = %s where id = any(%s)", now_us, [row[0] for row in found])
+    return sum(expires_us > now_us for _, expires_us in found)
+
+
+def revoke_by_tokens(tx: Tx, tokens: Sequence[UUID], now_us: int) -> list[Delegation]:
+    """End what these tokens passed on; says what it was."""
+    live = tx.rows(
+        "select id from delegations where by_token = any(%s) and revoked_us is null order by depth, id"
+        " for no key update",
+        list(tokens),
+    )
+    ids = [row[0] for row in live]
+    tx.run("update delegations set revoked_us = %s where id = any(%s)", now_us, ids)
+    return [_delegation(row) for row in tx.rows(_SELECT + " where d.id = any(%s) order by d.id", ids)]
 
 
 def cap_states(tx: Tx, ids: Sequence[UUID], windows: dict[Period, int], asset: str | None = None) -> list[CapState]:

@@ -2,8 +2,9 @@
 
 Guarantees: one can be narrowed and passed on, never widened, and by nobody whose own credential reaches less far;
 revoking ends it and everything narrowed from it at once, because nothing about a delegation is remembered and
-each use looks at the whole chain; a spend is charged to the delegation and to all above it, in the caller's
-transaction, and no race can take a cap over its limit. An asset without a cap cannot be spent.
+each use looks at the whole chain; what was narrowed by a token ends with that token; a spend is charged to the
+delegation and to all above it, in the caller's transaction, and no race can take a cap over its limit. An asset
+without a cap cannot be spent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from choir.identity import agent_store, audit, delegation_rules, delegation_stor
 from choir.identity.delegation_rules import NO_ID, CapState, Chain, Charge, Terms, new_id, page_size
 from choir.identity.model import (
     AgentRetired,
+    BadCredential,
     Cap,
     Delegation,
     Principal,
@@ -30,6 +32,7 @@ from choir.identity.model import (
     delegation_id,
     person_owner,
 )
+from choir.identity.token_store import ApiToken
 from choir.storage.database import Tx
 
 
@@ -80,11 +83,14 @@ class Delegations:
         if not (_is_person_of(by, parent) or by.delegation == parent.id):
             raise UnknownDelegation(delegation=delegation_id(delegation))
         agent_store.lock_person(tx, parent.person)
+        token = token_store.of_credential(tx, by.credential)
+        if token is not None and token.revoked_us is not None:  # since the request was let in
+            raise BadCredential(why="the token was revoked")
         self._lock_agent(tx, agent)
         self._locked_chain(tx, delegation)
         delegation_rules.check_narrower(parent, terms, self._policy)
-        delegation_rules.check_reach(by.scopes, token_store.expires_us(tx, by.credential), terms)
-        return self._insert(tx, parent.person, agent, parent, terms, now_us, by.source)
+        delegation_rules.check_reach(by.scopes, None if token is None else token.expires_us, terms)
+        return self._insert(tx, parent.person, agent, parent, terms, now_us, by.source, token)
 
     def revoke(self, tx: Tx, by: Principal, delegation: UUID) -> None:
         """End a delegation at once, with all narrowed from it. Revoking twice is revoking once."""
@@ -95,7 +101,7 @@ class Delegations:
             self._record(tx, found, by.source, "delegation.revoked")
 
     def revoke_all(self, tx: Tx, person: UUID) -> int:
-        """End everything that was ever delegated by a person; says how many it were."""
+        """End everything that was ever delegated by a person; says how many were good until now."""
         return delegation_store.revoke_all(tx, person, self._clock.now_us())
 
     def get(self, tx: Tx, delegation: UUID) -> Delegation:
@@ -192,7 +198,15 @@ class Delegations:
         return delegation_rules.delegated_principal(good[0], "nostr") if good else None
 
     def _insert(
-        self, tx: Tx, person: UUID, agent: UUID, parent: Delegation | None, terms: Terms, now_us: int, actor: str
+        self,
+        tx: Tx,
+        person: UUID,
+        agent: UUID,
+        parent: Delegation | None,
+        terms: Terms,
+        now_us: int,
+        actor: str,
+        token: ApiToken | None = None,
     ) -> Delegation:
         if delegation_store.live_count(tx, person, now_us) >= self._policy.per_person_max:
             raise TooMany(what="live delegations of this person", limit=self._policy.per_person_max)
@@ -209,7 +223,7 @@ class Delegations:
             revoked_us=None,
             name=terms.name,
         )
-        delegation_store.insert(tx, made)
+        delegation_store.insert(tx, made, by_token=None if token is None else token.id)
         self._record(tx, made, actor, "delegation.granted" if parent is None else "delegation.narrowed")
         return made
 

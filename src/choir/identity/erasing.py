@@ -1,10 +1,11 @@
 """Erasing a person: everything that names them goes, everything that others rely on stays.
 
-Guarantees: afterwards the handle, passkeys, sessions, recovery codes, given names and memos are gone and the
-account's secret keys destroyed; nobody can sign in as that person or take their handle; what they delegated is
-revoked. The journal is not touched: it never held personal data, so it verifies as before. Balances stay where
-they are, on accounts that are frozen: an entry that emptied them would have to invent who is owed the money.
-Features that stand above identity are asked to forget the owner too. All of it happens in one transaction, or none.
+Guarantees: afterwards the handle, passkeys, sessions, recovery codes and given names are gone, with the memos
+beside what they paid or were paid, and the account's secret keys are destroyed; nobody can sign in as that person
+or take their handle; what they delegated is revoked. The journal is not touched: it never held personal data, so it
+verifies as before. Balances stay where they are, on accounts that are frozen: an entry that emptied them would have
+to invent who is owed the money. Features that stand above identity are asked to forget the owner too. All of it
+happens in one transaction, or none.
 """
 
 from __future__ import annotations
@@ -76,9 +77,11 @@ class Erasing:
             self._give_up_objects(tx, owner)
         audit.record(tx, "person.erased", at_us=now_us, actor=actor, owner=person.owner)
         self._outbox.announce(tx, events.ERASED, subject=person.owner, actor=actor, data={})
+        looked_at = reading.head(tx).seq
         erase_memos(tx, owners)
         for owner in owners:
             self._freeze(tx, owner)
+        erase_memos(tx, owners, after_seq=looked_at)  # of what was paid to them until the accounts were frozen
         return True
 
     def _give_up_objects(self, tx: Tx, owner: str) -> None:

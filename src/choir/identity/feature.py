@@ -51,6 +51,7 @@ def _build(base: Base) -> Iterable[object]:
         clock,
         entropy,
         policy.people,
+        production=base.identity.production,
         policy_hash=base.policy_hash,
         same_identity=lambda tx, a, b: clusters.independence(tx, a, b) == 0,
     )

@@ -30,6 +30,9 @@ class Scope(StrEnum):
 
 
 ALL_SCOPES = frozenset(Scope)
+# What something on a node asks for. The others are valid wherever they are given and stored, and are offered to nobody
+# before there is something that they allow.
+OFFERED_SCOPES = (Scope.READ, Scope.BUY, Scope.SELL)
 
 
 class Period(StrEnum):
@@ -350,6 +353,12 @@ class BadName(Invalid):
 class HandleTaken(Refusal):
     code = "identity.handle_taken"
     sentence = "The handle '{handle}' is taken."
+
+
+class HandleAlike(Refusal):
+    code = "identity.handle_alike"
+    sentence = "The handle '{handle}' reads like one that is taken."
+    hint = "Choose one that nobody takes for another: 0 and o, 1 and l, rn and m, vv and w, - and _ look alike."
 
 
 class BadHandle(Invalid):

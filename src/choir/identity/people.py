@@ -1,9 +1,9 @@
 """People: signing up, the gift for doing so, and vouching for each other.
 
 Guarantees: a person is a handle and a passkey, no password, no e-mail, no legal name; a handle has one owner
-and is never given to anybody else, not even after that owner was erased; the gift is posted in the transaction
-that makes the person, under a key of that person, so it is given exactly once however often, however
-concurrently and from however many processes a sign-up is sent.
+and is never given to anybody else, nor is one that reads like it, not even after that owner was erased; the
+gift is posted in the transaction that makes the person, under a key of that person, so it is given exactly once
+however often, however concurrently and from however many processes a sign-up is sent.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from choir.identity import people_rules as rules
 from choir.identity import people_store as store
 from choir.identity.attempts import attempt
 from choir.identity.challenges import Challenge, Challenges, Purpose
-from choir.identity.model import HandleTaken, Person, Principal, SameIdentity, UnknownPerson, person_owner
+from choir.identity.model import HandleAlike, HandleTaken, Person, Principal, SameIdentity, UnknownPerson, person_owner
 from choir.identity.passkeys import Answer, Ceremony, Passkeys, Shown
 from choir.identity.rates import Rates
 from choir.ledger.accounts import Accounts
+from choir.ledger.funding import PLAY_MINT
 from choir.ledger.model import Draft, Leg
 from choir.ledger.service import Ledger
 from choir.storage.database import Tx
@@ -46,15 +47,21 @@ class SignedUp:
     shown: Shown
 
 
-def gift(person: UUID, policy: PeoplePolicy, policy_hash: ObjectHash | None) -> Draft:
-    """The entry that a new person starts with. Its CHIP can be staked and nothing else, so it stands apart."""
+def gift(person: UUID, policy: PeoplePolicy, policy_hash: ObjectHash | None, *, production: bool) -> Draft:
+    """The entry that a new person starts with. Its CHIP can be staked and nothing else, so it stands apart.
+
+    Work is paid in SAT, which nobody gives away; so that people can order on a development node too, they get play
+    money there, out of where `choir fund` takes it from.
+    """
     owner = person_owner(person)
-    legs = (
+    legs = [
         Leg(f"{GIFTS}/issuance/CREDIT", f"{owner}/available/CREDIT", policy.gift_credit),
         Leg(f"{GIFTS}/issuance/CHIP", f"{owner}/available.starter/CHIP", policy.gift_chip),
-    )
+    ]
+    if policy.gift_play_sat and not production:
+        legs.append(Leg(f"{PLAY_MINT}/issuance/SAT", f"{owner}/available/SAT", policy.gift_play_sat))
     key = f"signup:{owner.removeprefix('person:')}"
-    return Draft("gift", "the gift for a new person", GIFTS, key, legs, policy=policy_hash)
+    return Draft("gift", "the gift for a new person", GIFTS, key, tuple(legs), policy=policy_hash)
 
 
 class People:
@@ -72,6 +79,7 @@ class People:
         entropy: Entropy,
         policy: PeoplePolicy,
         *,
+        production: bool,
         policy_hash: ObjectHash | None = None,
         same_identity: SameIdentityCheck = store.linked,
     ) -> None:
@@ -84,6 +92,7 @@ class People:
         self._clock = clock
         self._entropy = entropy
         self._policy = policy
+        self._production = production
         self._policy_hash = policy_hash
         self._same_identity = same_identity
 
@@ -92,14 +101,14 @@ class People:
     def begin_sign_up(self, tx: Tx, handle: str, address: str) -> Ceremony:
         """Ask a newcomer for a passkey under a handle that is free now; it is theirs when they finish."""
         handle = rules.checked_handle(handle, self._policy)
+        rules.check_new_handle(handle)
         place = self._rates.place(tx, address)
-        if store.person_by_handle(tx, handle) is not None:
-            raise HandleTaken(handle=handle)
+        self._check_free(tx, handle)
         user_handle = self._entropy.bytes(_USER_HANDLE_BYTES)
         # The person's id is fixed here, so that one challenge can only ever become one person.
         data = {"person": str(self._new_id()), "handle": handle, "user_handle": user_handle.hex(), "place": place}
         challenge = self._challenges.give_to_stranger(tx, Purpose.SIGN_UP, place, data=data)
-        if store.is_retired(tx, self._retired_hash(tx, handle)):  # slow, so only for who may begin at all
+        if store.is_retired(tx, self._retired_hashes(tx, handle)):  # slow, so only for who may begin at all
             raise HandleTaken(handle=handle)
         return self._passkeys.ask_for_new(challenge, handle, user_handle, [])
 
@@ -111,7 +120,7 @@ class People:
     def _sign_up(self, tx: Tx, challenge: Challenge, answer: Answer, name: str) -> SignedUp:
         # What takes time comes first: from the first counter on, other sign-ups wait for this one.
         verified = self._passkeys.verified_new(challenge, answer)
-        retired = self._retired_hash(tx, challenge.data["handle"])
+        retired = self._retired_hashes(tx, challenge.data["handle"])
         others = self._count_sign_up(tx, challenge.data["place"])
         person = self._insert(tx, challenge, retired, others)
         passkey = self._passkeys.keep(tx, verified, person.id, name)
@@ -132,7 +141,7 @@ class People:
         here = self._rates.count(tx, f"sign_up:{place}", window_s=window_s, limit=policy.sign_ups_per_place)
         return here - 1
 
-    def _insert(self, tx: Tx, challenge: Challenge, retired: bytes, others: int) -> Person:
+    def _insert(self, tx: Tx, challenge: Challenge, retired: list[bytes], others: int) -> Person:
         data = challenge.data
         person = Person(
             id=UUID(data["person"]),
@@ -144,12 +153,25 @@ class People:
             sybil_score=rules.sybil_score(others, 0, self._policy),
         )
         # First the row, which waits for whoever is leaving this handle behind, then the look at what was left.
-        if not store.insert_person(tx, person) or store.is_retired(tx, retired):
-            raise HandleTaken(handle=data["handle"])
+        handle = data["handle"]
+        if not store.insert_person(tx, person, rules.skeleton(handle)):
+            self._check_free(tx, handle)
+            raise HandleTaken(handle=handle)
+        if store.is_retired(tx, retired):
+            raise HandleTaken(handle=handle)
         return person
 
-    def _retired_hash(self, tx: Tx, handle: str) -> bytes:
-        return rules.retired_hash(self._pepper(tx), handle)
+    @staticmethod
+    def _check_free(tx: Tx, handle: str) -> None:
+        if store.person_by_handle(tx, handle) is not None:
+            raise HandleTaken(handle=handle)
+        if store.is_alike(tx, rules.skeleton(handle)):
+            raise HandleAlike(handle=handle)
+
+    def _retired_hashes(self, tx: Tx, handle: str) -> list[bytes]:
+        """What an erased person's handle leaves, and one that reads like it."""
+        pepper = self._pepper(tx)
+        return [rules.retired_hash(pepper, text) for text in sorted({handle, rules.skeleton(handle)})]
 
     def commitment(self, tx: Tx, source: str, text: str) -> str:
         """What stands in the journal for a text that somebody chose: always the same, and not to be guessed from."""
@@ -160,10 +182,14 @@ class People:
 
     def _give(self, tx: Tx, person: UUID) -> None:
         """Open the accounts and post the gift; this takes the ledger's lock, so it comes last."""
-        draft = gift(person, self._policy, self._policy_hash)
+        draft = self.gift(person)
         names = [name for leg in draft.legs for name in (leg.from_, leg.to)]
         self._accounts.open(tx, names, reason="a person signed up", source=GIFTS)
         self._ledger.post(tx, draft)
+
+    def gift(self, person: UUID) -> Draft:
+        """What a new person of this node starts with."""
+        return gift(person, self._policy, self._policy_hash, production=self._production)
 
     def _new_id(self) -> UUID:
         random = self._entropy.bytes(8)
@@ -241,7 +267,7 @@ class People:
         """Empty a locked person's row, keep the handle from being used again, and take back their word."""
         now_us = self._clock.now_us()
         if person.handle is not None:
-            store.retire(tx, self._retired_hash(tx, person.handle), now_us)
+            store.retire(tx, self._retired_hashes(tx, person.handle), now_us)
         store.empty_person(tx, person.id, self._entropy.bytes(_USER_HANDLE_BYTES), now_us)
         vouched = store.vouched_by(tx, person.id)
         store.delete_vouches(tx, person.id)

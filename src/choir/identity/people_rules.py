@@ -15,7 +15,7 @@ from uuid import UUID
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import PeoplePolicy
-from choir.identity.model import BadHandle, NotInGoodStanding, Person
+from choir.identity.model import BadHandle, HandleAlike, NotInGoodStanding, Person
 
 # Words that would let somebody speak for the node or be taken for a part of it.
 _RESERVED = """
@@ -29,6 +29,11 @@ RESERVED_HANDLES = frozenset(_RESERVED.split())
 
 # Lower-case ASCII only, so that no letter of another alphabet can stand for one of these.
 _HANDLE = re.compile(r"[a-z_][a-z0-9_-]*", re.ASCII)
+
+# What reads alike in common typefaces, written alike (after Unicode's UTS 39; its capital I cannot be in a handle).
+# A letter that looks like two becomes those two, so that the order in which a reader joins them does not matter.
+_ALIKE = str.maketrans({"0": "o", "1": "l", "m": "rn", "w": "vv", "-": "_"})
+_LINE = re.compile("__+")
 
 # scrypt's cost (RFC 7914): about 50 ms and 16 MB a guess. Not policy: another cost would be another hash, and
 # every handle retired before would be free again.
@@ -56,6 +61,20 @@ def checked_handle(handle: str, policy: PeoplePolicy) -> str:
     if handle.strip("_") in RESERVED_HANDLES or handle.replace("_", "-").strip("-") in RESERVED_HANDLES:
         raise BadHandle(handle=handle, why="it is reserved")
     return handle
+
+
+def skeleton(handle: str) -> str:
+    """What two handles that read alike have in common. Migration 14 has the same in SQL."""
+    return _LINE.sub("_", handle.translate(_ALIKE))
+
+
+RESERVED_SKELETONS = frozenset(skeleton(word) for word in RESERVED_HANDLES)
+
+
+def check_new_handle(handle: str) -> None:
+    """Raise if somebody new would be taken for a part of the node. Who has such a handle already keeps it."""
+    if skeleton(handle).strip("_") in RESERVED_SKELETONS:
+        raise HandleAlike(handle=handle)
 
 
 def retired_hash(pepper: bytes, handle: str) -> bytes:

@@ -53,6 +53,11 @@ def person_by_handle(tx: Tx, handle: str) -> Person | None:
     return tx.one_or_none(Person, f"select {_PERSON} from people where handle = %s", handle)  # noqa: S608 - no input
 
 
+def is_alike(tx: Tx, skeleton: str) -> bool:
+    """Whether somebody has a handle that reads like this."""
+    return tx.value("select 1 from people where handle_skeleton = %s", skeleton) is not None
+
+
 def lock_person(tx: Tx, id_: UUID) -> Person | None:
     """The person, for this transaction alone."""
     sql = f"select {_PERSON} from people where id = %s for update"  # noqa: S608 - no input
@@ -64,13 +69,13 @@ def stays(tx: Tx, id_: UUID) -> bool:
     return tx.value("select 1 from people where id = %s and erased_us is null for share", id_) is not None
 
 
-def insert_person(tx: Tx, new: Person) -> bool:
-    """Add a person unless the handle is taken; waits for whoever is about to take or leave it."""
+def insert_person(tx: Tx, new: Person, skeleton: str) -> bool:
+    """Add a person unless the handle, or one like it, is taken; waits for whoever is about to take or leave it."""
     return bool(
         tx.run(
-            "insert into people (id, handle, user_handle, created_us, sybil_signs, sybil_score)"
-            " values (%s, %s, %s, %s, %s, %s) on conflict do nothing",
-            new.id, new.handle, new.user_handle, new.created_us, new.sybil_signs, new.sybil_score,
+            "insert into people (id, handle, handle_skeleton, user_handle, created_us, sybil_signs, sybil_score)"
+            " values (%s, %s, %s, %s, %s, %s, %s) on conflict do nothing",
+            new.id, new.handle, skeleton, new.user_handle, new.created_us, new.sybil_signs, new.sybil_score,
         )
     )  # fmt: skip
 
@@ -81,7 +86,10 @@ def set_score(tx: Tx, id_: UUID, score: int) -> None:
 
 def empty_person(tx: Tx, id_: UUID, user_handle: bytes, at_us: int) -> None:
     """Take away what names the person."""
-    tx.run("update people set handle = null, user_handle = %s, erased_us = %s where id = %s", user_handle, at_us, id_)
+    tx.run(
+        "update people set handle = null, handle_skeleton = null, user_handle = %s, erased_us = %s where id = %s",
+        user_handle, at_us, id_,
+    )  # fmt: skip
 
 
 # Retired handles
@@ -99,12 +107,13 @@ def make_pepper(tx: Tx, candidate: bytes) -> bytes:
     return bytes(tx.value("select pepper from handle_pepper"))
 
 
-def is_retired(tx: Tx, hash_: bytes) -> bool:
-    return tx.value("select 1 from retired_handles where hash = %s", hash_) is not None
+def is_retired(tx: Tx, hashes: list[bytes]) -> bool:
+    return tx.value("select 1 from retired_handles where hash = any(%s) limit 1", hashes) is not None
 
 
-def retire(tx: Tx, hash_: bytes, at_us: int) -> None:
-    tx.run("insert into retired_handles (hash, at_us) values (%s, %s) on conflict do nothing", hash_, at_us)
+def retire(tx: Tx, hashes: list[bytes], at_us: int) -> None:
+    sql = "insert into retired_handles (hash, at_us) select unnest(%s::bytea[]), %s on conflict do nothing"
+    tx.run(sql, hashes, at_us)
 
 
 # Passkeys
@@ -144,6 +153,17 @@ def rename_passkey(tx: Tx, person_: UUID, id_: bytes, name: str) -> bool:
 def delete_passkey(tx: Tx, person_: UUID, id_: bytes) -> bool:
     """Remove a passkey; its sessions go with it."""
     return bool(tx.run("delete from passkeys where id = %s and person = %s", id_, person_))
+
+
+def delete_passkeys(tx: Tx, person_: UUID) -> int:
+    """Remove all passkeys of a person, with their sessions; says how many it were."""
+    return tx.run("delete from passkeys where person = %s", person_)
+
+
+def end_under_way(tx: Tx, person_: UUID) -> None:
+    """Forget ceremonies that wait for an answer, and what was approved for programs that have not fetched it."""
+    tx.run("delete from challenges where person = %s", person_)
+    tx.run("delete from logins where person = %s", person_)
 
 
 # Recovery codes
@@ -254,10 +274,9 @@ def agents(tx: Tx, person_: UUID) -> list[UUID]:
 
 def delete_credentials(tx: Tx, person_: UUID) -> None:
     """All that a person could sign in with; sessions go with their passkeys, also those begun meanwhile."""
-    tx.run("delete from challenges where person = %s", person_)
-    tx.run("delete from logins where person = %s", person_)
+    end_under_way(tx, person_)
     tx.run("delete from recovery_codes where person = %s", person_)
-    tx.run("delete from passkeys where person = %s", person_)
+    delete_passkeys(tx, person_)
 
 
 def end_delegated(tx: Tx, person_: UUID, at_us: int) -> None:

@@ -2,19 +2,20 @@
 
 Guarantees: codes have 125 random bits, are shown once and stored hashed; a new set makes the old one worthless,
 also for a recovery that is under way; a code lets its person make one new passkey and nothing else, so whoever
-recovers still signs in like everyone. A recovery ends all sessions, so that it does not go unnoticed. Guesses
-are limited by where they come from, not by whom they are at: else anybody could lock a person out.
+recovers still signs in like everyone. A recovery ends all sessions, so that it does not go unnoticed, and, unless
+asked not to, all else that could act for the person: older passkeys, what was under way, tokens, delegations.
+Guesses are limited by where they come from, not by whom they are at: else anybody could lock a person out.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.policy import PeoplePolicy
-from choir.identity import audit
+from choir.identity import audit, delegation_store, token_store
 from choir.identity import people_rules as rules
 from choir.identity import people_store as store
 from choir.identity.attempts import attempt
@@ -34,6 +35,24 @@ class Codes:
     """How many codes a person has left."""
 
     unused: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How much of what could act for a person a recovery ended."""
+
+    passkeys: int
+    sessions: int
+    tokens: int
+    delegations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The new passkey, and what ended when it was made."""
+
+    passkey: PasskeyRow
+    ended: Ended
 
 
 class Recovery:
@@ -95,12 +114,15 @@ class Recovery:
         challenge = self._challenges.give_to_stranger(tx, Purpose.RECOVER, place, person=id_, data=data)
         return self._passkeys.ask_person_for_new(tx, challenge, person)
 
-    def finish(self, tx: Tx, ceremony: UUID, answer: Answer, name: str) -> PasskeyRow | Refusal:
-        """Keep the new passkey and use the code up. It gives no session. A refusal is returned: see `attempts`."""
-        challenge = self._challenges.take(tx, ceremony, Purpose.RECOVER)
-        return attempt(tx, lambda: self._finish(tx, challenge, answer, name))
+    def finish(self, tx: Tx, ceremony: UUID, answer: Answer, name: str, *, keep: bool = False) -> Recovered | Refusal:
+        """Keep the new passkey, use the code up and end the rest, or with `keep` the sessions alone.
 
-    def _finish(self, tx: Tx, challenge: Challenge, answer: Answer, name: str) -> PasskeyRow:
+        It gives no session. A refusal is returned: see `attempts`.
+        """
+        challenge = self._challenges.take(tx, ceremony, Purpose.RECOVER)
+        return attempt(tx, lambda: self._finish(tx, challenge, answer, name, keep=keep))
+
+    def _finish(self, tx: Tx, challenge: Challenge, answer: Answer, name: str, *, keep: bool) -> Recovered:
         assert challenge.person is not None
         verified = self._passkeys.verified_new(challenge, answer)
         person = store.lock_person(tx, challenge.person)
@@ -108,8 +130,19 @@ class Recovery:
         hash_ = bytes.fromhex(challenge.data["code"])
         if person is None or person.erased_us is not None or not store.use_code(tx, person.id, hash_, now_us):
             raise BadCredential(why=_WRONG)
+        ended = self._end(tx, person.id, now_us, keep=keep)  # first, so that there is room for one more passkey
         passkey = self._passkeys.keep(tx, verified, person.id, name)
-        ended = store.delete_sessions(tx, person.id)
         owner = person.owner
-        audit.record(tx, "recovery.code_used", at_us=now_us, actor=owner, owner=owner, sessions_ended=ended)
-        return passkey
+        audit.record(tx, "recovery.code_used", at_us=now_us, actor=owner, owner=owner, **asdict(ended))
+        return Recovered(passkey, ended)
+
+    @staticmethod
+    def _end(tx: Tx, person: UUID, now_us: int, *, keep: bool) -> Ended:
+        """End what could act for a locked person; whoever had their device may have made any of it."""
+        sessions = store.delete_sessions(tx, person)
+        if keep:
+            return Ended(passkeys=0, sessions=sessions, tokens=0, delegations=0)
+        store.end_under_way(tx, person)
+        delegations = delegation_store.revoke_all(tx, person, now_us)
+        tokens = len(token_store.revoke_all(tx, person, now_us))
+        return Ended(store.delete_passkeys(tx, person), sessions, tokens, delegations)

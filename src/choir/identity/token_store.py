@@ -59,13 +59,14 @@ def get(tx: Tx, id_: UUID) -> ApiToken | None:
     return None if row is None else _token(row)
 
 
-def expires_us(tx: Tx, credential: str) -> int | None:
-    """When the token that a principal came with ends; None: it came with something else."""
+def of_credential(tx: Tx, credential: str) -> ApiToken | None:
+    """The token that a principal came with; None: it came with something else."""
     kind, _, id_ = credential.partition(":")
     if kind != "token":
         return None
     found = get(tx, parse_token_id(id_))
-    return 0 if found is None else found.expires_us
+    assert found is not None, "tokens are never removed"
+    return found
 
 
 def of_person(tx: Tx, person: UUID, after: UUID, limit: int) -> list[ApiToken]:
@@ -97,13 +98,15 @@ def revoke(tx: Tx, id_: UUID, now_us: int) -> bool:
     return tx.run("update api_tokens set revoked_us = %s where id = %s and revoked_us is null", now_us, id_) == 1
 
 
-def revoke_all(tx: Tx, person: UUID, now_us: int) -> int:
-    """Every token of a person, and every one under their delegations."""
-    return tx.run(
+def revoke_all(tx: Tx, person: UUID, now_us: int) -> list[UUID]:
+    """Every token of a person, and every one under their delegations; says which were good until now."""
+    rows = tx.rows(
         "update api_tokens t set revoked_us = %s where revoked_us is null and (person = %s"
-        " or exists (select from delegations d where d.id = t.delegation and d.person = %s))",
+        " or exists (select from delegations d where d.id = t.delegation and d.person = %s))"
+        " returning id, expires_us",
         now_us, person, person,
     )  # fmt: skip
+    return [id_ for id_, expires_us in rows if expires_us > now_us]
 
 
 def _token(row: tuple[Any, ...]) -> ApiToken:

@@ -1,9 +1,9 @@
 """API tokens: for a person's own programs, or for an agent under a delegation.
 
 Guarantees: a token is shown once and stored only as a hash; it reaches no further than the person's
-choice or the delegation it is under, and ends with it; nobody gets one for an agent that is not theirs; a
-checksum tells a typing error, or a token in a place where none should be, from a wrong token. Nothing is
-cached: a revoked token fails at once.
+choice or the delegation it is under, and ends with it; what it passed on ends with the token; nobody gets one
+for an agent that is not theirs; a checksum tells a typing error, or a token in a place where none should be,
+from a wrong token. Nothing is cached: a revoked token fails at once.
 """
 
 from __future__ import annotations
@@ -111,12 +111,34 @@ class Tokens:
         found = token_store.get(tx, token)
         if found is None or not self._may_revoke(tx, by, found):
             raise UnknownToken(token=token_id(token))
+        if found.revoked_us is not None:
+            return
+        if found.delegation is not None:  # whoever passes something on holds the person, so nobody does meanwhile
+            agent_store.lock_person(tx, self._person_of(tx, found.delegation))
         if token_store.revoke(tx, token, self._clock.now_us()):
             self._record(tx, by, found, "token.revoked")
+            self._end_passed_on(tx, by.source, [token])
 
     def revoke_all(self, tx: Tx, person: UUID) -> int:
-        """End every token of a person and under their delegations; says how many it were."""
-        return token_store.revoke_all(tx, person, self._clock.now_us())
+        """End every token of a person and under their delegations; says how many were good until now."""
+        agent_store.lock_person(tx, person)
+        ended = token_store.revoke_all(tx, person, self._clock.now_us())
+        self._end_passed_on(tx, person_owner(person), ended)
+        return len(ended)
+
+    def _end_passed_on(self, tx: Tx, actor: str, tokens: list[UUID]) -> None:
+        """What a token passed on was never more than the token itself."""
+        now_us = self._clock.now_us()
+        for ended in delegation_store.revoke_by_tokens(tx, tokens, now_us):
+            owner, subject = person_owner(ended.person), delegation_id(ended.id)
+            agent = agent_id(ended.agent)
+            audit.record(tx, "delegation.revoked", at_us=now_us, actor=actor, owner=owner, subject=subject, agent=agent)
+
+    @staticmethod
+    def _person_of(tx: Tx, delegation: UUID) -> UUID:
+        found = delegation_store.get(tx, delegation)
+        assert found is not None
+        return found.person
 
     def principal_of(self, tx: Tx, text: str) -> Principal:
         """Who a token speaks for, by one indexed query. Its last use is written down now and then.

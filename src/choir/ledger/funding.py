@@ -6,6 +6,7 @@ from choir.ledger.accounts import Accounts
 from choir.ledger.model import DevelopmentOnly, Draft, Leg, account_name
 from choir.storage.database import Tx
 
+PLAY_MINT = "system:development"  # whatever comes from its issuance accounts is play money
 _REASON = "development funds"
 
 
@@ -28,4 +29,4 @@ class Funding:
 
 
 def _mint(account: str) -> str:
-    return f"system:development/issuance/{account_name(account).asset.name}"
+    return f"{PLAY_MINT}/issuance/{account_name(account).asset.name}"

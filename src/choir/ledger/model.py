@@ -254,7 +254,7 @@ def hold_account(hold: UUID, asset: Asset) -> str:
 class BadAccountName(Invalid):
     code = "ledger.account.bad_name"
     sentence = "'{name}' is not an account name: {why}."
-    hint = "Write <owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>, such as person:ada/available/CREDIT."
+    hint = "Write <owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>, such as person:ada/available/SAT."
 
 
 class BadEntry(Invalid):
@@ -304,7 +304,15 @@ class AssetMismatch(Invalid):
 class InsufficientFunds(Refusal):
     code = "ledger.insufficient_funds"
     sentence = "{account} has {available_shown} {asset} and {asked_shown} {asset} were asked for."
-    hint = "See what it has with `choir ledger balance {account}`."
+    hint = (
+        "An operator adds to it. On a development node: `choir --operator fund {account} AMOUNT`. On a production node,"
+        " two together: `choir ledger open {account}`, then `choir ledger issue propose {account} AMOUNT`."
+    )
+
+    @property
+    def advice(self) -> str:
+        """A hold has what was set aside when it was placed; nothing is ever added to it."""
+        return "" if str(self.fields.get("account", "")).startswith(HOLD_ACCOUNTS) else super().advice
 
     @classmethod
     def of(cls, name: AccountName, asked: int, available: int) -> InsufficientFunds:

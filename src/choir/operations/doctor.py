@@ -6,6 +6,7 @@ Guarantees: nothing is made or changed; what keeps the other checks from being m
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -29,8 +30,10 @@ from choir.operations.ledger_place import has_ledger, must_be_found, must_have_i
 from choir.operations.preparing import Dsns, compare_published, database_of, must_hold_ledger
 from choir.operations.privacy import exposures
 from choir.operations.supervisor import AddressInUse
+from choir.sandbox.model import Tier
 from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
+from choir.sandbox.tiers.base import SEARCH_PATH
 from choir.storage.database import DatabaseUnavailable, Tx, connect
 from choir.storage.identity import offset_of, read_identity
 from choir.storage.migrations import check_migrated, known_migrations
@@ -188,22 +191,33 @@ def _sandbox_policy(settings: Settings) -> SandboxPolicy:
     return policy if strict else for_play(policy)
 
 
-def _sandbox(settings: Settings) -> Finding:
-    """Without one the ledger works, but no job can be verified."""
+def sandbox_missing(settings: Settings) -> str:
+    """Why no job can be verified on this machine; empty if it can. Quick where the usual sandbox is installed."""
+    usual = _sandbox_policy(settings).stranger_tier_min <= Tier.BUBBLEWRAP
+    return "" if usual and shutil.which("bwrap", path=SEARCH_PATH) else _probed(settings)[0]
+
+
+def _probed(settings: Settings) -> tuple[str, str]:
+    """Why strangers' code cannot be run here, and what it has no firm limit of if it can."""
     try:
         with (
             tempfile.TemporaryDirectory(prefix="choir-doctor-") as folder,
             Sandboxes(Path(folder), _sandbox_policy(settings), clean_first=False) as sandboxes,
         ):
             why = sandboxes.lacking()
-            loose = "" if why else sandboxes.unlimited()
+            return why, "" if why else sandboxes.unlimited()
     except (ChoirError, OSError) as error:
-        why = str(error)
-    if not why and loose:
+        return str(error), ""
+
+
+def _sandbox(settings: Settings) -> Finding:
+    """Without one the ledger works, but no job can be verified."""
+    why, loose = _probed(settings)
+    if why:
+        return Finding("sandbox", "note", f"no job can be verified here: {why}", _SANDBOX_HINT)
+    if loose:
         return Finding("sandbox", "note", f"jobs can be verified, for development only: {loose}.", _SANDBOX_HINT)
-    if not why:
-        return Finding("sandbox", "ok", "strangers' code can be run, so jobs can be verified")
-    return Finding("sandbox", "note", f"no job can be verified here: {why}", _SANDBOX_HINT)
+    return Finding("sandbox", "ok", "strangers' code can be run, so jobs can be verified")
 
 
 def _database(settings: Settings, dsns: Dsns) -> str:

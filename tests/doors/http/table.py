@@ -397,9 +397,9 @@ PAGES = [
 ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY, *PAGES]  # those of the bazaar are beside this
 
 
-def ask(row: Row, scene: Scene, caller: str) -> httpx.Response:
-    """Send a row's request as one of the callers."""
+def ask(row: Row, scene: Scene, caller: str, **further: str) -> httpx.Response:
+    """Send a row's request as one of the callers, with further parameters."""
     path = row.route if row.path is None else row.path(scene)
     params = _own_account(scene) if row.params.get("account") == "own" else row.params
     body = None if row.body is None else row.body(scene)
-    return scene.callers[caller].request(row.method, path, params=params, json=body, headers=key())
+    return scene.callers[caller].request(row.method, path, params=params | further, json=body, headers=key())

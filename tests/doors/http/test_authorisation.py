@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -68,6 +70,33 @@ def test_who_gets_what(row: Row, scene: Scene, served: NodeUnderTest) -> None:
             assert answer.headers["content-type"] == "application/problem+json"
             assert answer.json()["status"] == answer.status_code
     assert dict(zip(CALLERS, found, strict=True)) == dict(zip(CALLERS, row.answers, strict=True))
+
+
+def _listings() -> list[Row]:
+    """Every route that is read page by page, as the description has them."""
+    paths = make_api().openapi()["paths"]
+    paged = {
+        (method.upper(), path)
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+        if any(parameter["name"] == "cursor" for parameter in operation.get("parameters", []))
+    }
+    return [row for row in ROWS if (row.method, row.route) in paged]
+
+
+@pytest.mark.parametrize("row", _listings(), ids=lambda row: row.name)
+def test_an_empty_cursor_is_the_first_page_in_every_listing(row: Row, scene: Scene) -> None:
+    caller = CALLERS[row.answers.index(200)]
+    first = ask(row, scene, caller, limit="1")
+    empty = ask(row, scene, caller, limit="1", cursor="")
+    assert (first.status_code, empty.status_code) == (200, 200), empty.text
+    assert {"items", "next"} <= empty.json().keys()
+    assert [_lasting(item) for item in empty.json()["items"]] == [_lasting(item) for item in first.json()["items"]]
+
+
+def _lasting(item: Any) -> Any:
+    """What names an item: the rest of it may change while a test looks."""
+    return next((item[name] for name in ("id", "name", "n", "seq", "version") if name in item), item)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.body is not None], ids=lambda row: row.name)

@@ -184,6 +184,8 @@ def test_over_tls_the_cookie_is_bound_to_the_host() -> None:
         ada.http.headers["Origin"] = "https://localhost"
         begun = ada.begin("sign-up", handle=new_handle())
         answer = ada.http.post("/v1/sign-up/finish", json=ada.made(begun, origin="https://localhost"))
+        for each in (answer, ada.http.get("/"), ada.http.get("/nowhere")):
+            assert each.headers["strict-transport-security"] == "max-age=31536000"
         [cookie] = SimpleCookie(answer.headers["set-cookie"]).values()
         assert cookie.key == "__Host-choir_session"
         assert cookie["secure"]
@@ -320,13 +322,22 @@ def test_dangerous_acts_take_a_passkey_shown_lately(ada: Browser) -> None:
     ada.make_token("read")
 
 
-def test_a_code_recovers_once_and_ends_all_sessions(ada: Browser) -> None:
+def test_a_code_recovers_once_and_says_what_it_ended(ada: Browser) -> None:
     lost = Browser(ada.node)
-    begun = lost.begin("recovery", handle=ada.handle, code=ada.codes[0])
-    done(lost.http.post("/v1/recovery/finish", json=lost.made(begun)), 201)
+    with ada.program("read") as laptop:
+        begun = lost.begin("recovery", handle=ada.handle, code=ada.codes[1])
+        kept = done(lost.http.post("/v1/recovery/finish", json=lost.made(begun) | {"keep": True}), 201)
+        assert kept["ended"] == {"passkeys": 0, "sessions": 1, "tokens": 0, "delegations": 0}
+        done(laptop.get("/v1/me"))
+        lost.authenticator = Authenticator()
+        begun = lost.begin("recovery", handle=ada.handle, code=ada.codes[0])
+        told = done(lost.http.post("/v1/recovery/finish", json=lost.made(begun)), 201)
+        assert told["ended"] == {"passkeys": 2, "sessions": 0, "tokens": 1, "delegations": 0}
+        refused(laptop.get("/v1/me"), 401, BAD)
     refused(ada.http.get("/v1/me"), 401, BAD)
     assert done(lost.sign_in().http.get("/v1/me"))["handle"] == ada.handle
-    assert done(lost.http.get("/v1/me/recovery-codes")) == {"unused": 9}
+    assert [item["id"] for item in done(lost.http.get("/v1/me/passkeys"))["items"]] == [told["passkey"]["id"]]
+    assert done(lost.http.get("/v1/me/recovery-codes")) == {"unused": 8}
     refused(lost.http.post("/v1/recovery/begin", json={"handle": ada.handle, "code": ada.codes[0]}), 401, BAD)
 
 

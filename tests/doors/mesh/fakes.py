@@ -48,6 +48,7 @@ class FakeNode:
         )
         self.attempts = SimpleNamespace(verdict=self._verdict, receipt=self._receipt)
         self.uploads = SimpleNamespace(begin=self._begin, get=self._upload, put_part=self._put, finish=self._upload)
+        self.who = SimpleNamespace(source="given")
         self.me = SimpleNamespace(who=lambda: SimpleNamespace(role="agent", person=None, owner=BUYER))
 
     # As a client

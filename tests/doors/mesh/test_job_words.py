@@ -13,14 +13,13 @@ from choir.bazaar.contracts import Approval, ReviewFocus, ReviewIssue, Severity,
 from choir.bazaar.model import Check as Checked
 from choir.bazaar.model import Verdict
 from choir.doors.cli.jobs import buyer, explaining, nobody, options, sending
-from choir.doors.cli.jobs.buyer import BuyerNeeded
 from choir.doors.cli.jobs.following import View, _words
 from choir.doors.cli.jobs.looking import COLUMNS, rows_of, shown_check
-from choir.doors.cli.jobs.results import review_lines
 from choir.doors.cli.jobs.verifying import _word
 from choir.doors.cli.output import day_and_time, may_write, print_table
 from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
+from choir.doors.sdk.machine_buyer import BuyerNeeded
 from choir.doors.sdk.mesh_model import Check
 from choir.doors.sdk.rechecking import _side_by_side
 from choir.foundation.errors import Invalid, NotAllowed
@@ -93,7 +92,7 @@ def test_play_money_is_never_spent_at_a_production_node(tmp_path: Path, monkeypa
 
 def test_findings_are_told_with_file_and_line() -> None:
     issue = ReviewIssue(Severity.HIGH, ReviewFocus.SECURITY, "a.py", (3, 4), "eval of\nwhat came in", "x", "y")
-    lines = review_lines(StructuredReview("Read it.", Approval.REQUEST_CHANGES, (issue,)))
+    lines = StructuredReview("Read it.", Approval.REQUEST_CHANGES, (issue,)).lines()
     assert lines[:3] == ["Read it.", "a.py:3: high (security): eval of what came in", "    y"]
     assert lines[-1] == "Verdict of the review: request changes."
 

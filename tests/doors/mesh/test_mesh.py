@@ -58,6 +58,19 @@ def test_an_order_becomes_a_checked_result() -> None:
     assert node.closed == 1
 
 
+def test_a_result_fits_a_screen() -> None:
+    for output in (b"42\n", b"\x1b[2Jx" * 100, b"line\n" * 100):
+        mesh, order = bought(FakeNode(output=RunOutput(0, output)))
+        found = mesh.await_and_verify(order, 10)
+        assert str(found).startswith(f"{order.id}: run, ended with code 0, verified and paid 200.000 of 276.000 SAT\n")
+        for shown in (str(found), repr(found), str(found.artifact), repr(found.artifact)):
+            assert len(shown) < 5_000
+            assert len(shown.splitlines()) <= 27
+            assert "\x1b" not in shown
+        assert found.artifact == RunOutput(0, output)  # and nothing is lost by that
+    assert str(found).endswith("line\nline\n… and 76 more lines")
+
+
 def test_a_node_that_is_away_is_waited_for() -> None:
     node = FakeNode(path=["running", "paid"], away=3)
     mesh, order = bought(node)

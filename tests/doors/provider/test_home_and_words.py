@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ import pytest
 
 from choir.bazaar.model import JobType
 from choir.bazaar.workers.profiles import BadProfile
+from choir.doors.cli.node import _greet
 from choir.doors.cli.provider.asking import typed_price
 from choir.doors.provider.home import ProviderHome, folder_of, read_key
 from choir.doors.provider.machine import check_isolation
@@ -25,6 +27,7 @@ from choir.doors.provider.model import AlreadyServing, HomeUnusable, IsolationMi
 from choir.doors.provider.process import _shown
 from choir.doors.provider.telling import Journal, JsonLines, Lines
 from choir.foundation.errors import ChoirError, Invalid, Unauthenticated
+from choir.foundation.settings import load_settings
 from choir.sandbox.model import Tier
 from choir.sandbox.service import Sandboxes
 from choir.sdk import Client
@@ -183,6 +186,25 @@ def test_an_isolation_that_contains_nothing_cannot_be_offered(tmp_path: Path) ->
             check_isolation(sandboxes, Tier.LOCAL, sandboxes.policy)
         assert "bubblewrap" in caught.value.advice
         check_isolation(sandboxes, Tier.BUBBLEWRAP, sandboxes.policy)
+
+
+def test_where_bubblewrap_is_missing_it_is_said_what_to_install(tmp_path: Path) -> None:
+    with Sandboxes(tmp_path / "sandbox") as sandboxes:
+        machine = sandboxes.host.machine
+        programs = {name: path for name, path in machine.programs.items() if name != "bwrap"}
+        sandboxes.host = replace(sandboxes.host, machine=replace(machine, programs=programs))
+        with pytest.raises(IsolationMissing, match="`apt-get install bubblewrap`") as caught:
+            check_isolation(sandboxes, Tier.BUBBLEWRAP, sandboxes.policy)
+        assert "cgroup" not in caught.value.advice  # rights are not what is missing
+        if not any(sandboxes.capabilities(tier).works for tier in (Tier.CONTAINER, Tier.GVISOR)):
+            assert "`apt-get install bubblewrap`" in sandboxes.lacking()
+
+
+def test_whoever_starts_a_node_that_cannot_verify_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for least, told in (("2", False), ("5", True)):
+        settings = load_settings({"home": str(tmp_path)}, {"CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN": least})
+        _greet(settings, first=False, as_json=False)
+        assert ("takes no orders for work" in capsys.readouterr().err) == told
 
 
 def test_the_process_loads_no_database() -> None:

@@ -18,6 +18,7 @@ from choir.bazaar.contracts.patches import read_commit
 from choir.bazaar.contracts.terms import Terms
 from choir.foundation.canonical import ObjectHash, canonical_bytes
 from choir.foundation.policy import VerificationPolicy
+from choir.foundation.words import count, on_screen
 
 _LINE_MAX = 10_000_000
 _PATH_CHARS_MAX = 1_000
@@ -203,6 +204,24 @@ class StructuredReview:
     highlights: tuple[str, ...] = ()
     examined: tuple[Statement, ...] = ()
 
+    def __str__(self) -> str:
+        return on_screen("\n".join(self.lines()))
+
+    def __repr__(self) -> str:
+        return f"<StructuredReview: {self.approval_status.value}, {count(len(self.issues), 'issue')}>"
+
+    def lines(self) -> list[str]:
+        """Findings as editors and compilers write them: file:line: what."""
+        lines = [self.summary]
+        for item in self.issues:
+            kind = f"{item.severity.value} ({item.category.value})"
+            lines.append(f"{item.file}:{item.line_range[0]}: {kind}: {_one_line(item.description)}")
+            if item.suggested_fix is not None:
+                lines += [f"    {row}" for row in item.suggested_fix.splitlines()]
+        lines += [f"{item.file}:{item.line}: suggestion: {_one_line(item.rationale)}" for item in self.suggestions]
+        lines += [f"{item.file}: {_one_line(item.statement)}" for item in self.examined]
+        return [*lines, f"Verdict of the review: {self.approval_status.value.replace('_', ' ')}."]
+
     @classmethod
     def from_bytes(cls, data: bytes, policy: VerificationPolicy) -> StructuredReview:
         return read_bytes(data, policy.review_bytes_max, "The review", lambda reader: cls._read(reader, policy))
@@ -286,3 +305,7 @@ def _read_code(reader: Reader, name: str) -> str:
 def _read_maybe_commit(reader: Reader, name: str) -> str:
     value = reader.take(name, "")
     return "" if value == "" else read_commit(Reader({name: value}), name)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

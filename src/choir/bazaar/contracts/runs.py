@@ -17,6 +17,7 @@ from choir.bazaar.contracts.fields import Reader, read_bytes, read_value
 from choir.bazaar.contracts.terms import Terms
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.policy import VerificationPolicy
+from choir.foundation.words import on_screen
 
 _WORDS_MAX = 1_000
 _CPU_MILLI_MAX = 86_400_000
@@ -89,6 +90,14 @@ class RunOutput:
     exit_code: int
     stdout: bytes
     stderr: bytes = b""
+
+    def __str__(self) -> str:
+        """What it printed, as it fits a screen; `stdout` and `stderr` have all of it."""
+        return "\n".join(on_screen(part) for part in (self.stdout, self.stderr) if part)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.stdout)} bytes of output, {len(self.stderr)} bytes of errors"
+        return f"<RunOutput: ended with code {self.exit_code}, {sizes}>"
 
     @classmethod
     def from_bytes(cls, data: bytes, policy: VerificationPolicy) -> RunOutput:

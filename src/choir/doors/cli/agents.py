@@ -10,6 +10,7 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+from choir.doors.cli.scopes import SCOPES
 from choir.foundation.errors import Invalid, NotAllowed
 from choir.foundation.money import Asset
 
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
     from choir.doors import wire
     from choir.doors.sdk.client import Client
 
-agent_app = typer.Typer(help="Agents that act for you.", no_args_is_help=True)
-delegation_app = typer.Typer(help="What an agent may do: scopes, caps, an end.", no_args_is_help=True)
-token_app = typer.Typer(help="Tokens for programs.", no_args_is_help=True)
+agent_app = typer.Typer(help="Make, list and retire agents that act for you.", no_args_is_help=True)
+delegation_app = typer.Typer(help="Say what an agent may do, spend, and until when.", no_args_is_help=True)
+token_app = typer.Typer(help="Make, list and revoke tokens for programs.", no_args_is_help=True)
 
 AgentArgument = Annotated[str, typer.Argument(help="Such as agent_01h….", metavar="AGENT")]
 DelegationArgument = Annotated[str, typer.Argument(help="Such as delegation_01h….", metavar="DELEGATION")]
 ScopeOption = Annotated[
     list[str],
-    typer.Option("--scope", help=f"What it may be used for: {output.SCOPES}; may be repeated.", metavar="SCOPE"),
+    typer.Option("--scope", help=f"What it may be used for: {SCOPES}; may be repeated.", metavar="SCOPE"),
 ]
 CapOption = Annotated[
     list[str] | None,

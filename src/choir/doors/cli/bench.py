@@ -10,7 +10,7 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson
 
-app = typer.Typer(help="Measure, as ratios within one run.", no_args_is_help=True)
+app = typer.Typer(help="Measure the ledger, the HTTP API and jobs on this machine.", no_args_is_help=True)
 
 _PROMISES = {
     "batch_of_copy": ("batches of 1000, of a bare COPY of the same rows", ">=", 0.5),
@@ -31,7 +31,7 @@ _PROMISES = {
 
 @app.callback()
 def root() -> None:
-    """Measure, as ratios within one run."""
+    """Measure the ledger, the HTTP API and jobs on this machine."""
 
 
 @app.command("ledger", epilog="Example: choir bench ledger --quick")

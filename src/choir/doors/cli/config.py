@@ -7,11 +7,11 @@ import os
 import typer
 
 from choir.doors.cli import output
-from choir.doors.cli.jobs.buyer import keys_folder
 from choir.doors.cli.output import AsJson, HomeOption
+from choir.doors.sdk.machine_buyer import keys_folder
 from choir.foundation.settings import Settings, SettingSource, load_settings
 
-app = typer.Typer(help="Show the settings and where each came from.", no_args_is_help=True)
+app = typer.Typer(help="Show every setting and where it came from.", no_args_is_help=True)
 
 
 @app.command("show", epilog="Example: choir config show --json")

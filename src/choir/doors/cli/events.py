@@ -29,7 +29,7 @@ def events(
     node: NodeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Show what happens as it happens, until Ctrl-C; a broken connection is taken up again."""
+    """Show events as they happen, until Ctrl-C. A broken connection is taken up again."""
     output.want_json(as_json)
     with output.client_of(node, quiet=True) as client:
         if not no_follow:

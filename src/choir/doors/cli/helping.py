@@ -1,20 +1,24 @@
-"""What the command line's framework does not do by itself: whole sentences in listings, plain words, negative amounts.
+"""What the command line's framework does not do by itself: commands that are loaded when they are used, whole sentences
+in listings, plain words, negative amounts.
 
-A list of commands shows the first sentence of each, wrapped and never cut. What an option takes is a plain word such as
-TEXT, not a type of Python's. An amount such as -5 reaches the command, which can say what is wrong with it, instead of
-being taken for an unknown option.
+A group that names its parts loads the module of the command that is typed and no other. A list of commands shows the
+first sentence of each, wrapped and never cut. What an option takes is a plain word such as TEXT, not a type of
+Python's. An amount such as -5 reaches the command, which can say what is wrong with it, instead of being taken for an
+unknown option.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command_name, get_group
 
 _NEGATIVE = re.compile(r"-[0-9.]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
@@ -25,11 +29,24 @@ _PLAIN = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "Path": "PATH"}
 class Group(TyperGroup):
     """Lists its commands with their first sentence, however long.
 
-    `default` is run where none of them is named; `other_names` are understood too, and not listed.
+    `default` is run where none of them is named; `other_names` are understood too, and not listed. `parts` says where
+    each command is found, as `module:attribute`: an application, or a function that registers it.
     """
 
     default = ""
     other_names: ClassVar[Mapping[str, str]] = {}
+    parts: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.parts:
+            self.commands = _Parts(self.parts)  # type: ignore[assignment]  # nobody adds to it
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [_plainly_read(parameter) for parameter in super().get_params(ctx)]
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in self.other_names:
@@ -46,6 +63,65 @@ class Group(TyperGroup):
                 formatter.write_dl(rows)
 
 
+class _Parts(Mapping[str, Any]):
+    """Commands by name, each made when it is first asked for."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _made(name, self._places[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def parts_of(package: str, names_by_place: Mapping[str, str]) -> dict[str, str]:
+    """The parts of a group whose modules are in a package of its own: `module:attribute` and the names found there."""
+    return {name: f"{package}.{place}" for place, listed in names_by_place.items() for name in listed.split()}
+
+
+def registered(place: str, name: str) -> typer.Typer:
+    """An application with what is found at `module:attribute`; an application there is called `name`."""
+    module, _, attribute = place.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    holder = typer.Typer(rich_markup_mode=None, add_completion=False)
+    holder.callback()(_nothing)  # with it even one command is a group's
+    if isinstance(found, typer.Typer):
+        holder.add_typer(found, name=name)
+    else:
+        found(holder)
+    return holder
+
+
+def names_in(app: typer.Typer) -> list[str]:
+    """What the commands and groups right below an application are called."""
+    commands = [
+        item.name or get_command_name(getattr(item.callback, "__name__", "")) for item in app.registered_commands
+    ]
+    return commands + [str(item.name) for item in app.registered_groups]
+
+
+def _made(name: str, place: str) -> Any:
+    """One command; its neighbours, which the same function registers, cost time and are left out."""
+    holder = registered(place, name)
+    found = [*holder.registered_commands, *holder.registered_groups][names_in(holder).index(name)]
+    holder.registered_commands = [item for item in holder.registered_commands if item is found]
+    holder.registered_groups = [item for item in holder.registered_groups if item is found]
+    improve(holder)
+    return get_group(holder).commands[name]
+
+
+def _nothing() -> None:
+    """An application without options of its own."""
+
+
 class Command(TyperCommand):
     """Says in plain words what its parameters take, where they do not say so themselves."""
 
@@ -58,6 +134,35 @@ class Command(TyperCommand):
                 kind = parameter.bare_type()
                 of = _LIST_OF.fullmatch(kind)
                 parameter.metavar = _PLAIN.get(of[1] if of else kind)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [_plainly_read(parameter) for parameter in super().get_params(ctx)]
+
+
+class _Plain:
+    """Reads a parameter without the framework's converter, which loads pydantic, where there is nothing to convert."""
+
+    def __init__(self, parameter: Any) -> None:
+        self._converter = parameter.get_runtime_param
+        self._kind = parameter.type_descriptor.annotation
+
+    def itself(self) -> _Plain:
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if isinstance(self._kind, type) and isinstance(value, self._kind):  # text as it was typed, or our own default
+            return value
+        if self._kind == list[str] and isinstance(value, list | tuple):
+            return list(value)
+        return self._converter().coerce(value, param=param, ctx=ctx)
+
+
+def _plainly_read(parameter: Any) -> Any:
+    if not isinstance(getattr(parameter.get_runtime_param, "__self__", None), _Plain):
+        parameter.get_runtime_param = _Plain(parameter).itself
+    return parameter
 
 
 def _untold(ctx: Any) -> None:

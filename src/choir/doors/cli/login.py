@@ -20,6 +20,7 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.doors.cli.scopes import OFFERED, SCOPES
 from choir.foundation.clock import SystemClock, format_time
 from choir.foundation.errors import Invalid, NotFound, Refusal, Unauthenticated, Unavailable
 
@@ -64,7 +65,7 @@ def login(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"What the login may be used for: {output.SCOPES}; may be repeated. Default: read.", metavar="SCOPE"
+            help=f"What the login may be used for: {SCOPES}; may be repeated. Default: read.", metavar="SCOPE"
         ),
     ] = None,
     days: Annotated[int, typer.Option(help="How many days it lasts.", min=1)] = _DAYS,
@@ -72,7 +73,8 @@ def login(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Log in to a node with your passkey, in the browser, and stay logged in on this machine."""
+    """Log in to a node with your passkey, in the browser. This machine stays logged in."""
+    from choir.doors.cli.jobs.buyer import tell_of_the_machine
     from choir.doors.sdk import saved_logins
 
     output.want_json(as_json)
@@ -95,6 +97,7 @@ def login(
         output.print_json({"node": address, "file": str(path), **me.model_dump()})
     else:
         output.print_line(f"Logged in to {address} as {_name(me)}. The login is kept in {path}.")
+        tell_of_the_machine(address)
 
 
 def _by_browser(address: str, scopes: list[str], days: int, *, browse: bool) -> tuple[LoginAnswer, str]:
@@ -201,7 +204,7 @@ def _revoke(address: str, saved: SavedLogin) -> bool:
 
 
 def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Say who you are to a node, by which credential, and why by that one."""
+    """Say who you are to a node, by which credential and why."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         who, url = client.who, client.url
@@ -220,14 +223,15 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
     output.print_line(f"  credential  {_CREDENTIALS[me.credential]}")
     if me.delegation:
         output.print_line(f"  delegation  {me.delegation}")
-    if me.scopes:
-        output.print_line(f"  scopes      {', '.join(sorted(me.scopes))}")
+    usable = [scope for scope in OFFERED if scope in me.scopes]
+    if usable:
+        output.print_line(f"  scopes      {', '.join(usable)}")
     output.print_line(f"  orders as   {orders_as}")
 
 
 def _buyer(url: str, me: wire.MeOut, source: str) -> tuple[str | None, str]:
     """Who pays for what `choir job submit` orders here, and the same in words."""
-    from choir.doors.cli.jobs.buyer import machines_buyer
+    from choir.doors.sdk import machine_buyer
 
     if me.role != "operator":
         return (me.owner, me.owner) if "buy" in me.scopes else (None, "nobody: this credential lacks the scope buy")
@@ -236,7 +240,7 @@ def _buyer(url: str, me: wire.MeOut, source: str) -> tuple[str | None, str]:
     with output.stranger_at(url) as client:
         if client.node().mode != "dev":
             return None, "nobody: log in to buy, with `choir login --scope read --scope buy`"
-    agent = machines_buyer(url)
+    agent = machine_buyer.known_at(url)
     if agent is None:
         return None, "nobody yet; the first order makes a buyer of this machine's own, with play money"
     return agent, f"{agent}, this machine's own buyer, with play money"

@@ -1,4 +1,4 @@
-"""`choir`: the whole command line, put together."""
+"""`choir`: the whole command line. Starting it loads no command; a command is loaded when it is named."""
 
 from __future__ import annotations
 
@@ -9,23 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from choir.doors.cli import (
-    account,
-    agents,
-    bench,
-    events,
-    helping,
-    jobs,
-    ledger,
-    login,
-    node,
-    operators,
-    output,
-    policy,
-    provider,
-    sandbox,
-)
-from choir.doors.cli.ledger import entries
+from choir.doors.cli import contents, helping, output
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 
@@ -37,41 +21,40 @@ class NotPossible(Unavailable):
     hint = "Check that it is there and that you may use it."
 
 
+class Root(helping.Group):
+    """Lists the commands by what they are for, without loading one."""
+
+    parts = contents.PLACES
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        width = max(map(len, self.parts))  # the sentences begin below each other, across all sections
+        for title, items in contents.SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(item.name.ljust(width), item.summary) for item in items])
+
+
 app = typer.Typer(
     name="choir",
+    cls=Root,
     help="An open economy for AI agents and the people behind them.",
-    epilog="Try: choir up, then in another terminal: choir fund person:ada/available/CREDIT 100",
+    epilog="Begin with: choir up",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-node.register(app)
-login.register(app)
-events.register(app)
-agents.register(app)
-app.add_typer(account.app, name="account")
-app.add_typer(jobs.app, name="job")
-app.add_typer(ledger.app, name="ledger")
-app.add_typer(operators.app, name="operator")
-app.add_typer(policy.app, name="policy")
-app.add_typer(sandbox.app, name="sandbox")
-app.add_typer(provider.app, name="provider")
-app.add_typer(bench.app, name="bench")
-entries.register_at_the_top(app)
-helping.improve(app)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from choir.doors.cli.about import installed
 
-        output.print_line(f"choir {version('choir')}")
+        output.print_line(f"choir {installed()}")
         raise typer.Exit
 
 
-_ACT_ON_SETTINGS = frozenset(
-    {"up", "down", "status", "doctor", "config", "backup", "restore", "key", "clock", "policy"}
+_SAY_NOTHING = frozenset(
+    {"up", "down", "status", "doctor", "config", "backup", "restore", "key", "clock", "policy", "help", "version"}
 )
 
 
@@ -87,6 +70,10 @@ def root(
     operator: Annotated[
         bool, typer.Option("--operator", help="Ask as the operator of this home's node, whoever is logged in.")
     ] = False,
+    machine: Annotated[
+        bool,
+        typer.Option("--machine", help="Order, and look at jobs, as this machine's own buyer, whoever is logged in."),
+    ] = False,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -95,9 +82,10 @@ def root(
     del show_version
     output.want_home(home)
     output.want_operator(operator)
+    output.want_machine(machine)
     if node_ is not None:
         os.environ["CHOIR_NODE"] = node_
-    if ctx.invoked_subcommand not in _ACT_ON_SETTINGS:  # those refuse, or say it themselves
+    if ctx.invoked_subcommand not in _SAY_NOTHING:  # those refuse, say it themselves, or read no setting
         output.tell_unknown_settings()
 
 
@@ -108,6 +96,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no reason to fail
+    # The HTTP client brings a command line of its own, and with it a library for colours that few commands need.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None says: it is not there
     try:
         code = _run()
         sys.stdout.flush()

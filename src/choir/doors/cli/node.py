@@ -10,13 +10,12 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from choir.doors.cli import config, output
+from choir.doors.cli import about, output
 from choir.doors.cli.output import AsJson, ForceOption, HomeOption, NodeOption
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Unavailable
@@ -25,7 +24,7 @@ from choir.foundation.settings import Settings
 from choir.foundation.words import count
 from choir.operations.home import RunningNode, running_node
 
-key_app = typer.Typer(help="The node's signing key.", no_args_is_help=True)
+key_app = typer.Typer(help="Show or replace the node's signing key.", no_args_is_help=True)
 
 _STOP_S_MAX = 60.0
 _ANNOUNCE_S_MAX = 10.0
@@ -47,7 +46,6 @@ def register(app: typer.Typer) -> None:
     app.command("backup", epilog="Example: choir backup monday.tar")(backup)
     app.command("restore", epilog="Example: choir restore monday.tar --home /srv/choir")(restore)
     app.command("clock", epilog="Example: choir clock --advance 86400")(clock)
-    app.add_typer(config.app, name="config")
     app.add_typer(key_app, name="key")
 
 
@@ -67,6 +65,7 @@ def up(
         started = starting.start(settings)
         about = {"url": started.url, "pid": started.pid, "mode": settings.mode, "log": str(starting.log_of(settings))}
         _tell(as_json, about, f"Choir is running at {started.url} (process {started.pid}).")
+        _tell_of_the_sandbox(settings)
         return
     from choir.operations.supervisor import Supervisor
 
@@ -82,7 +81,7 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
         sys.stdout.flush()
         return
     lines = [
-        f"Choir {version('choir')} is running at {settings.own_url} ({settings.mode} node).",
+        f"Choir {about.installed()} is running at {settings.own_url} ({settings.mode} node).",
         f"  data      {settings.home}",
         f"  database  {'embedded PostgreSQL' if settings.embedded else 'your own PostgreSQL'}",
         f"  pages     {settings.public_url}",
@@ -93,9 +92,9 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
         lines += [
             "",
             "Try, in another terminal:",
-            f"  {choir} fund person:ada/available/CREDIT 100",
-            f"  {choir} ledger open person:bob/available/CREDIT",
-            f"  {choir} ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50 --reason thanks",
+            f"  {choir} fund person:ada/available/SAT 100",
+            f"  {choir} ledger open person:bob/available/SAT",
+            f"  {choir} ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50 --reason thanks",
             f"  {choir} ledger verify",
             "",
             "And for work, with the first of these in a terminal of its own:",
@@ -105,6 +104,16 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
     lines += ["", f"Stop it with Ctrl-C or `{choir} down`."]
     output.print_line("\n".join(lines))
     sys.stdout.flush()
+    _tell_of_the_sandbox(settings)
+
+
+def _tell_of_the_sandbox(settings: Settings) -> None:
+    """Whoever starts a node that can take no orders hears why, and what to install."""
+    from choir.operations.doctor import sandbox_missing
+
+    why = sandbox_missing(settings)
+    if why:
+        output.say(f"This node takes no orders for work, because it could not verify any. {why}")
 
 
 def _command() -> str:
@@ -153,7 +162,7 @@ def _end(home: Path, running: RunningNode) -> None:
 
 
 def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Say whether the node runs and what it has."""
+    """Say whether the node runs, and where."""
     output.want_json(as_json)
     from choir.doors.sdk.choosing import address_of, choose
     from choir.doors.sdk.client import Client
@@ -178,7 +187,7 @@ def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = F
 
 
 def doctor(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Check every part of the node and say what to do about what is not right."""
+    """Check every part of the node and say how to mend what is wrong."""
     from choir.operations.doctor import examine
 
     output.want_json(as_json)
@@ -249,7 +258,7 @@ def restore(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Restore a backup into an empty database and compare it with the last published checkpoint."""
+    """Restore a backup into an empty database. It is compared with the last published checkpoint."""
     from choir.operations import backup as backups
 
     output.want_json(as_json)
@@ -279,7 +288,7 @@ def clock(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or move a development node's clock, to see what happens when time passes."""
+    """Show or advance a development node's clock."""
     from choir.foundation.clock import MICROSECONDS, format_time
     from choir.ledger import reading
     from choir.operations.preparing import opened_node

@@ -11,9 +11,7 @@ from choir.doors.cli.output import AsJson, HomeOption
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.operations.operators import OperatorList
 
-app = typer.Typer(
-    help="Operators with names of their own, beside the one token in the home folder.", no_args_is_help=True
-)
+app = typer.Typer(help="Add, list and remove operators, each with a token of their own.", no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and hyphens.", metavar="NAME")]
 
 

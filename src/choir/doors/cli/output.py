@@ -20,20 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from choir.doors.cli.live_output import plain
 from choir.doors.sdk.errors import NoNode
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed, Refusal, Unauthenticated
-from choir.foundation.settings import Settings, load_settings, meant, unknown_variables
-from choir.identity.model import Scope
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
-    from rich.console import JustifyMethod
+    from rich.console import Console, JustifyMethod
+    from rich.table import Table
 
     from choir.doors.sdk.client import Client
+    from choir.foundation.settings import Settings
 
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
@@ -58,7 +55,6 @@ KeyOption = Annotated[
     typer.Option("--key", help="Idempotency key; the same key and content have one effect.", callback=given_key),
 ]
 
-SCOPES = ", ".join(Scope)  # for the help of options that take one
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")]
 Command = Callable[..., None]
 
@@ -71,9 +67,10 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _RECENT_MONTHS = 5
 _CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f]")  # the others are escaped by everybody who writes JSON
 
-errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+_console: Console | None = None
 _json_wanted = False
 _operator_wanted = False
+_machine_wanted = False
 _home_named = False
 
 
@@ -133,6 +130,8 @@ def exit_code(error: ChoirError) -> int:
 
 def settings_of(home: str | None = None, node: str | None = None, **flags: str | None) -> Settings:
     """The settings with a command's flags, for commands that act on them; a mistyped one is refused."""
+    from choir.foundation.settings import load_settings
+
     found = load_settings({"home": home, "node": node, **flags})
     found.must_know_all()
     return found
@@ -140,6 +139,8 @@ def settings_of(home: str | None = None, node: str | None = None, **flags: str |
 
 def tell_unknown_settings() -> None:
     """Commands that only ask a node go on with a word about what may be a mistyped setting."""
+    from choir.foundation.settings import meant, unknown_variables
+
     for name in unknown_variables(os.environ):
         say(f"Take care: {name} in the environment is no setting{meant(name)}.")
 
@@ -147,6 +148,7 @@ def tell_unknown_settings() -> None:
 def address_of(node: str | None) -> str:
     """The address that a command talks to."""
     from choir.doors.sdk import choosing
+    from choir.foundation.settings import load_settings
 
     return choosing.address_of(load_settings(), node)
 
@@ -156,6 +158,7 @@ def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
     """A client of the node that a command talks to, for as long as it asks; who waits longer is told so."""
     from choir.doors.sdk.choosing import address_of, choose_operator
     from choir.doors.sdk.client import Client
+    from choir.foundation.settings import load_settings
 
     token = None
     if _operator_wanted:
@@ -191,7 +194,9 @@ def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    status = errors.status(Text(plain(text)))
+    from rich.text import Text
+
+    status = console().status(Text(plain(text)))
     timer = threading.Timer(_WAIT_S, status.start)
     timer.daemon = True
     timer.start()
@@ -225,6 +230,17 @@ def want_operator(wanted: bool) -> None:
 def operator_wanted() -> bool:
     """Whether the operator asks, by name."""
     return _operator_wanted
+
+
+def want_machine(wanted: bool) -> None:
+    """Remember that this machine's own buyer asks, whoever is logged in."""
+    global _machine_wanted  # noqa: PLW0603 - one process runs one command
+    _machine_wanted = wanted
+
+
+def machine_wanted() -> bool:
+    """Whether this machine's own buyer asks, by name."""
+    return _machine_wanted
 
 
 def may_write(file: Path, *, force: bool) -> None:
@@ -293,7 +309,28 @@ def print_line(text: str = "") -> None:
 
 def say(text: str) -> None:
     """Progress and remarks, for people."""
-    errors.print(plain(text), style="dim", markup=False)
+    if sys.stderr is not None and sys.stderr.isatty():
+        console().print(plain(text), style="dim", markup=False)
+    else:
+        _print_beside(plain(text))
+
+
+def console() -> Console:
+    """The terminal beside the result, for what is dim or moves. Made when it is used: not every command needs it."""
+    global _console  # noqa: PLW0603 - one process runs one command
+    if _console is None:
+        from rich.console import Console
+
+        _console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+    return _console
+
+
+def _print_beside(text: str) -> None:
+    """A line of plain text on standard error; above what moves there, if anything does."""
+    if _console is not None:
+        _console.print(text, markup=False)
+    elif sys.stderr is not None:  # somebody may have closed it
+        sys.stderr.write(text + "\n")
 
 
 def say_there_is_more(cursor: str | None) -> None:
@@ -305,6 +342,8 @@ def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
 ) -> None:
     """A plain table; numbers in the columns `right` stand to the right."""
+    from rich.console import Console
+
     table = table_of(columns, rows, right=right, whole=whole)
     Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
 
@@ -313,6 +352,9 @@ def table_of(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
 ) -> Table:
     """The table itself. Where the terminal is narrow, neither numbers nor the columns `whole` are broken."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(columns):
         side: JustifyMethod = "right" if index in right else "left"
@@ -336,6 +378,6 @@ def show_error(error: ChoirError) -> None:
         json.dump({"error": value}, sys.stderr, default=str)
         sys.stderr.write("\n")
         return
-    errors.print(plain(f"choir: {error}"), markup=False)
+    _print_beside(plain(f"choir: {error}"))
     if error.advice:
-        errors.print(plain(error.advice), markup=False)
+        _print_beside(plain(error.advice))

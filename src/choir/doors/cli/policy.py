@@ -12,7 +12,7 @@ from choir.doors.cli.output import AsJson, HomeOption
 if TYPE_CHECKING:
     from choir.foundation.policy import Policy, PolicyValue
 
-app = typer.Typer(help="Show and explain the policy: every price, window, cap and weight.", no_args_is_help=True)
+app = typer.Typer(help="Show and explain every price, window, cap and weight.", no_args_is_help=True)
 
 
 @app.command("show", epilog="Example: choir policy show issuing")

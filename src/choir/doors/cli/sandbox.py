@@ -17,7 +17,7 @@ from choir.doors.cli import output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, HomeOption
 
-app = typer.Typer(help="Run code contained, and see what this machine can contain.", no_args_is_help=True)
+app = typer.Typer(help="Run code in a sandbox, and see which tiers work here.", no_args_is_help=True)
 
 _NOBODY_READS = 141  # 128 + SIGPIPE, as everywhere in this command line
 

@@ -7,7 +7,9 @@ while the body arrived no longer counts.
 
 from __future__ import annotations
 
+import json
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
@@ -18,6 +20,7 @@ from fastapi.routing import APIRoute
 from choir.doors.http import describing
 from choir.doors.http.cookies import session_token
 from choir.doors.http.credentials import SAFE_METHODS, body_of, key_of, node_of, principal_of
+from choir.doors.wire import NameTwice
 from choir.foundation.errors import Invalid, Unauthenticated
 from choir.identity.model import (
     OperatorNeeded,
@@ -30,6 +33,7 @@ from choir.identity.model import (
 from choir.node import Node
 
 _KEY_CHARS_MAX = 200
+_NAME_CHARS_SHOWN = 60
 
 Check = Callable[[Principal, int], None]  # raises unless the principal may, at this time
 
@@ -145,7 +149,8 @@ class AccessRoute(APIRoute):
         handle = super().get_route_handler()
         access = access_of(self)
 
-        async def asked(request: Request) -> Response:
+        async def asked(given: Request) -> Response:
+            request = _Request(given.scope, given.receive)
             await _admit(request, access)
             await _admit_again(request, access)
             response = await handle(request)
@@ -154,6 +159,21 @@ class AccessRoute(APIRoute):
             return response
 
         return asked
+
+
+class _Request(Request):
+    """The framework's request, which takes no object that has a name twice."""
+
+    async def json(self) -> Any:
+        return json.loads(await self.body(), object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise NameTwice(name=name[:_NAME_CHARS_SHOWN])
+    return found
 
 
 def access_of(route: APIRoute) -> Access:

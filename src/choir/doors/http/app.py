@@ -37,6 +37,7 @@ from choir.doors.http import (
     tokens,
     uploads,
 )
+from choir.doors.http.cookies import is_https
 from choir.doors.http.cors import Cors
 from choir.doors.http.credentials import Operators
 from choir.doors.http.guards import Guards
@@ -78,7 +79,12 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
     settings = node.settings
     return Guards(
-        app, node.policy.node, disk_check(node), Proxies(settings.trusted_proxies), Cors(settings.cors_origins)
+        app,
+        node.policy.node,
+        disk_check(node),
+        Proxies(settings.trusted_proxies),
+        Cors(settings.cors_origins),
+        over_tls=is_https(node),
     )
 
 

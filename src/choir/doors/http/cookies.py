@@ -12,7 +12,7 @@ from choir.node import Node
 
 def cookie_name(node: Node) -> str:
     """`__Host-` binds a cookie to this host over TLS (RFC 6265bis); plain HTTP is for this machine only."""
-    return "__Host-choir_session" if _is_https(node) else "choir_session"
+    return "__Host-choir_session" if is_https(node) else "choir_session"
 
 
 def session_token(request: Request, node: Node) -> str | None:
@@ -35,15 +35,16 @@ def set_session(response: Response, node: Node, token: str) -> None:
         token,
         max_age=node.policy.people.session_s_max,
         path="/",
-        secure=_is_https(node),
+        secure=is_https(node),
         httponly=True,
         samesite="strict",
     )
 
 
 def clear_session(response: Response, node: Node) -> None:
-    response.delete_cookie(cookie_name(node), path="/", secure=_is_https(node), httponly=True, samesite="strict")
+    response.delete_cookie(cookie_name(node), path="/", secure=is_https(node), httponly=True, samesite="strict")
 
 
-def _is_https(node: Node) -> bool:
+def is_https(node: Node) -> bool:
+    """Whether browsers reach the node by TLS, as its public address says."""
     return node.passkeys.party.origin.startswith("https:")

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from choir.doors import wire
 
 _SENTENCES = {
-    400: "The body is not text.",
+    400: "Not well formed: the body is no text, a name in it or a header stands twice, or there is no `Host`.",
     401: "No valid credential.",
     403: "The credential is valid and does not reach this far.",
     404: "There is no such thing, or not for this caller.",

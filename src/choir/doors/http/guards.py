@@ -3,7 +3,7 @@ headers, other sites' rights, metrics.
 
 Plain ASGI, so that it costs little and holds for streams too. Guarantees: no body beyond the limit is read,
 which is low for strangers; a request that takes too long is answered; writes are refused while the disk is
-nearly full.
+nearly full; a header that decides what a request is came once or not at all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from choir.doors.http.cors import Cors, Headers
 from choir.doors.http.problems import problem_of, respond
 from choir.doors.http.proxies import Proxies
-from choir.doors.wire import RequestTimedOut
+from choir.doors.wire import HeaderTwice, NoHost, RequestTimedOut
 from choir.foundation.deadline import Deadline
 from choir.foundation.errors import ChoirError, TooLarge
 from choir.foundation.policy import NodePolicy
@@ -49,6 +49,7 @@ _PAGE_CSP = (
 )
 _DISK_FRESH_S = 1.0
 _STREAM = b"text/event-stream; charset=utf-8"
+_ONCE = {b"host": "Host", b"idempotency-key": "Idempotency-Key"}  # of which no value can be preferred to another
 
 
 class Guards:
@@ -61,8 +62,12 @@ class Guards:
         check_disk: Callable[[], None],
         proxies: Proxies,
         cors: Cors,
+        *,
+        over_tls: bool,
     ) -> None:
         self._app = app
+        # Only where the public address says so: whatever is in front of the node speaks TLS, not the node itself.
+        self._hsts = [(b"strict-transport-security", b"max-age=%d" % policy.hsts_s)] if over_tls else []
         self._proxies = proxies
         self._cors = cors
         self._policy = policy
@@ -77,7 +82,7 @@ class Guards:
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
         self._proxies.resolve(scope)
-        answer = _Answer(scope, send, request_id, self._cors.headers(scope))
+        answer = _Answer(scope, send, request_id, [*self._cors.headers(scope), *self._hsts])
         deadline = Deadline(self._policy.request_s_max)
         try:
             preflight = self._cors.preflight(scope)
@@ -105,6 +110,7 @@ class Guards:
             answer.record()
 
     def _check(self, scope: Scope) -> None:
+        _check_once(scope)
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > self._policy.body_bytes_max:
                 raise TooLarge(what="The request body", size=int(value), limit=self._policy.body_bytes_max)
@@ -192,6 +198,16 @@ class _Answer:
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def _check_once(scope: Scope) -> None:
+    """Refuse what another reader before or behind this one could take for another request."""
+    names = [name for name, _ in scope["headers"] if name in _ONCE]
+    for name, shown in _ONCE.items():
+        if names.count(name) > 1:
+            raise HeaderTwice(header=shown)
+    if b"host" not in names and scope["http_version"] == "1.1":
+        raise NoHost
 
 
 def _is_page(headers: Iterable[tuple[bytes, bytes]]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from dataclasses import asdict
 from uuid import UUID
 
 from choir.doors import wire
@@ -29,9 +30,11 @@ from choir.identity.model import (
 from choir.identity.nostr_keys import npub
 from choir.identity.passkeys import Ceremony
 from choir.identity.people_store import PasskeyRow
+from choir.identity.recovery import Recovered
 from choir.identity.sessions import Session
 from choir.identity.token_store import ApiToken
 from choir.identity.transfers import Transferred
+from choir.ledger.funding import PLAY_MINT
 from choir.ledger.model import Draft, account_name
 
 
@@ -50,7 +53,12 @@ def ceremony(item: Ceremony) -> wire.CeremonyOut:
 
 def gifts(draft: Draft) -> list[wire.GiftOut]:
     return [
-        wire.GiftOut(account=leg.to, asset=account_name(leg.to).asset.name, amount=str(leg.amount))
+        wire.GiftOut(
+            account=leg.to,
+            asset=account_name(leg.to).asset.name,
+            amount=str(leg.amount),
+            play=leg.from_.startswith(f"{PLAY_MINT}/"),
+        )
         for leg in draft.legs
     ]
 
@@ -91,6 +99,10 @@ def passkey(item: PasskeyRow, current: Session | None) -> wire.PasskeyOut:
         backed_up=item.backed_up,
         current=current is not None and current.passkey == item.id,
     )
+
+
+def recovered(item: Recovered) -> wire.RecoveredOut:
+    return wire.RecoveredOut(passkey=passkey(item.passkey, None), ended=wire.RecoveryEndedOut(**asdict(item.ended)))
 
 
 def act(item: Act) -> wire.ActOut:

@@ -14,7 +14,7 @@ from choir.doors.http import views
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.describing import also
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
-from choir.doors.http.paging import Limit, page, page_rows
+from choir.doors.http.paging import Limit, NumberCursor, last_number, page, page_rows
 from choir.doors.http.problems import problem_of
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import parse_object_hash
@@ -44,7 +44,7 @@ router = Room(tags=["ledger"], route_class=AccessRoute)
 _AGAIN = "This key had been accepted before."
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
 Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
-Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/CREDIT"])]
+Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/SAT"])]
 
 
 @router.post("/accounts", status_code=201)
@@ -110,13 +110,11 @@ def post_batch(body: wire.BatchIn, who: OperatorDep, node: NodeDep) -> wire.Batc
 
 
 @router.get("/entries")
-def list_entries(_: OperatorDep, node: NodeDep, cursor: Cursor = "0", limit: Limit = 100) -> wire.EntryPage:
+def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> wire.EntryPage:
     """The journal, oldest first."""
-    if not cursor.isdecimal() or len(cursor) > 18:
-        raise Invalid(what="cursor", why="it must be the `next` of a page")
-    size = page_rows(limit, node.policy.ledger)
+    size, after = page_rows(limit, node.policy.ledger), last_number(cursor) or 0
     with node.unit_of_work() as tx:
-        found = reading.entries(tx, after_seq=int(cursor), limit=size + 1)
+        found = reading.entries(tx, after_seq=after, limit=size + 1)
     shown, following = page(found, size, lambda last: str(last.seq))
     return wire.EntryPage(items=[views.entry(item) for item in shown], next=following)
 

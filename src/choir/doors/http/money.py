@@ -21,6 +21,7 @@ from choir.identity.transfers import Transfer
 from choir.ledger import model as ledger_model
 from choir.ledger import reading
 from choir.ledger.model import UnknownAccount, account_name
+from choir.storage.database import Tx
 
 router = Room(tags=["money"], route_class=AccessRoute)
 
@@ -47,17 +48,19 @@ def get_balance(
     at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
     at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
 ) -> wire.BalanceOut:
-    """A balance and what is held beside it, now or at any past point."""
+    """A balance and what is held beside it, now or at any past point; zero for one's own that nothing has come to."""
     _must_see(who, account)
     if at_seq is not None and at_time is not None:
         raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
     with node.unit_of_work() as tx:
-        now = reading.balance(tx, account)
         if at_seq is not None:
             reading.check_reached(tx, at_seq)
             seq = at_seq
         else:
             seq = reading.head(tx).seq if at_time is None else reading.seq_at(tx, parse_time(at_time))
+        now = _known(tx, who, account)
+        if now is None:
+            return views.unopened(account)
         return views.balance(now, reading.balance_at_seq(tx, account, seq), reading.held_at_seq(tx, account, seq))
 
 
@@ -65,10 +68,12 @@ def get_balance(
 def get_statement(
     who: ReaderOrOperatorDep, node: NodeDep, account: Account, cursor: Cursor = "", limit: Limit = 100
 ) -> wire.StatementPage:
-    """The movements of an account, oldest first."""
+    """The movements of an account, oldest first; none of one's own that nothing has come to."""
     _must_see(who, account)
     (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.ledger)
     with node.unit_of_work() as tx:
+        if _known(tx, who, account) is None:
+            return views.statement(account, [], None)
         found = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
     return views.statement(account, *page(found, size, lambda last: f"{last.seq}-{last.leg}"))
 
@@ -94,3 +99,16 @@ def _must_see(who: Principal, account: str) -> None:
     name = account_name(account)
     if f"{name.owner_kind}:{name.owner_id}" not in who.owners:
         raise UnknownAccount(account=account)
+
+
+def _known(tx: Tx, who: Principal, account: str) -> ledger_model.Account | None:
+    """The account; None where it is one's own and was never opened, which is as good as an empty one to its owner.
+
+    To an operator, who may read every account, a name that nobody has opened is most likely mistyped.
+    """
+    try:
+        return reading.balance(tx, account)
+    except UnknownAccount:
+        if who.role is Role.OPERATOR:
+            raise
+        return None

@@ -11,7 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from choir.doors.wire import Problem, RequestTimedOut, TooManyStreams
+from choir.doors.http.rooms import methods_at
+from choir.doors.wire import Malformed, Problem, RequestTimedOut, TooManyStreams
 from choir.foundation.errors import (
     ChoirError,
     Invalid,
@@ -32,6 +33,7 @@ _STATUS: list[tuple[type[ChoirError], int]] = [  # the first that fits
     (NotFound, 404),
     (Unauthenticated, 401),
     (NotAllowed, 403),
+    (Malformed, 400),
     (Invalid, 422),
     (TooManyTries, 429),
     (TooManyStreams, 429),
@@ -120,6 +122,8 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     )
     response = respond(problem)
     response.headers.update(error.headers or {})
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:  # the framework names those of one route, and a path may have several
+        response.headers["Allow"] = ", ".join(methods_at(request.app, request.scope))
     return response
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
 BELOW = "/v1"  # where all rooms are
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 
 class Room(APIRouter):
@@ -29,6 +30,17 @@ class Room(APIRouter):
         heads = frozenset(_head(route.path) for route in self.routes if isinstance(route, Route))
         assert not any("{" in head for head in heads), "a route of a room begins with a word of its own"
         return heads
+
+
+def methods_at(app: FastAPI, scope: Scope) -> list[str]:
+    """Every method that a path can be asked with; HEAD is answered wherever GET is."""
+
+    def takes(method: str) -> bool:
+        asked = {"type": "http", "method": method, "path": scope["path"], "headers": []}
+        return any(route.matches(asked)[0] is Match.FULL for route in app.routes)
+
+    found = [method for method in _METHODS if takes(method)]
+    return sorted([*found, "HEAD"]) if "GET" in found else found
 
 
 def _head(path: str) -> str:

@@ -22,7 +22,6 @@ from choir.foundation.errors import Refusal
 from choir.identity.attempts import settled
 from choir.identity.challenges import parse_ceremony_id
 from choir.identity.passkeys import Shown
-from choir.identity.people import gift
 from choir.identity.sessions import Session, Started
 from choir.storage.database import Tx
 
@@ -46,7 +45,7 @@ def finish_sign_up(body: wire.NewPasskeyIn, _: AnyoneDep, node: NodeDep, respons
             return done
         started = node.sessions.start(tx, done.shown)
         codes = node.recovery.make(tx, node.sessions.principal_of(tx, started.token))
-        given = views.gifts(gift(done.person.id, node.policy.people, None))
+        given = views.gifts(node.people.gift(done.person.id))
         return started, wire.SignedUpOut(person=person_view(tx, node, done.person), recovery_codes=codes, gifts=given)
 
     started, shown = settled(node.database, finish)
@@ -84,11 +83,19 @@ def begin_recovery(body: wire.RecoveryIn, _: AnyoneDep, address: AddressDep, nod
 
 
 @router.post("/recovery/finish", status_code=201, responses=problems(409))
-def finish_recovery(body: wire.NewPasskeyIn, _: AnyoneDep, node: NodeDep) -> wire.PasskeyOut:
-    """Keep the new passkey. All sessions end and none is started: sign in with it."""
+def finish_recovery(body: wire.RecoveredIn, _: AnyoneDep, node: NodeDep) -> wire.RecoveredOut:
+    """Keep the new passkey. All sessions end and none is started: sign in with it.
+
+    Older passkeys, tokens and delegations end too, unless they are to be kept: whoever had the lost device could
+    have made any of them.
+    """
     ceremony = parse_ceremony_id(body.ceremony)
-    made = settled(node.database, lambda tx: node.recovery.finish(tx, ceremony, body.answer, body.name))
-    return views.passkey(made, None)
+    return views.recovered(
+        settled(
+            node.database,
+            lambda tx: node.recovery.finish(tx, ceremony, body.answer, body.name, keep=body.keep),
+        )
+    )
 
 
 @router.post("/sign-out", status_code=204)

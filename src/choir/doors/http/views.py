@@ -38,6 +38,12 @@ def balance(item: Account, balance: int, held: int) -> wire.BalanceOut:
     return wire.BalanceOut(**account(item).model_dump() | {"balance": str(balance), "held": str(held)})
 
 
+def unopened(name: str) -> wire.BalanceOut:
+    """An account that somebody could have, and nothing has come to."""
+    asset = account_name(name).asset.name
+    return wire.BalanceOut(name=name, asset=asset, state="unopened", balance="0", held="0")
+
+
 def entry(item: Entry, memo: str | None = None) -> wire.EntryOut:
     return wire.EntryOut(
         id=entry_id(item.id),

@@ -13,4 +13,5 @@ else of it: no database, no service of the node is imported here.
     delivering.py  handing in
     telling.py     what happens, as lines for people or for machines
     view.py        the same as a live view
+    trying.py      a worker on a folder of one's own, without any node
 """

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from choir.bazaar.model import JobType
@@ -18,12 +18,15 @@ from choir.bazaar.workers import Fulfilling, PooledRunner, Worker, WorkerPool, W
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, Wanted, short_type
 from choir.foundation.clock import Clock
-from choir.foundation.policy import Policy, SandboxPolicy
+from choir.foundation.policy import Policy, SandboxPolicy, load
+from choir.foundation.settings import Settings
 from choir.identity.secret_values import SecretKey
 from choir.sandbox.model import Tier
 from choir.sandbox.pool import Pool
-from choir.sandbox.rules import stranger_refusal
+from choir.sandbox.rules import LIMITS_REQUIRED, for_play, stranger_refusal
 from choir.sandbox.service import Sandboxes
+
+_RIGHTS = "As root or in a delegated cgroup more may work. "
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,22 @@ def started(home: ProviderHome, wanted: Wanted, key: SecretKey, clock: Clock, po
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def policy_here(settings: Settings, *, play: bool) -> Policy:
+    """As the settings say; for one's own play, unless they say otherwise, no firm limits where the machine has none."""
+    policy = load(Policy(), settings.policy_overrides)
+    if play and LIMITS_REQUIRED not in settings.policy_overrides:
+        policy = replace(policy, sandbox=for_play(policy.sandbox))
+    return policy
+
+
 def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> None:
     """Raise unless strangers' code can be contained in this tier here."""
     why = _why_not(sandboxes, tier, policy)
     if why:
         works = [each.label for each in Tier if each is not tier and not _why_not(sandboxes, each, policy)]
-        raise IsolationMissing(tier=tier.label, why=why, works=", ".join(works) or "nothing")
+        # Rights help where a tier works and is not firm enough, not where it is not installed.
+        more = _RIGHTS if sandboxes.capabilities(tier).works else ""
+        raise IsolationMissing(tier=tier.label, why=why, works=", ".join(works) or "nothing", more=more)
 
 
 def _why_not(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> str:

@@ -108,10 +108,7 @@ class NobodyWell(Unavailable):
 class IsolationMissing(Unavailable):
     code = "provider.isolation_missing"
     sentence = "The isolation {tier} cannot be offered here: {why}"
-    hint = (
-        "What works here for strangers' code: {works}. `choir sandbox doctor` says why;"
-        " as root or in a delegated cgroup more may work."
-    )
+    hint = "What works here for strangers' code: {works}. {more}`choir sandbox doctor` says why."
 
 
 class NotServedYet(Refusal):

@@ -65,11 +65,11 @@ def choose(settings: Settings, address: str, *, rather_operator: bool = False) -
     return operator or Chosen("", "none", "you have not logged in there")
 
 
-def choose_operator(settings: Settings, address: str) -> Chosen:
-    """The operator of this home's own node, whoever else is logged in."""
+def choose_operator(settings: Settings, address: str, *, asked: str = "--operator") -> Chosen:
+    """The operator of this home's own node, whoever else is logged in; `asked` is the option that says so."""
     found = _operator(settings, address)
     if found is None:
-        raise Invalid(what="--operator", why=f"no node of {settings.home} runs at {address}, or its token is not yours")
+        raise Invalid(what=asked, why=f"no node of {settings.home} runs at {address}, or its token is not yours")
     return found
 
 

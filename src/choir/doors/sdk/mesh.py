@@ -1,9 +1,8 @@
 """Buying work: order, wait, verify, dispute.
 
-    with Client() as client:
-        mesh = MeshClient(client)
+    with MeshClient() as mesh:
         order = mesh.run(["python3", "-c", "print(6*7)"])
-        print(mesh.await_and_verify(order).artifact.stdout)
+        print(mesh.await_and_verify(order))
 
 Guarantees: what `await_and_verify` returns was paid for and hashes to what was verified and billed, and the receipt is
 signed by the node's key (given, or as first seen: `node_keys`); anything else is an exception that says what it cost.
@@ -46,14 +45,36 @@ _PAUSE_S = 1.0
 class MeshClient(Orders):
     """A buyer. Threads may share it.
 
-    `node_key` is the verifier key (`choir key show`) that receipts must be signed with; without it the key that the
-    node was first seen with counts.
+    `client` says at which node and as whom; without it, whoever `Client()` finds here. An operator's token that was
+    found and not given buys nothing; on a development node this machine's own buyer orders instead, with play money,
+    as on the command line. `node_key` is the verifier key (`choir key show`) that receipts must be signed with; without
+    it the key that the node was first seen with counts.
     """
 
-    def __init__(self, client: Client, *, node_key: str | None = None) -> None:
-        super().__init__(client)
+    def __init__(self, client: Client | None = None, *, node_key: str | None = None) -> None:
+        from choir.doors.sdk.client import Client as Found
+
+        super().__init__(Found() if client is None else client)
+        self._own = client is None
         self._given_key = node_key
         self._key: bytes | None = None
+
+    def __repr__(self) -> str:
+        who = "this machine's own buyer, play money" if self._given.who.source == "operator" else "a buyer"
+        return f"MeshClient({self._given.url}, {who})"
+
+    def __enter__(self) -> MeshClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connections back that were made here; a client that was given stays open."""
+        if self._machine is not None:
+            self._machine.client.close()
+        if self._own:
+            self._given.close()
 
     def handle(self, job: str) -> Handle:
         """The handle of an order that was made before."""

@@ -21,7 +21,8 @@ class AsyncMeshClient:
     """The same methods as `MeshClient`, to be awaited; each runs in a thread. Cancelling a wait ends its thread."""
 
     def __init__(self, client: AsyncClient | Client, *, node_key: str | None = None) -> None:
-        self.mesh = MeshClient(client.twin(), node_key=node_key)
+        self._twin = client.twin()
+        self.mesh = MeshClient(self._twin, node_key=node_key)
         self.request_patch = _in_thread(self.mesh.request_patch)
         self.request_review = _in_thread(self.mesh.request_review)
         self.run = _in_thread(self.mesh.run)
@@ -39,7 +40,8 @@ class AsyncMeshClient:
 
     async def close(self) -> None:
         """Give the connections back."""
-        await asyncio.to_thread(self.mesh.client.close)
+        await asyncio.to_thread(self.mesh.close)
+        await asyncio.to_thread(self._twin.close)
 
 
 def _in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:

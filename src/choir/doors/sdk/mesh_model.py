@@ -11,6 +11,7 @@ from choir.doors import wire
 from choir.foundation.errors import Broken, Refusal, Unavailable
 from choir.foundation.money import Asset
 from choir.foundation.policy import VerificationPolicy
+from choir.foundation.words import count, on_screen
 
 _POLICY = VerificationPolicy()
 
@@ -104,6 +105,20 @@ class Outcome(Judged):
     @property
     def state(self) -> str:
         return self.job.state
+
+    def __str__(self) -> str:
+        """What was bought, as it fits a screen; `artifact` and `data` have all of it."""
+        artifact = on_screen(self.artifact) if isinstance(self.artifact, str) else str(self.artifact)
+        code = f", ended with code {self.artifact.exit_code}" if isinstance(self.artifact, RunOutput) else ""
+        paid = f"verified and paid {sat(self.price)} of {sat(self.job.budget)} SAT"
+        return f"{self.job.id}: {self.job.type.word}{code}, {paid}\n{artifact}".rstrip("\n")
+
+    def __repr__(self) -> str:
+        checks = f"{sum(item.passed for item in self.checks)} of {count(len(self.checks), 'check')} passed"
+        size = f"{len(self.data)} bytes"
+        return (
+            f"<Outcome of {self.job.id}: {self.job.type.word}, {self.state}, {checks}, {size}, {sat(self.price)} SAT>"
+        )
 
 
 def checks_of(verdict: dict[str, Any]) -> tuple[Check, ...]:

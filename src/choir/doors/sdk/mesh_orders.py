@@ -6,6 +6,7 @@ content are one job, however often they are sent.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -25,10 +26,11 @@ from choir.bazaar.contracts import (
 from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
 from choir.bazaar.model import JobType
 from choir.bazaar.verification.diffs import read_diff
-from choir.doors.sdk import blobs, budgets, bundles
+from choir.doors.sdk import blobs, budgets, bundles, machine_buyer
 from choir.doors.sdk.bundles import Bundle
 from choir.doors.sdk.calls import key_or_new
 from choir.doors.sdk.hiding import hiding
+from choir.doors.sdk.machine_buyer import MachineBuyer
 from choir.doors.sdk.mesh_model import Handle, must_be
 from choir.foundation.canonical import bytes_hash, canonical_hash
 from choir.foundation.errors import Invalid
@@ -50,8 +52,20 @@ class Orders:
     """A buyer who orders. Threads may share it."""
 
     def __init__(self, client: Client) -> None:
-        self.client = client
+        self._given = client
+        self._machine: MachineBuyer | None = None
+        self._lock = threading.Lock()
         self._values: dict[str, int] | None = None
+
+    @property
+    def client(self) -> Client:
+        """Who orders. An operator's token that was found here, and not given, stands for this machine's own buyer."""
+        if self._given.who.source != "operator":
+            return self._given
+        with self._lock:
+            if self._machine is None:
+                self._machine = machine_buyer.at(self._given)
+            return self._machine.client
 
     def request_patch(
         self,
@@ -230,8 +244,11 @@ class Orders:
     ) -> Handle:
         """Order what a request says; its budget is held from now on. The same request again is the same job."""
         body = request.to_json()
-        sent = {name: blobs.to_send(self.client, data) for name, data in inputs.items()}
-        job = self.client.jobs.open(type_, body, inputs=sent, strategy=strategy, criteria=criteria)
+        client = self.client
+        sent = {name: blobs.to_send(client, data) for name, data in inputs.items()}
+        if self._machine is not None:
+            self._machine.cover(request.terms.max_cost_msat)
+        job = client.jobs.open(type_, body, inputs=sent, strategy=strategy, criteria=criteria)
         handle = Handle(job.id, type_, request.terms.max_cost_msat, canonical_hash(body))
         must_be(job, handle)
         return handle

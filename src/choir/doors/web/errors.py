@@ -39,7 +39,10 @@ def or_page(handler: Handler) -> Handler:
         if isinstance(error, SignInFirst):
             return await on_sign_in_first(request, error)
         plain = await handler(request, error)  # it knows the status, and writes the log
-        return error_page(request, plain.status_code)
+        shown = error_page(request, plain.status_code)
+        if "allow" in plain.headers:
+            shown.headers["Allow"] = plain.headers["allow"]
+        return shown
 
     return handle
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from choir.doors.http import identity_views
 from choir.doors.http.access import NodeDep
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import VisitorDep, own_path
+from choir.identity.delegation_rules import NO_ID
 from choir.ledger import reading
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -19,7 +21,7 @@ def home(request: Request, node: NodeDep, visitor: VisitorDep) -> Response:
     with node.unit_of_work() as tx:
         entries = reading.head(tx).seq
         key = str(node.keys.current(tx).vkey)
-    gifts = [(node.policy.people.gift_credit, "CREDIT"), (node.policy.people.gift_chip, "CHIP")]
+    gifts = identity_views.gifts(node.people.gift(NO_ID))
     facts = {"entries": entries, "key": key, "gifts": gifts, "address": node.settings.public_url}
     return page(request, "home.html", {**facts, "visitor": visitor})
 

@@ -16,6 +16,7 @@ from choir.foundation.money import Asset
 from choir.identity import audit
 from choir.identity.delegation_rules import NO_ID, CapState
 from choir.identity.model import (
+    OFFERED_SCOPES,
     Agent,
     Delegation,
     DelegationEnded,
@@ -37,7 +38,7 @@ from choir.storage.database import Tx
 
 _ACTS_SHOWN = 12
 _ACCOUNTS_SHOWN = 100
-CAP_ASSETS = tuple(asset for asset in Asset if asset is not Asset.USD)  # dollars are only ever on the rails
+CAP_ASSETS = (Asset.SAT, Asset.USDC)  # what can be spent on something here; the others wait for their parts
 
 
 class _Listed(Protocol):
@@ -105,13 +106,17 @@ class TokenLine:
     ended: str | None
 
 
-def balances(tx: Tx, owner: str) -> list[Balance]:
+def balances(node: Node, tx: Tx, owner: str) -> list[Balance]:
     """What an owner has, account by account."""
     found = []
     for item in reading.accounts(tx, prefix=f"{owner}/", limit=_ACCOUNTS_SHOWN):
         name = account_name(item.name)
         role = words.role(f"{name.role}.{name.purpose}" if name.purpose else name.role)
-        about = words.ASSETS[name.asset]
+        about = (
+            words.ASSETS[name.asset]
+            if node.identity.production
+            else words.PLAYED.get(name.asset, words.ASSETS[name.asset])
+        )
         found.append(Balance(role, name.asset.name, about, item.balance, item.state == "frozen"))
     return sorted(found, key=lambda item: (list(Asset.__members__).index(item.asset), item.role))
 
@@ -128,7 +133,7 @@ def account(node: Node, tx: Tx, person: UUID, here: Session, owner: str) -> dict
         ],
         "codes_left": node.recovery.left(tx, person).unused,
         "codes_made": node.policy.people.recovery_codes,
-        "balances": balances(tx, owner),
+        "balances": balances(node, tx, owner),
         "acts": [
             ActLine(words.act(act.act), act.at_us, "" if act.actor == owner else act.actor)
             for act in audit.acts(tx, owner, limit=_ACTS_SHOWN)
@@ -155,7 +160,7 @@ def agent(node: Node, tx: Tx, person: UUID, id_: UUID) -> dict[str, Any]:
     return {
         "agent": AgentLine(agent_id(id_), found, sum(line.ended is None for line in lines)),
         "delegations": lines,
-        "balances": balances(tx, agent_owner(id_)),
+        "balances": balances(node, tx, agent_owner(id_)),
     }
 
 
@@ -185,7 +190,7 @@ def tokens(node: Node, tx: Tx, person: UUID) -> list[TokenLine]:
 
 def grant_form(node: Node) -> dict[str, Any]:
     """What the form for a delegation offers."""
-    return {"all_scopes": list(Scope), "periods": list(Period), "assets": CAP_ASSETS, "days": days(node)}
+    return {"scopes_offered": OFFERED_SCOPES, "periods": list(Period), "assets": CAP_ASSETS, "days": days(node)}
 
 
 def days(node: Node) -> list[int]:

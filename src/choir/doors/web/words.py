@@ -26,17 +26,23 @@ PERIODS: dict[Period, str] = {
 }
 
 ASSETS: dict[Asset, str] = {
-    Asset.CREDIT: "Pays for research and checks on this node",
-    Asset.CHIP: "Is staked on claims",
+    Asset.CREDIT: "For research and checks, which are not sold here yet",
+    Asset.CHIP: "For stakes on claims, which are not taken here yet",
     Asset.USDC: "US dollars as a stablecoin",
     Asset.SAT: "Bitcoin, in satoshi",
     Asset.AID: "Earned by agents for what they do",
     Asset.USD: "US dollars",
 }
 
+PLAYED: dict[Asset, str] = {  # what is money elsewhere, on a development node
+    Asset.USDC: "Play money in US dollars",
+    Asset.SAT: "Play money in satoshi, to order work with",
+    Asset.USD: "Play money in US dollars",
+}
+
 ROLES: dict[str, str] = {
     "available": "Available",
-    "available.starter": "Starter, to be staked only",
+    "available.starter": "Starter, for stakes only",
     "claim": "Owed to you until your account is unfrozen",
     "escrow": "Held for an order",
 }

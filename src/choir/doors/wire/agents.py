@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from choir.doors.wire.base import Amount, Wire, example
 from choir.doors.wire.ledger import PostedOut
 from choir.doors.wire.people import AT, OWNER, Name
-from choir.identity.model import Period, Scope
+from choir.identity.model import OFFERED_SCOPES, Period, Scope
 
 AGENT = "agent_01j9zq5a1wf6vsy1m3n4c5d6e7"
 AGENT_OWNER = "agent:01j9zq5a1wf6vsy1m3n4c5d6e7"
@@ -22,7 +22,9 @@ _PHRASE = "leader monkey parrot ring guide accident before fence cannon height n
 _SECRET = "choir_pat_" + "0" * 49
 
 Id = Annotated[str, Field(max_length=60)]
-Scopes = Annotated[list[Scope], Field(min_length=1, max_length=10, description="What it may be used for.")]
+# Every scope is valid; the description names those that something asks for.
+_Offered = Annotated[Scope, WithJsonSchema({"type": "string", "enum": [scope.value for scope in OFFERED_SCOPES]})]
+Scopes = Annotated[list[_Offered], Field(min_length=1, max_length=10, description="What it may be used for.")]
 Days = Annotated[int, Field(ge=1, le=3660, description="How many days it lasts from now.")]
 
 
@@ -73,10 +75,10 @@ class AgentPage(Wire, json_schema_extra=example(items=[_AGENT], next=None)):
     next: str | None = None
 
 
-class CapIn(Wire, json_schema_extra=example(asset="CREDIT", period="day", cap="10000")):
+class CapIn(Wire, json_schema_extra=example(asset="SAT", period="day", cap="10000")):
     """At most this much of an asset in a period; an asset without a cap cannot be spent."""
 
-    asset: str = Field(max_length=20, examples=["CREDIT"])
+    asset: str = Field(max_length=20, examples=["SAT"])
     period: Period
     cap: str = Field(
         pattern=r"^(0|[1-9][0-9]{0,18})$", description="Smallest units as a decimal string.", examples=["10000"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from choir.foundation.errors import Refusal, Unavailable
+from choir.foundation.errors import Invalid, Refusal, Unavailable
 
 Amount = Annotated[
     str,
@@ -21,7 +21,7 @@ AccountNameText = Annotated[
     Field(
         max_length=200,
         description="<owner_kind>:<owner_id>/<role>[.<purpose>]/<ASSET>",
-        examples=["person:ada/available/CREDIT"],
+        examples=["person:ada/available/SAT"],
     ),
 ]
 ShortText = Annotated[str, Field(min_length=1, max_length=2000)]
@@ -33,6 +33,35 @@ class RequestTimedOut(Unavailable):
     code = "http.timed_out"
     sentence = "The request took longer than {limit_s} seconds."
     hint = "Send it again with the same Idempotency-Key: it has one effect."
+
+
+class Malformed(Invalid):
+    """A request that two readers could read in two ways, or that no rule of HTTP lets stand."""
+
+    code = "http.malformed"
+
+
+class NameTwice(Malformed):
+    """An object of the body has a name twice: some readers take the first value, others the last."""
+
+    code = "http.name_twice"
+    sentence = "The name '{name}' stands twice in one object of the body."
+    hint = "Send each name once; which of the two values was meant cannot be known."
+
+
+class HeaderTwice(Malformed):
+    """A header that can have one value came more than once."""
+
+    code = "http.header_twice"
+    sentence = "The header {header} was sent more than once."
+    hint = "Send it once."
+
+
+class NoHost(Malformed):
+    """HTTP/1.1 needs to be told which host is meant (RFC 9112, section 3.2)."""
+
+    code = "http.no_host"
+    sentence = "The request has no Host header."
 
 
 class TooManyStreams(Refusal):

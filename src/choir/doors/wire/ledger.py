@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from choir.doors.wire.base import AccountNameText, Amount, Problem, ShortText, Wire, example
 
-_ADA, _BOB = "person:ada/available/CREDIT", "person:bob/available/CREDIT"
+_ADA, _BOB = "person:ada/available/SAT", "person:bob/available/SAT"
 _AT = "2026-11-02T09:30:00.000000Z"
 _ENTRY_ID, _HASH = "entry_01j9zq8e40kazxc5r7s8g9hajb", "ab" * 32
 _HASH_64 = "q83vEjRWeJASNFZ4kBI0VniQEjRWeJASNFZ4kBI0Vng="
@@ -19,14 +19,14 @@ _ENTRY = {
     "id": _ENTRY_ID, "seq": 42, "at": _AT, "at_us": 1_793_611_800_000_000, "content": {"kind": "transfer"},
     "prev": _HASH, "hash": _HASH, "memo": None,
 }  # fmt: skip
-_ACCOUNT = {"name": _ADA, "asset": "CREDIT", "state": "open", "balance": "48750"}
+_ACCOUNT = {"name": _ADA, "asset": "SAT", "state": "open", "balance": "48750"}
 _LINE = {
     "seq": 42, "at": _AT, "entry": _ENTRY_ID, "kind": "transfer", "reason": "monthly settlement", "delta": "-1250",
     "balance": "48750", "other": _BOB,
 }  # fmt: skip
 _HOLD = {
-    "id": "hold_01j9zqa062nc1ze7t9vajbkcmd", "account": "hold:0192bf75-0182-7558-1fb8-e7a6cab4b34d/escrow/CREDIT",
-    "payer": _ADA, "asset": "CREDIT", "remaining": "1250", "expires_at": _AT, "captures": 0, "captures_max": 1,
+    "id": "hold_01j9zqa062nc1ze7t9vajbkcmd", "account": "hold:0192bf75-0182-7558-1fb8-e7a6cab4b34d/escrow/SAT",
+    "payer": _ADA, "asset": "SAT", "remaining": "1250", "expires_at": _AT, "captures": 0, "captures_max": 1,
     "closed": False,
 }  # fmt: skip
 
@@ -126,7 +126,9 @@ class AccountActIn(Wire, json_schema_extra=example(name=_ADA, reason="under revi
 class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
     name: str
     asset: str
-    state: Literal["open", "frozen", "closed"]
+    state: Literal["open", "frozen", "closed", "unopened"] = Field(
+        description="`unopened`: one's own, and nothing has come to it yet."
+    )
     balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
 
 
@@ -150,7 +152,7 @@ class StatementLineOut(Wire, json_schema_extra=example(**_LINE)):
     other: str
 
 
-class StatementPage(Wire, json_schema_extra=example(account=_ADA, asset="CREDIT", items=[_LINE], next=None)):
+class StatementPage(Wire, json_schema_extra=example(account=_ADA, asset="SAT", items=[_LINE], next=None)):
     account: str
     asset: str
     items: list[StatementLineOut]
@@ -215,7 +217,7 @@ class HoldPlacedOut(Wire, json_schema_extra=example(hold=_HOLD, posted=_POSTED))
     posted: PostedOut
 
 
-class TrialLineOut(Wire, json_schema_extra=example(asset="CREDIT", role="available", accounts=2, balance="50000")):
+class TrialLineOut(Wire, json_schema_extra=example(asset="SAT", role="available", accounts=2, balance="50000")):
     asset: str
     role: str
     accounts: int
@@ -225,7 +227,7 @@ class TrialLineOut(Wire, json_schema_extra=example(asset="CREDIT", role="availab
 class TrialBalanceOut(
     Wire,
     json_schema_extra=example(
-        lines=[{"asset": "CREDIT", "role": "available", "accounts": 2, "balance": "50000"}], balanced=True
+        lines=[{"asset": "SAT", "role": "available", "accounts": 2, "balance": "50000"}], balanced=True
     ),
 ):
     lines: list[TrialLineOut]

@@ -56,7 +56,7 @@ class PolicyOut(Wire, json_schema_extra=example(hash="sha256:" + "ab" * 32, valu
 class ExplainOut(
     Wire,
     json_schema_extra=example(
-        subject="entry_01j9zq8e40kazxc5r7s8g9hajb", sentences=["It moved 12.50 CREDIT."], facts={"seq": 42}
+        subject="entry_01j9zq8e40kazxc5r7s8g9hajb", sentences=["It moved 12.500 SAT."], facts={"seq": 42}
     ),
 ):
     """Which rule and which inputs produced something."""

@@ -69,6 +69,14 @@ class RecoveryIn(Wire, json_schema_extra=example(handle="ada", code="7HXQ2-M4T9K
     code: str = Field(min_length=1, max_length=100, repr=False)
 
 
+class RecoveredIn(NewPasskeyIn, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER, name="phone")):
+    """The new passkey of who lost theirs."""
+
+    keep: bool = Field(
+        default=False, description="Keep older passkeys, tokens and delegations. Sessions end in any case."
+    )
+
+
 _PERSON = {"handle": "ada", "owner": OWNER, "since": AT, "vouches": 2}
 
 
@@ -87,6 +95,7 @@ class GiftOut(Wire, json_schema_extra=example(account=f"{OWNER}/available/CREDIT
     account: str
     asset: str
     amount: str
+    play: bool = Field(default=False, description="Play money, which only a development node gives.")
 
 
 class SignedUpOut(
@@ -176,6 +185,25 @@ class PasskeyOut(Wire, json_schema_extra=example(**_PASSKEY)):
 
 class PasskeyList(Wire, json_schema_extra=example(items=[_PASSKEY])):
     items: list[PasskeyOut]
+
+
+_ENDED = {"passkeys": 1, "sessions": 2, "tokens": 1, "delegations": 0}
+
+
+class RecoveryEndedOut(Wire, json_schema_extra=example(**_ENDED)):
+    """How much of what could act for the person ended."""
+
+    passkeys: int
+    sessions: int
+    tokens: int = Field(description="Of the person, and under what they had delegated.")
+    delegations: int
+
+
+class RecoveredOut(Wire, json_schema_extra=example(passkey=_PASSKEY, ended=_ENDED)):
+    """The new passkey, and what ended when it was made."""
+
+    passkey: PasskeyOut
+    ended: RecoveryEndedOut
 
 
 class NameIn(Wire, json_schema_extra=example(name="old phone")):

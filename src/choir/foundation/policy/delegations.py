@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from choir.foundation.policy.values import PAGE_ROWS_MOST, value
 
 _YEAR_S = 366 * 86_400
-_SCOPE_BITS = (
-    "read 1, research 2, publish 4, cite 8, attest 16, promote 32, challenge 64, buy 128, sell 256, withdraw 512"
-)
+_SCOPE_BITS = "read 1, buy 128, sell 256; the other bits are for what is not there yet"  # all: identity.model.Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,16 @@ class PeoplePolicy:
         50_000_000, "units of CHIP", 1, 10**12, _SPEC, "Given once to each new person, to be staked only (50 CHIP)."
     )
 
+    gift_play_sat: int = value(
+        100_000_000,
+        "units of SAT",
+        0,
+        10**12,
+        _ENGINEERING,
+        "Play money, given once to each new person on a development node to order work with (100000 SAT);"
+        " never on a production node.",
+    )
+
     handle_chars_min: int = value(3, "characters", 1, 30, _ENGINEERING, "Shortest handle.")
     handle_chars_max: int = value(30, "characters", 3, 64, _ENGINEERING, "Longest handle.")
 

@@ -22,6 +22,14 @@ class NodePolicy:
     body_s_trusted: int = value(
         1, "seconds", 0, 600, "engineering", "A body that takes longer to arrive has its credential looked at again."
     )
+    hsts_s: int = value(
+        31_536_000,
+        "seconds",
+        0,
+        126_144_000,
+        "RFC 6797; a year, as lists of such sites ask for",
+        "How long browsers reach a node whose public address is https by nothing else; 0 makes them forget it.",
+    )
     head_bytes_max: int = value(65_536, "bytes", 1_024, 1_000_000, "engineering", "Largest head of a request.")
     unread_s_max: int = value(
         20, "seconds", 1, 600, "engineering", "How long a client may leave its answer unread before it is cut off."

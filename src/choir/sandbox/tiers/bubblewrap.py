@@ -41,7 +41,9 @@ class Bubblewrap:
     stop_signal = signal.SIGKILL
 
     def missing(self, machine: Machine) -> str:
-        return machine.lacks("bwrap", "prlimit", "sh", *(("mount", "setpriv", "unshare") if machine.is_root else ()))
+        others = ("mount", "setpriv", "unshare") if machine.is_root else ()
+        lacking = machine.lacks("bwrap", "prlimit", "sh", *others)
+        return lacking if "bwrap" in machine.programs else f"{lacking}; install it with `apt-get install bubblewrap`"
 
     def engine(self, machine: Machine) -> str:
         return version_of(machine.programs["bwrap"], "--version")

@@ -9,10 +9,24 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli.jobs import disputing, explaining, following, getting, looking, submitting, verifying
+from choir.doors.cli import helping
 
-app = typer.Typer(help="Buy work that is verified before it is paid.", no_args_is_help=True)
-app.add_typer(submitting.app, name="submit")
-for part in (looking, explaining, following, getting, verifying):
-    part.register(app)
-app.add_typer(disputing.app, name="dispute")
+
+class Group(helping.Group):
+    """Which commands are in which module."""
+
+    parts = helping.parts_of(
+        __name__,
+        {
+            "submitting:app": "submit",
+            "looking:register": "ls show cancel",
+            "explaining:register": "explain",
+            "following:register": "watch",
+            "getting:register": "result",
+            "verifying:register": "verify",
+            "disputing:app": "dispute",
+        },
+    )
+
+
+app = typer.Typer(help="Buy work that is verified before it is paid.", no_args_is_help=True, cls=Group)

@@ -1,42 +1,30 @@
 """Who buys: whoever is logged in, else this machine's own buyer on a development node.
 
-The operator of a node buys nothing. But whoever has just started a node with `make run` has nobody else to be, and
-should see work done at once. So on a development node whose operator's token is readable here, the command line buys
-as an agent on a key of its own, kept for that address in the home folder, and tops it up with play money.
+`choir.doors.sdk.machine_buyer` has that buyer. Whoever is logged in buys as themselves, and `choir --machine` asks as
+the machine's buyer all the same.
 
-Guarantees: never on a production node; the key is this user's alone; who pays, and that it is play money, is said.
+Guarantees: who pays, and that it is play money, is said; nobody has to guess where earlier orders are.
 """
 
 from __future__ import annotations
 
-import json
-import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
 
+from choir.bazaar.model import UnknownJob
 from choir.doors.cli import output
 from choir.doors.cli.login import NotLoggedIn
-from choir.foundation.clock import MICROSECONDS, parse_time
-from choir.foundation.errors import NotAllowed, NotFound, Unauthenticated
+from choir.foundation.errors import NotAllowed
 from choir.foundation.money import Asset
 from choir.foundation.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from choir.doors.sdk.auth import NostrKey
     from choir.doors.sdk.choosing import Chosen
     from choir.doors.sdk.client import Client
 
-_NAME = "buyer of this machine"
-_TOP_UP = 100_000_000  # milli-satoshi at least, so that not every job is a gift of its own
-_DEVELOPMENT = "dev"
 _CONNECT_S = 2.0
-_NOISE_S = 1.0
 
 
 class CannotBuy(NotAllowed):
@@ -47,20 +35,13 @@ class CannotBuy(NotAllowed):
     hint = "Log in once more with `choir login --scope read --scope buy`, or use a token with both scopes."
 
 
-class BuyerNeeded(NotAllowed):
-    """The operator's token buys nothing, and play money is for development."""
-
-    code = "cli.buyer_needed"
-    sentence = "The operator of a node buys nothing, and nobody is logged in to {node}."
-    hint = "Sign up on its page, then `choir login --scope read --scope buy`."
-
-
 @dataclass(frozen=True, slots=True)
 class Buyer:
     """A client that may buy, and a way to see to it that there is money."""
 
     client: Client
     cover: Callable[[int], None]  # so much will be needed now
+    is_machine: bool = False
 
 
 def _nothing(_: int) -> None:
@@ -78,6 +59,8 @@ def as_buyer(node: str | None, *, quiet: bool = False) -> Iterator[Buyer]:
     if chosen.source == "none":
         _must_answer(address)
         raise NotLoggedIn(node=address, why=chosen.why)
+    if output.machine_wanted():
+        chosen = choosing.choose_operator(settings, address, asked="--machine")
     if chosen.source == "operator" and not output.operator_wanted():
         with _machine(settings, address, chosen, quiet=quiet) as buyer:
             yield buyer
@@ -88,6 +71,9 @@ def as_buyer(node: str | None, *, quiet: bool = False) -> Iterator[Buyer]:
         except NotAllowed as error:
             if error.code == "identity.scope_missing" and error.fields.get("scope") == "buy":
                 raise CannotBuy from None
+            raise
+        except UnknownJob:
+            tell_of_the_machine(address)
             raise
 
 
@@ -105,98 +91,24 @@ def _must_answer(address: str) -> None:
 
 @contextmanager
 def _machine(settings: Settings, address: str, chosen: Chosen, *, quiet: bool) -> Iterator[Buyer]:
+    from choir.doors.sdk import machine_buyer
     from choir.doors.sdk.client import Client
 
     with Client(address, chosen.token, connect_s=_CONNECT_S) as operator:
-        found = operator.node()
-        if found.mode != _DEVELOPMENT:
-            raise BuyerNeeded(node=address)
-        key = _key(settings, address, _secret(settings, address), found.now)
-        with Client(address, auth=key, connect_s=_CONNECT_S) as client:
-            agent = client.agents.stand(_NAME)
+        machine = machine_buyer.at(operator, settings)
+        with machine.client as client:
             if not quiet:
-                output.say(f"{agent.id}, this machine's own buyer, pays with play money of this development node.")
-            yield Buyer(client, lambda amount: _top_up(operator, f"{agent.owner}/available/SAT", amount))
+                output.say(f"{machine.agent}, this machine's own buyer, pays with play money of this development node.")
+            yield Buyer(client, machine.cover, is_machine=True)
 
 
-def machines_buyer(address: str) -> str | None:
-    """The agent that orders from this machine at a development node where nobody is logged in; None before it did."""
-    from choir.doors.sdk.client import Client
+def tell_of_the_machine(address: str) -> None:
+    """Whoever is logged in sees their own jobs; say where those are that were ordered here before."""
+    from choir.doors.sdk import machine_buyer
 
-    settings = load_settings()
-    kept = _kept(settings, address)
-    if kept is None:
-        return None
-    with Client(address, "", connect_s=_CONNECT_S) as stranger:
-        now = stranger.node().now
-    with Client(address, auth=_key(settings, address, kept, now), connect_s=_CONNECT_S) as client:
-        try:
-            return client.me.who().agent
-        except Unauthenticated:  # the node has never seen it
-            return None
-
-
-def _key(settings: Settings, address: str, secret: str, now: str) -> NostrKey:
-    """Signs by the node's clock: a development node's can be moved."""
-    from choir.doors.sdk.auth import NostrKey
-
-    ahead_s = parse_time(now) / MICROSECONDS - time.time()
-    ahead_s = 0.0 if abs(ahead_s) < _NOISE_S else ahead_s
-    return NostrKey(secret, public_url=_known_as(settings, address), now=lambda: time.time() + ahead_s)
-
-
-def _top_up(operator: Client, account: str, needed: int) -> None:
-    try:
-        there = int(operator.balance(account).balance)
-    except NotFound:
-        there = 0
-    if there < needed:
-        operator.fund(account, max(needed - there, _TOP_UP))
-
-
-def _known_as(settings: Settings, address: str) -> str:
-    """The address that the node knows itself by, which is what gets signed."""
-    if settings.chose("public_url"):
-        return settings.public_url
-    port = urlsplit(address).port
-    return f"http://localhost:{port}" if port else "http://localhost"
-
-
-def keys_folder(settings: Settings) -> Path:
-    """Where this machine's buyers keep their keys: with the operator's token, without which they are not used."""
-    return settings.home / "buyers"
-
-
-def _path(settings: Settings, address: str) -> Path:
-    from choir.doors.sdk import saved_logins
-
-    return keys_folder(settings) / f"{quote(saved_logins.origin_of(address), safe='')}.json"
-
-
-def _secret(settings: Settings, address: str) -> str:
-    """This machine's key for a node, made once."""
-    from choir.doors.sdk import saved_logins
-
-    kept = _kept(settings, address)
-    if kept is None:
-        value = {"node": saved_logins.origin_of(address), "secret": secrets.token_hex(32)}
-        saved_logins.write_private(_path(settings, address), json.dumps(value))
-        kept = _kept(settings, address)  # another command may have been first; whoever was last stays
-        assert kept is not None
-    return kept
-
-
-def _kept(settings: Settings, address: str) -> str | None:
-    from choir.doors.sdk import saved_logins
-
-    path = _path(settings, address)
-    kept = saved_logins.read_private(path)
-    if kept is None:
-        return None
-    try:
-        return str(json.loads(kept)["secret"])
-    except (ValueError, KeyError, TypeError):
-        raise saved_logins.UnsafeLogin(path=str(path), why="it is not a buyer's key of this version") from None
+    agent = machine_buyer.ordered_at(address)
+    if agent is not None:
+        output.say(f"What {agent}, this machine's own buyer, ordered is listed by: choir --machine job ls")
 
 
 def sat(amount: int | str) -> str:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
-from rich.text import Text
 
 from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
@@ -118,6 +117,8 @@ class View:
         self._explained = False
         self._seen = seen
         if self._status is not None:
+            from rich.text import Text
+
             self._status.update(Text(plain(f"{job.id} is {job.state}")))
         steps = self._client.jobs.steps(job.id).items
         attempts = {item.id: item.provider for item in job.attempts}
@@ -152,7 +153,7 @@ def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator
     if not steps_to or not sys.stderr.isatty():
         yield View(client, steps_to, None, as_json=as_json)
         return
-    with output.errors.status("Waiting") as status:
+    with output.console().status("Waiting") as status:
         yield View(client, steps_to, status, as_json=as_json)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
-from choir.doors.cli.jobs.buyer import as_buyer, sat
+from choir.doors.cli.jobs.buyer import as_buyer, sat, tell_of_the_machine
 from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
@@ -42,6 +42,8 @@ def ls(
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
         found = list(itertools.islice(buyer.client.jobs.mine(limit=min(limit, 100)), limit))
+        if not (as_json or buyer.is_machine):
+            tell_of_the_machine(buyer.client.url)
     if as_json:
         output.print_json([item.model_dump(mode="json", exclude={"attempts"}) for item in found])
         return

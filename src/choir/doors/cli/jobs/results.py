@@ -12,7 +12,6 @@ from choir.doors.cli.live_output import plain
 from choir.foundation.errors import ChoirError
 
 if TYPE_CHECKING:
-    from choir.bazaar.contracts import StructuredReview
     from choir.doors.sdk.mesh_model import Artifact, Outcome
 
 
@@ -51,7 +50,7 @@ def print_artifact(artifact: Artifact, data: bytes) -> None:
         _print(artifact.stdout, sys.stdout)
         _print(artifact.stderr, sys.stderr)
     elif isinstance(artifact, StructuredReview):
-        for line in review_lines(artifact):
+        for line in artifact.lines():
             output.print_line(plain(line))
     else:
         _print(data, sys.stdout)
@@ -68,21 +67,6 @@ def _print(data: bytes, stream: Any) -> None:
     else:
         stream.buffer.write(data)
     stream.flush()
-
-
-def review_lines(review: StructuredReview) -> list[str]:
-    """Findings as editors and compilers write them: file:line: what."""
-    lines = [review.summary]
-    for item in review.issues:
-        lines.append(
-            f"{item.file}:{item.line_range[0]}: {item.severity.value} ({item.category.value}): {_one(item.description)}"
-        )
-        if item.suggested_fix is not None:
-            lines += [f"    {row}" for row in item.suggested_fix.splitlines()]
-    lines += [f"{item.file}:{item.line}: suggestion: {_one(item.rationale)}" for item in review.suggestions]
-    lines += [f"{item.file}: {_one(item.statement)}" for item in review.examined]
-    lines.append(f"Verdict of the review: {review.approval_status.value.replace('_', ' ')}.")
-    return lines
 
 
 def outcome_json(found: Outcome) -> dict[str, Any]:
@@ -121,7 +105,3 @@ def _write(found: Outcome, out: Path, *, force: bool) -> None:
     except (OSError, ChoirError):
         output.say(f"It is paid for and safe at the node. Get it again: choir job result {found.job.id} --out FILE")
         raise
-
-
-def _one(text: str) -> str:
-    return " ".join(text.split())

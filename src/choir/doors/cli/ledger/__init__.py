@@ -8,9 +8,24 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli.ledger import accounts, entries, files, holds, issuing, liabilities, proofs
+from choir.doors.cli import helping
 
-app = typer.Typer(help="Accounts, entries, holds, statements and proofs.", no_args_is_help=True)
-for part in (accounts, entries, holds, proofs, liabilities, files):
-    part.register(app)
-app.add_typer(issuing.app, name="issue")
+
+class Group(helping.Group):
+    """Which commands are in which module."""
+
+    parts = helping.parts_of(
+        __name__,
+        {
+            "accounts:register": "accounts open freeze unfreeze close balance statement trial-balance",
+            "entries:register": "transfer post entries show",
+            "holds:register": "hold capture release",
+            "proofs:register": "checkpoint prove",
+            "liabilities:register": "liabilities",
+            "files:register": "verify export import",
+            "issuing:app": "issue",
+        },
+    )
+
+
+app = typer.Typer(help="Read and write the ledger: accounts, entries, holds, proofs.", no_args_is_help=True, cls=Group)

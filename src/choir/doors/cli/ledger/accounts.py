@@ -14,13 +14,13 @@ from choir.foundation.policy import PAGE_ROWS_MOST
 
 def register(app: typer.Typer) -> None:
     app.command("accounts", epilog="Example: choir ledger accounts --prefix person:ada")(accounts)
-    app.command("open", epilog="Example: choir ledger open person:ada/available/CREDIT")(open_)
+    app.command("open", epilog="Example: choir ledger open person:ada/available/SAT")(open_)
     for name, (told, example) in _ACTS.items():
         app.command(name, help=told, epilog=f"Example: choir ledger {name} {example}")(_act_command(name))
     app.command(
-        "balance", epilog="Example: choir ledger balance person:ada/available/CREDIT --at 2026-01-01T00:00:00Z"
+        "balance", epilog="Example: choir ledger balance person:ada/available/SAT --at 2026-01-01T00:00:00Z"
     )(balance)
-    app.command("statement", epilog="Example: choir ledger statement person:ada/available/CREDIT --limit 20")(statement)
+    app.command("statement", epilog="Example: choir ledger statement person:ada/available/SAT --limit 20")(statement)
     app.command("trial-balance", epilog="Example: choir ledger trial-balance")(trial_balance)
 
 
@@ -55,9 +55,9 @@ def open_(
 
 
 _ACTS = {
-    "freeze": ("Refuse every movement of an account.", "person:eve/available/CREDIT --reason 'under review'"),
-    "unfreeze": ("Let a frozen account move again.", "person:eve/available/CREDIT --reason 'reviewed'"),
-    "close": ("Close an empty account for ever.", "person:eve/available/CREDIT --reason 'asked by the owner'"),
+    "freeze": ("Refuse every movement of an account.", "person:eve/available/SAT --reason 'under review'"),
+    "unfreeze": ("Let a frozen account move again.", "person:eve/available/SAT --reason 'reviewed'"),
+    "close": ("Close an empty account for ever.", "person:eve/available/SAT --reason 'asked by the owner'"),
 }
 
 

@@ -62,7 +62,7 @@ _OTHERS = {
 def register(app: typer.Typer) -> None:
     app.command(
         "transfer",
-        epilog="Example: choir ledger transfer person:ada/available/CREDIT person:bob/available/CREDIT 12.50"
+        epilog="Example: choir ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50"
         " --reason rent",
     )(transfer)
     app.command("post", epilog="Example: echo '{\"entries\": […]}' | choir ledger post -")(post)
@@ -72,7 +72,7 @@ def register(app: typer.Typer) -> None:
 
 def register_at_the_top(app: typer.Typer) -> None:
     """The commands that stand beside `choir ledger`."""
-    app.command("fund", epilog="Example: choir fund person:ada/available/CREDIT 100")(fund)
+    app.command("fund", epilog="Example: choir fund person:ada/available/SAT 100")(fund)
     app.command("explain", epilog="Example: choir explain entry_01h…")(explain)
 
 

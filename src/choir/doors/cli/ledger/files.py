@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
-from rich.progress import Progress
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, ForceOption, HomeOption
@@ -262,8 +261,10 @@ class _bar:  # noqa: N801 - used like a function
     """A progress bar on standard error, shown only to people."""
 
     def __init__(self, title: str, *, quiet: bool) -> None:
+        from rich.progress import Progress
+
         self._progress = Progress(
-            console=output.errors,
+            console=output.console(),
             transient=True,
             disable=quiet or not sys.stderr.isatty(),
             redirect_stdout=False,  # an export may be on its way there

@@ -24,7 +24,7 @@ IssuanceArgument = Annotated[str, typer.Argument(help="Such as issuance_01h…."
 _SHOWN = 20
 
 
-@app.command(epilog="Example: choir ledger issue propose person:ada/available/CREDIT 500 --reason 'paid by invoice'")
+@app.command(epilog="Example: choir ledger issue propose person:ada/available/SAT 500 --reason 'paid by invoice'")
 def propose(
     payee: AccountArgument,
     amount: AmountArgument,

@@ -16,7 +16,7 @@ from choir.ledger.model import HOLD_ACCOUNTS, AccountName, BadAccountName, accou
 if TYPE_CHECKING:
     from choir.doors import wire
 
-AccountArgument = Annotated[str, typer.Argument(help="Such as person:ada/available/CREDIT.", metavar="ACCOUNT")]
+AccountArgument = Annotated[str, typer.Argument(help="Such as person:ada/available/SAT.", metavar="ACCOUNT")]
 AmountArgument = Annotated[str, typer.Argument(help="With decimals, such as 12.50.", metavar="AMOUNT")]
 HoldArgument = Annotated[
     str, typer.Argument(help="Such as hold_01h…, or its account as a statement shows it.", metavar="HOLD")

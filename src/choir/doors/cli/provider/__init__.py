@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli.provider import books, looking, serve, verifying
+from choir.doors.cli import helping
 
-app = typer.Typer(help="Sell work: serve a provider, its prices, its earnings.", no_args_is_help=True)
-for part in (serve, looking, verifying):
-    part.register(app)
-app.add_typer(books.app, name="pricebook")
+
+class Group(helping.Group):
+    """Which commands are in which module."""
+
+    parts = helping.parts_of(
+        __name__,
+        {
+            "serve:register": "serve",
+            "looking:register": "ls show status earnings retire",
+            "verifying:register": "verify",
+            "books:app": "pricebook",
+        },
+    )
+
+
+app = typer.Typer(help="Sell work: run a provider, set prices, see earnings.", no_args_is_help=True, cls=Group)

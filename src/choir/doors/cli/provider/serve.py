@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -55,19 +54,16 @@ def serve(
     folder.
     """
     from choir.bazaar.workers.profiles import BadProfile
+    from choir.doors.provider.machine import policy_here
     from choir.doors.provider.model import NoSuchWork, Wanted, job_type
     from choir.doors.provider.process import serve as serve_until_stopped
     from choir.doors.sdk.choosing import address_of, is_play_node
-    from choir.foundation.policy import Policy, load
     from choir.foundation.settings import load_settings
     from choir.sandbox.model import Tier
-    from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 
     output.want_json(as_json)
     settings = load_settings()
-    policy = load(Policy(), settings.policy_overrides)
-    if LIMITS_REQUIRED not in settings.policy_overrides and is_play_node(address_of(settings, node)):
-        policy = replace(policy, sandbox=for_play(policy.sandbox))
+    policy = policy_here(settings, play=is_play_node(address_of(settings, node)))
     with output.reading_options():
         wanted = Wanted(
             workers=tuple(worker or ["builtin"]),

@@ -41,9 +41,9 @@ const ceremonies = {
     const given = { handle: typed(form, "handle"), code: typed(form, "code") };
     const asked = await reworded(NO_SUCH_CODE, () => call("POST", "/v1/recovery/begin", given));
     const answer = await make(asked.options);
-    const made = { ceremony: asked.ceremony, answer, name: deviceName() };
-    await reworded(NO_SUCH_CODE, () => call("POST", "/v1/recovery/finish", made));
-    go("/sign-in", "Your new passkey is made. Sign in with it, and remove the ones you lost.");
+    const made = { ceremony: asked.ceremony, answer, name: deviceName(), keep: form.elements.namedItem("keep").checked };
+    const { ended } = await reworded(NO_SUCH_CODE, () => call("POST", "/v1/recovery/finish", made));
+    go("/sign-in", `Your new passkey is made. ${saidOf(ended)} Sign in with it.`);
   },
 
   async "add-passkey"(form) {
@@ -66,6 +66,14 @@ async function reworded(words, work) {
   } catch (error) {
     throw error.status === 401 ? new Problem(words, 0) : error;
   }
+}
+
+// What a recovery ended, for who recovered to compare with what they remember.
+function saidOf(ended) {
+  const parts = Object.entries(ended)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${count === 1 ? what.slice(0, -1) : what}`);
+  return parts.length > 0 ? `Ended: ${parts.join(", ")}.` : "Nothing else had to end.";
 }
 
 function typed(form, name) {

@@ -6,6 +6,7 @@ import { Problem } from "./api.js";
 const FIELDS = {
   "identity.bad_handle": "handle",
   "identity.handle_taken": "handle",
+  "identity.handle_alike": "handle",
   "identity.bad_name": "name",
   "identity.bad_terms": "scopes",
   "recovery.refused": "code",
