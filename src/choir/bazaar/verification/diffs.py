@@ -13,7 +13,9 @@ _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@
 _MODE = re.compile(rb"(?:old mode|new mode|new file mode|deleted file mode) ([0-7]{1,7})\s*\Z")
 _INDEX_MODE = re.compile(rb"index [0-9a-f]+\.\.[0-9a-f]+ ([0-7]{6})\s*\Z")
 _PATH = re.compile(rb"(?:---|\+\+\+) (.*)\Z", re.DOTALL)
-_MOVE = re.compile(rb"(?:rename (?:from|to|old|new)|copy (?:from|to)) (.*)\Z", re.DOTALL)  # old and new: git reads them too
+_MOVE = re.compile(
+    rb"(?:rename (?:from|to|old|new)|copy (?:from|to)) (.*)\Z", re.DOTALL
+)  # old and new: git reads them too
 _LITERAL = re.compile(rb"(?:literal|delta) (\d{1,15})\s*\Z")
 _SLASHES = re.compile(r"/+")  # git takes several for one
 _OCTAL = re.compile(r"[0-7]{3}")

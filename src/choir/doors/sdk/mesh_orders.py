@@ -81,7 +81,7 @@ class Orders:
         """Order a change to a local repository that makes the test command pass.
 
         `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
-        `hidden_salt`. Where `criteria` do not name them, isolation and success rate are asked for as `default_criteria`.
+        `hidden_salt`. What `criteria` do not name of isolation and success rate is asked for by `default_criteria`.
         """
         key = key_or_new(key)
         hidden = hiding(hidden_checks, hidden_files or {}, hidden_salt)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli.jobs import disputing, explaining, following, getting, looking, submitting, verifying
+from choir.doors.cli.jobs import disputing, explaining, following, getting, looking, receipts, submitting, verifying
 
 app = typer.Typer(help="Buy work that is verified before it is paid.", no_args_is_help=True)
 app.add_typer(submitting.app, name="submit")
-for part in (looking, explaining, following, getting, verifying):
+for part in (looking, explaining, following, getting, verifying, receipts):
     part.register(app)
 app.add_typer(disputing.app, name="dispute")
