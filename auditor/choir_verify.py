@@ -10,6 +10,7 @@ every line again, and replays every movement of value.
     python3 choir_verify.py proof entry-proof.json --key "..."
     python3 choir_verify.py consistency from-may-to-june.json --key "..."
     python3 choir_verify.py liabilities what-i-am-owed.json --key "..."
+    python3 choir_verify.py receipt receipt.json --key "..."
     gunzip -c ledger.jsonl.gz | python3 choir_verify.py export - --json
 
 What `export` establishes, if it says VERIFIED:
@@ -23,6 +24,10 @@ What no export can show by itself: that its end was not cut off. Keep checkpoint
 What `liabilities` establishes, if it says VERIFIED: what the file says the node owes you is part of the total that the
 node signed. Look yourself whether the accounts and amounts are all that you have. That others are shown the same total
 you learn by comparing signed notes: pass one that you got from somebody else with --note.
+
+What `receipt` establishes, if it says VERIFIED: the node signed that this work was judged so and paid so; the verdict
+and its evidence are those that the receipt names; and the entry that names the receipt moved exactly that money and is
+in the journal. It does not show that the verdict is right: fetch the artifact, look at its hash, and judge it yourself.
 
 Exit codes: 0 verified, 2 wrong usage, 5 a difference was found (the report says where).
 Memory stays constant but for one number per account and hold.
@@ -52,6 +57,8 @@ LIABILITIES_FORMAT = "choir-liabilities-proof/1"
 TOTALS_FORMAT = "choir-liabilities/1"
 COMMAND_OF = {EXPORT_FORMAT: "export", PROOF_FORMAT: "proof", CONSISTENCY_FORMAT: "consistency"}
 COMMAND_OF[LIABILITIES_FORMAT] = "liabilities"
+RECEIPT_FORMAT = "choir-receipt/1"
+COMMAND_OF[RECEIPT_FORMAT] = "receipt"
 NAMED_FORMAT = re.compile(rb'"format"\s*:\s*"([^"]+)"')
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
@@ -486,6 +493,23 @@ LIABILITIES.update({"rotations": TEXTS})
 OWED = {"account": NAME, "balance": SUM, "held": SUM, "shares": OBJECTS}
 SHARE = {"amount": SUM, "beside": OBJECTS, "index": COUNTER, "salt": TEXT}
 BESIDE = {"hash": TEXT, "sum": SUM}
+
+
+IS_PAYMENT: Check = ("an object, or null where nothing was paid", lambda value: value is None or type(value) is dict)
+RECEIPT_FILE = {"format": literal(RECEIPT_FORMAT), "hash": NAMED_HASH, "receipt": OBJECT, "signatures": OBJECTS}
+RECEIPT_FILE.update({"verdict": OBJECT, "evidence": OBJECT, "payment": IS_PAYMENT, "rotations": TEXTS})
+SIGNATURE = {"scheme": TEXT, "public": TEXT, "signature": TEXT}
+PAYMENT = {"entry": OBJECT, "proof": TEXTS, "checkpoint": NOTE}
+OUTCOME: Check = ("passed, lost or failed", lambda value: value in ("passed", "lost", "failed"))
+MONEY = {"amount": SUM, "asset": TEXT}
+RECEIPT = {"format": literal("receipt/1"), "payer": TEXT, "actor": TEXT, "action": TEXT, "job": TEXT, "attempt": TEXT}
+RECEIPT.update({"payee": TEXT, "budget": OBJECT, "spent": OBJECT, "objects": OBJECT, "verifiers": OBJECTS})
+RECEIPT.update({"sandbox": TEXT, "outcome": OUTCOME, "policy": NAMED_HASH, "at": TEXT})
+RECEIPT_KEYS = {"payer": HASH, "payee": HASH}
+RECEIPT_SHARES = {"payee": SUM, "platform": SUM}
+VERIFIER = {"name": TEXT, "version": TEXT}
+VERDICT = {"format": literal("verdict/1"), "job": TEXT, "attempt": TEXT, "request": TEXT, "artifact": TEXT}
+VERDICT.update({"passed": BOOLEAN, "units_milli": COUNTER, "sandbox": TEXT, "checks": OBJECTS})
 
 
 def short_integer(digits: str) -> int:
@@ -1117,10 +1141,8 @@ def open_named(record: dict[str, Any], field: str, keys: list[Key], origins: set
     return tree
 
 
-def verify_proof(data: bytes, trusted: Key) -> dict[str, Any]:
-    """An entry is in the journal that a checkpoint speaks of."""
-    record = parse_file(data)
-    check_fields(record, "", PROOF)
+def check_inclusion(record: dict[str, Any], keys: list[Key], origins: set[str]) -> Tree:
+    """The journal that a checkpoint speaks of; raises unless the entry is in it."""
     entry = record["entry"]
     check_fields(entry, "entry.", ENTRY)
     preimage = entry_preimage(entry)
@@ -1129,12 +1151,21 @@ def verify_proof(data: bytes, trusted: Key) -> dict[str, Any]:
         check_content(entry["content"])
     except Difference as difference:
         raise difference.within("entry") from None
-    tree = open_named(record, "checkpoint", *reachable_keys(trusted, record["rotations"]))
+    tree = open_named(record, "checkpoint", keys, origins)
     if entry["seq"] > tree.size:
         what = "the entry is later than the checkpoint"
         raise Difference(what, "entry.seq", f"at most {tree.size}", entry["seq"])
     root = root_from_inclusion(entry["seq"] - 1, tree.size, merkle_leaf(preimage), decode_hashes(record["proof"]))
     expect(root.hex(), tree.root.hex(), "proof", "the proof leads to another root than the checkpoint's")
+    return tree
+
+
+def verify_proof(data: bytes, trusted: Key) -> dict[str, Any]:
+    """An entry is in the journal that a checkpoint speaks of."""
+    record = parse_file(data)
+    check_fields(record, "", PROOF)
+    tree = check_inclusion(record, *reachable_keys(trusted, record["rotations"]))
+    entry = record["entry"]
     return {
         "origin": tree.origin,
         "seq": entry["seq"],
@@ -1351,6 +1382,200 @@ def compare_totals(one: Totals, other: Totals) -> None:
     expect((other.tree.root, other.assets), (one.tree.root, one.assets), "--note", what)
 
 
+# --- Receipts of work -----------------------------------------------------------------------------
+
+PLATFORM = "system:platform/"
+UNIT_OF_WORK = "of the smallest unit"
+
+
+def object_name(value: object) -> str:
+    """The name that an object of JSON has: the hash of its canonical form."""
+    return "sha256:" + sha256(canonical(value)).hex()
+
+
+def verify_receipt(data: bytes, trusted: Key) -> dict[str, Any]:
+    """A receipt is the node's, its verdict is the one it names, and the journal moved what it says."""
+    record = parse_file(data)
+    check_fields(record, "", RECEIPT_FILE)
+    receipt = record["receipt"]
+    check_receipt_shape(receipt)
+    expect(record["hash"], object_name(receipt), "hash", "the hash does not fit the receipt")
+    keys, origins = reachable_keys(trusted, record["rotations"])
+    check_receipt_signature(record, keys)
+    check_verdict(record)
+    tree = check_payment(record, keys, origins)
+    result = {
+        name: receipt[name] for name in ("job", "attempt", "payer", "payee", "action", "outcome", "at", "sandbox")
+    }
+    result.update({name: receipt[name] for name in ("spent", "objects", "verifiers")})
+    legs = [] if tree is None else record["payment"]["entry"]["content"]["legs"]
+    paid = [{"to": leg["to"], "amount": leg["amount"]} for leg in legs if "rest" not in leg]
+    result.update({"keys": receipt.get("keys", {}), "receipt": record["hash"], "paid": paid})
+    if tree is not None:
+        result.update({"origin": tree.origin, "size": tree.size, "root": tree.root.hex()})
+        result.update({"seq": record["payment"]["entry"]["seq"]})
+    return {**result, "notes": receipt_notes(receipt, paid)}
+
+
+def receipt_notes(receipt: dict[str, Any], paid: list[dict[str, str]]) -> list[str]:
+    notes = [
+        "The verdict is the node's word. Its artifact and evidence are named by hash, so that you can look yourself."
+    ]
+    if not paid:
+        notes.append("Nothing was paid.")
+    else:
+        notes.append("What a dispute moved later is in entries of its own.")
+    if "keys" not in receipt:
+        notes.append("The receipt is from before receipts named keys and shares.")
+    return notes
+
+
+def check_receipt_shape(receipt: dict[str, Any]) -> None:
+    """Fields that are needed must be right; others may be there, as the node has signed whatever is."""
+    check_known(receipt, "receipt.", RECEIPT)
+    for name in ("budget", "spent"):
+        check_fields(receipt[name], f"receipt.{name}.", MONEY)
+    for name in receipt["objects"]:
+        check_fields({name: receipt["objects"][name]}, "receipt.objects.", {name: NAMED_HASH})
+    for number, verifier in enumerate(receipt["verifiers"]):
+        check_known(verifier, f"receipt.verifiers[{number}].", VERIFIER)
+    for name, fields in (("keys", RECEIPT_KEYS), ("shares", RECEIPT_SHARES)):
+        found = receipt.get(name, {})
+        if type(found) is not dict:
+            raise Difference("a field is not what it must be", f"receipt.{name}", "an object", show(found))
+        check_fields(found, f"receipt.{name}.", fields if name == "shares" and found else {}, fields)
+    spent, budget = receipt["spent"], receipt["budget"]
+    expect(spent["asset"], budget["asset"], "receipt.spent.asset", "it was paid in another asset than the budget's")
+    if int(spent["amount"]) > int(budget["amount"]):
+        what = "more was spent than the budget"
+        raise Difference(what, "receipt.spent.amount", f"at most {budget['amount']}", spent["amount"])
+    shares = receipt.get("shares")
+    if shares:
+        total = str(sum(int(amount) for amount in shares.values()))
+        expect(total, spent["amount"], "receipt.shares", "the shares do not add up to what was spent")
+
+
+def check_known(record: dict[str, Any], path: str, needed: Checks) -> None:
+    """The same as `check_fields`, for records that may have more fields than are known here."""
+    check_fields({name: value for name, value in record.items() if name in needed}, path, needed)
+
+
+def check_receipt_signature(record: dict[str, Any], keys: list[Key]) -> None:
+    """The node's key signed the receipt's hash; a bad signature in its name condemns it."""
+    publics = {key.public.hex() for key in keys}
+    digest = bytes.fromhex(record["hash"][len("sha256:") :])
+    signed = False
+    if len(record["signatures"]) > SIGNATURES_MAX:
+        raise Difference("there are too many signatures", "signatures", SIGNATURES_MAX, len(record["signatures"]))
+    for number, item in enumerate(record["signatures"]):
+        path = f"signatures[{number}]."
+        check_known(item, path, SIGNATURE)
+        if item["scheme"] != "ed25519" or item["public"] not in publics:
+            continue
+        try:
+            signature = bytes.fromhex(item["signature"])
+        except ValueError:
+            signature = b""
+        if not ed25519_is_valid(bytes.fromhex(item["public"]), digest, signature):
+            raise Difference("the signature does not fit the receipt", path + "signature")
+        signed = True
+    if not signed:
+        wanted = " or ".join(key.text for key in keys)
+        found = ", ".join(str(item["public"]) for item in record["signatures"])
+        raise Difference("the receipt is not signed by the node's key", "signatures", wanted, found[:200])
+
+
+def check_verdict(record: dict[str, Any]) -> None:
+    """The verdict is the one that the receipt names, about the same things, and its evidence is all there."""
+    receipt, verdict, evidence = record["receipt"], record["verdict"], record["evidence"]
+    objects = receipt["objects"]
+    named = objects.get("verdict", "")
+    expect(object_name(verdict), named, "verdict", "the verdict is not the one that the receipt names")
+    check_known(verdict, "verdict.", VERDICT)
+    same = {"job": receipt["job"], "attempt": receipt["attempt"], "sandbox": receipt["sandbox"]}
+    same.update({"request": objects.get("request", ""), "artifact": objects.get("artifact", "")})
+    for name, value in same.items():
+        expect(verdict[name], value, f"verdict.{name}", "the verdict is about something else than the receipt")
+    wanted = set()
+    passed = bool(verdict["checks"])
+    for number, item in enumerate(verdict["checks"]):
+        path = f"verdict.checks[{number}]."
+        check_known(
+            item, path, {"name": TEXT, "passed": BOOLEAN, **({"evidence": NAMED_HASH} if "evidence" in item else {})}
+        )
+        passed = passed and item["passed"]
+        if "evidence" in item:
+            wanted.add(item["evidence"])
+    expect(verdict["passed"], passed, "verdict.passed", "the verdict does not follow from its checks")
+    right = {"passed": (True,), "failed": (False,), "lost": (True, False)}[receipt["outcome"]]
+    if verdict["passed"] not in right:
+        raise Difference("the outcome does not follow from the verdict", "receipt.outcome", found=receipt["outcome"])
+    for name in sorted(wanted - set(evidence)):
+        raise Difference("a piece of evidence is missing", "evidence", name)
+    for name, value in evidence.items():
+        if name not in wanted:
+            raise Difference("there is evidence that no check names", "evidence", found=name[:80])
+        expect(object_name(value), name, "evidence", "a piece of evidence does not have its hash")
+
+
+def check_payment(record: dict[str, Any], keys: list[Key], origins: set[str]) -> Tree | None:
+    """The entry that names the receipt paid what it says to whom it says, out of one hold, and is in the journal."""
+    receipt, payment = record["receipt"], record["payment"]
+    spent = int(receipt["spent"]["amount"])
+    if payment is None:
+        expect(spent, 0, "payment", "the receipt says that something was paid, and no entry shows it")
+        return None
+    try:
+        check_fields(payment, "", PAYMENT)
+        tree = check_inclusion(payment, keys, origins)
+        check_legs(payment["entry"]["content"], record["hash"], receipt)
+    except Difference as difference:
+        if difference.field != "rotations" and not difference.field.startswith("receipt."):
+            difference.within("payment")
+        raise
+    return tree
+
+
+def check_legs(content: dict[str, Any], name: str, receipt: dict[str, Any]) -> None:
+    field = "entry.content."
+    expect(content.get("receipt"), name, field + "receipt", "the entry is of another receipt")
+    expect(content["kind"], "hold.capture", field + "kind", "the entry is no payment out of a hold")
+    expect(content.get("policy"), receipt["policy"], field + "policy", "the entry was made by another policy")
+    for wanted in ("job", "attempt"):
+        if receipt[wanted] not in content.get("refs", []):
+            raise Difference(f"the entry does not name the {wanted}", field + "refs", receipt[wanted])
+    paid: dict[str, int] = {}
+    for number, leg in enumerate(content["legs"]):
+        path = f"{field}legs[{number}]."
+        expect(asset_of(leg["from"]), receipt["spent"]["asset"], path + "from", "it was paid in another asset")
+        if "rest" in leg:
+            check_rest(leg, receipt, path)
+            continue
+        paid[leg["to"]] = paid.get(leg["to"], 0) + int(leg["amount"])
+    what = "the entry moved another amount than the receipt says"
+    expect(str(sum(paid.values())), receipt["spent"]["amount"], field + "legs", what)
+    check_shares(paid, content.get("refs", []), receipt, field + "legs")
+
+
+def check_rest(leg: dict[str, Any], receipt: dict[str, Any], path: str) -> None:
+    """What is left of the budget goes back to whoever paid; the node's own orders are paid by the platform."""
+    if receipt["payer"].startswith(("person:", "agent:")) and not leg["to"].startswith(receipt["payer"] + "/"):
+        raise Difference("the rest went to somebody else than the payer", path + "to", receipt["payer"], leg["to"])
+
+
+def check_shares(paid: dict[str, int], refs: list[str], receipt: dict[str, Any], field: str) -> None:
+    """Each side got its share, and nobody else anything; but for what was owed by a dispute, which the entry names."""
+    if any(name.startswith("dispute_") for name in refs):
+        return
+    sides = {"payee": receipt["payee"] + "/", "platform": PLATFORM}
+    for name in paid:
+        if not name.startswith(tuple(sides.values())):
+            raise Difference("somebody was paid whom the receipt does not name", field, receipt["payee"], name)
+    for side, amount in receipt.get("shares", {}).items():
+        got = sum(each for name, each in paid.items() if name.startswith(sides[side]))
+        expect(got, int(amount), field, f"the {side} got another share than the receipt says")
+
+
 # --- Command line ---------------------------------------------------------------------------------
 
 
@@ -1394,6 +1619,13 @@ def build_parser() -> argparse.ArgumentParser:
         "  choir_verify.py liabilities what-i-am-owed.json --key '...' --note the-note-that-ada-was-shown.txt",
         key_needed=True,
     ).add_argument("--note", metavar="NOTEFILE", help="the signed totals as somebody else was shown them")
+    add_command(
+        commands,
+        "receipt",
+        "check what was paid for a piece of work, and for what",
+        "  choir_verify.py receipt receipt.json --key 'choir.example+0a1b2c3d+AbCd...'",
+        key_needed=True,
+    )
     return parser
 
 
@@ -1483,22 +1715,29 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("--key is needed")
     if arguments.command == "liabilities":
         return verify_liabilities(data, key, read_held(arguments.note, "--note"))
-    return verify_proof(data, key) if arguments.command == "proof" else verify_consistency(data, key)
+    checks = {"proof": verify_proof, "consistency": verify_consistency, "receipt": verify_receipt}
+    return checks[arguments.command](data, key)
 
 
 def tell_verified(arguments: argparse.Namespace, result: dict[str, Any]) -> str:
     if arguments.json:
         return json.dumps({"verified": True, "command": arguments.command, "file": arguments.file, **result})
-    lines = ["VERIFIED  " + say_what(arguments.command, result), f"  root  {result['root']}"]
+    lines = ["VERIFIED  " + say_what(arguments.command, result)]
+    if "root" in result:
+        lines.append(f"  root  {result['root']}")
     if "key" in result:
         lines.append(f"  key   {result['key']} (key changes: {result['key_changes']})")
     if arguments.command == "liabilities":
         lines += tell_owed(result)
+    if arguments.command == "receipt":
+        lines += tell_receipt(result)
     return "\n".join(lines + ["  note  " + note for note in result["notes"]])
 
 
 def say_what(command: str, result: dict[str, Any]) -> str:
     """What was verified, in a sentence."""
+    if command == "receipt":
+        return f"{result['action']} {result['outcome']}: {result['spent']['amount']} {UNIT_OF_WORK} for {result['job']}"
     origin = result["origin"]
     if command == "export":
         acts = count(result["account_acts"], "account act", "account acts")
@@ -1522,6 +1761,22 @@ def tell_owed(result: dict[str, Any]) -> list[str]:
     part = "  {}  you are owed {} of all the {} that are owed"
     totals = [part.format(asset, result["owed"].get(asset, 0), total) for asset, total in result["totals"].items()]
     return accounts + totals
+
+
+def tell_receipt(result: dict[str, Any]) -> list[str]:
+    """Who paid whom, with which keys, and what the verdict is about."""
+    lines = []
+    for side in ("payer", "payee"):
+        key = result["keys"].get(side)
+        lines.append(f"  {side:<8}  {result[side]}" + (f", key {key}" if key else ""))
+    lines += [f"  paid      {item['amount']} to {item['to']}" for item in result["paid"]]
+    lines += [f"  {name:<10}  {value}" for name, value in result["objects"].items()]
+    lines += [
+        f"  verifier  {item['name']} {item['version']}, sandbox {result['sandbox']}" for item in result["verifiers"]
+    ]
+    if "seq" in result:
+        lines.append(f"  entry     {result['seq']} of {result['size']} in {result['origin']}, at {result['at']}")
+    return lines
 
 
 def tell_difference(arguments: argparse.Namespace, difference: Difference) -> str:

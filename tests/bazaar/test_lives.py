@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -25,14 +26,16 @@ from choir.bazaar.model import (
     UnknownJob,
 )
 from choir.bazaar.providers.model import provider_id
+from choir.bazaar.verification.versions import verifier_version
 from choir.foundation.canonical import bytes_hash, hash_digest
 from choir.foundation.errors import Invalid
 from choir.foundation.signing import verify_ed25519
-from choir.identity.model import Principal, Role, Scope, ScopeMissing
+from choir.identity.model import Principal, Role, Scope, ScopeMissing, agent_owner
+from choir.identity.public_keys import public_key_of
 from choir.ledger.model import InsufficientFunds
 from choir.objects.model import Scheme
 from tests.bazaar.hall import TRAJECTORY, Hall, verdict
-from tests.bazaar.providers.stalls import result_key
+from tests.bazaar.providers.stalls import registration, result_key
 
 
 def test_verified_work_is_paid_and_the_rest_goes_back(hall: Hall) -> None:
@@ -75,6 +78,50 @@ def test_the_receipt_is_signed_and_named_on_the_entry(hall: Hall) -> None:
     assert set(atom["objects"]) == {"request", "artifact", "result", "trajectory", "verdict"}
     verify_ed25519(signature.public, hash_digest(receipt), signature.signature)
     assert len(entries) == 1
+
+
+def test_the_receipt_names_both_keys_the_shares_and_the_verifier(hall: Hall) -> None:
+    buyer, provider = hall.person(40_000), hall.provider()
+    old = hall.stalls[provider]
+
+    def receipt_of_a_job() -> dict[str, Any]:
+        job = hall.order(buyer)
+        [attempt] = hall.assign(job)
+        hall.hand_in(attempt)
+        found = hall.judge(attempt, verdict())
+        assert found.receipt is not None
+        with hall.tx() as tx:
+            return hall.objects.get_atom(tx, found.receipt)
+
+    before = result_key(old.key).public_key_xonly.format().hex()
+    first = receipt_of_a_job()
+    assert first["keys"] == {"payee": before}  # the buyer has no key
+    assert first["shares"] == {"payee": "2790000", "platform": "310000"}
+    assert first["verifiers"] == [{"name": "choir.bazaar", "version": verifier_version()}]
+
+    fresh = registration(old.who.source, 3_000)
+    with hall.tx() as tx:
+        key = hall.agency.keys.create(tx, buyer, buyer.source).key.public
+        hall.providers.change_key(tx, old.who, fresh.result_key, fresh.proof)
+    hall.stalls[provider] = replace(old, key=3_000)
+    hall.clock.advance(1)
+    assert receipt_of_a_job()["keys"] == {
+        "payer": key.hex(),
+        "payee": fresh.result_key.hex(),
+    }  # of the very same result
+
+
+def test_an_agent_that_orders_by_its_own_key_is_named_by_it(hall: Hall) -> None:
+    person, public = hall.person(), result_key(77).public_key_xonly.format()
+    with hall.tx() as tx:
+        assert person.person is not None
+        agent = hall.agency.agents.create(tx, person.person, "scout", public)
+        account = hall.agency.keys.create(tx, person, person.source).key.public
+        assert public_key_of(tx, agent_owner(agent.id)) == public
+        assert public_key_of(tx, person.source) == account
+        assert public_key_of(tx, "system:bazaar") is None
+        hall.agency.keys.retire(tx, person, person.source, account)
+        assert public_key_of(tx, person.source) is None
 
 
 def test_the_artifact_is_in_escrow_until_it_is_paid_for(hall: Hall) -> None:

@@ -20,7 +20,7 @@ from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import ManualClock
 from choir.foundation.errors import ChoirError
 from choir.foundation.policy import WorkersPolicy
-from choir.identity.nostr_keys import checked_secret
+from choir.identity.nostr_keys import checked_secret, npub
 
 POLICY = WorkersPolicy()
 KEY = checked_secret(b"\x07" * 32)
@@ -97,6 +97,66 @@ def test_it_looks_as_people_expect() -> None:
     assert rows[7:10] == ["---", "", f"@start id={JOB} ts=2027-01-15T08:00:00.000000Z"]
     assert rows[10] == 'u: Fix the "login" button ts=2027-01-15T08:00:01.000000Z'
     assert rows[12].startswith("t:Bash id=call_1 grep onClick \\u{2192} src → [3 matches\\nin 2 files] sha256=")
+
+
+NPUB = npub(PUBLIC)
+PLAIN = f"""---
+format: rlog/1
+id: job_5932_own7
+repo_sha: {BASE[:6]}
+provider_pubkey: {NPUB}
+job_type: PatchGen
+started_at: 2027-01-15T08:00:00Z
+---
+
+@start id=job_5932_own7 ts=2027-01-15T08:00:00Z
+u: Make a patch for this issue: "The total is wrong"
+th: Where is the sum made? sig=Qw9z...
+t:Read id=call_1 shop/basket.py → [31 lines]
+t:Grep id=call_2 pattern="total" → [2 matches]
+a: The discount is taken off twice.
+t:Edit id=call_3 shop/basket.py → [patched]
+t:Bash id=call_4 make check → [exit 0, 7 tests passed]
+@end summary="Took it off once" tokens_in=900 tokens_out=80
+""".encode()
+PLAIN_EXPECTED = Expected("job_5932_own7", PUBLIC, JobType.PATCH_GEN, BASE, AT, AT + 10_000_000)
+
+
+def test_what_others_write_without_our_additions_is_read() -> None:
+    found = trajectories.check(PLAIN, PLAIN_EXPECTED, trajectories.sign(PLAIN, KEY), POLICY)
+    tools = [line for line in found.lines if isinstance(line, ToolUse)]
+    assert [(tool.tool, tool.argument, tool.result) for tool in tools][1] == ("Grep", 'pattern="total"', "2 matches")
+    assert all(tool.sha256 is None and tool.at_us is None for tool in tools)
+    assert found.lines[2] == Thought("Where is the sum made?", None, "Qw9z...")
+    assert (found.end.summary, found.end.tokens_in, found.end.lines) == ("Took it off once", 900, None)
+    elided = PLAIN.replace(NPUB.encode(), b"npub1...")
+    assert trajectories.parse(elided, POLICY).header.provider_pubkey == "npub1..."  # as in a document
+
+
+@pytest.mark.parametrize(
+    ("code", "old", "new"),
+    [
+        ("trajectory.wrong_base", BASE[:6], "cdcdcd"),
+        ("trajectory.wrong_provider", f"{NPUB}\n", "npub1...\n"),
+        ("trajectory.bad_header", BASE[:6], BASE[:5]),
+        ("trajectory.bad_header", "08:00:00Z\n---", "08:00Z\n---"),
+        ("trajectory.no_start", " ts=2027-01-15T08:00:00Z", " ts=2027-01-15T08:00:01Z"),
+        ("trajectory.bad_line", "@start id=job_5932_own7 ts=2027-01-15T08:00:00Z", "@start id=job_5932_own7"),
+        ("trajectory.bad_line", " tokens_in=900", ""),
+        ("trajectory.bad_line", "[31 lines]", "31 lines"),
+        ("trajectory.repeated_id", "call_2", "call_1"),
+        ("trajectory.wrong_result", "[31 lines]", f"[31 lines] sha256={'0' * 64}"),
+        ("trajectory.time_backwards", "[31 lines]", "[31 lines] ts=2027-01-15T07:00:00Z"),
+        ("trajectory.outside_time", "[31 lines]", "[31 lines] ts=2027-01-15T19:00:00Z"),
+        ("trajectory.wrong_count", "tokens_out=80", "tokens_out=80 lines=8"),
+        ("trajectory.bad_line", "tokens_out=80", "tokens_out=80 lines=9"),  # who counts leaves nothing out
+    ],
+)
+def test_what_others_state_must_be_right(code: str, old: str, new: str) -> None:
+    data = PLAIN.replace(old.encode(), new.encode(), 1)
+    with pytest.raises(ChoirError) as refusal:
+        trajectories.check(data, PLAIN_EXPECTED, trajectories.sign(data, KEY), POLICY)
+    assert refusal.value.code == code
 
 
 TAMPERED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {

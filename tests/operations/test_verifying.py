@@ -121,11 +121,12 @@ def test_no_money_is_held_for_what_cannot_be_verified_here(make: Make) -> None:
     assert "choir doctor" in refused.value.advice
     assert market.do(lambda tx: reading.balance(tx, account).balance) == before
     assert market.do(lambda tx: tx.value("select count(*) from jobs")) == 0
+    (verification,) = [one for one in background.runners if isinstance(one, VerificationRunner)]
     node.bazaar.ordering.watch(str)
     job = order()
-    node.bazaar.ordering.watch(background.verifying.bench.ailment)
+    node.bazaar.ordering.watch(verification.bench.ailment)
     assert order().id == job.id  # who asks after an order that stands is told of it
-    background.verifying.bench.close()
+    verification.bench.close()
 
 
 def test_nobody_is_asked_to_qualify_where_nothing_can_be_verified(make: Make) -> None:

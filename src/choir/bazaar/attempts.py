@@ -186,7 +186,7 @@ class Attempts:
         paid = settled.shares.total if settled.shares is not None else 0
         verdict_hash = self._keep(tx, job, attempt, verdict)
         attempt = replace(attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid)
-        receipt = lives.settling.receipt(tx, job, attempt, verdict, paid, now_us)
+        receipt = lives.settling.receipt(tx, job, attempt, verdict, settled.shares, now_us)
         attempt = lives.leave(tx, job, replace(attempt, receipt=receipt))
         self._note_earnings(tx, job, attempt, settled, now_us)
         if settled.state is AttemptState.PASSED:

@@ -12,6 +12,7 @@
 | artifact, trajectory, result   | once that attempt is | always                        | while a dispute about |
 |                                | paid in full         |                               | it is undecided       |
 | verdict with evidence, receipt | yes                  | yes                           | yes                   |
+| with the entry that paid       |                      |                               |                       |
 | why a provider was chosen      | yes                  | no                            | no                    |
 | what is held, the strategy     | yes                  | no                            | yes                   |
 

@@ -18,10 +18,14 @@ from choir.bazaar.debts import Taken
 from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, Verdict, attempt_id, job_id
 from choir.bazaar.pricing import Shares
+from choir.bazaar.providers import store as provider_store
+from choir.bazaar.verification.versions import NAME as VERIFIER
+from choir.bazaar.verification.versions import verifier_version
 from choir.foundation.canonical import ObjectHash, hash_digest
 from choir.foundation.clock import format_time
 from choir.foundation.money import Asset
 from choir.identity.model import Principal, delegation_id
+from choir.identity.public_keys import public_key_of
 from choir.identity.spending import Spending
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
@@ -124,7 +128,7 @@ class Settling:
             final=final,
             reason=_WHY[attempt.state],
             source=SOURCE,
-            key=f"pay:{attempt_id(attempt.id)}",
+            key=pay_key(attempt.id),
             refs=(job_id(job.id), attempt_id(attempt.id), *(dispute_id(id_) for id_ in _disputes(taken))),
             receipt=receipt,
             policy=self._policy_hash,
@@ -159,14 +163,31 @@ class Settling:
         with suppress(HoldClosed, HoldExpired), tx.savepoint():
             self._spending.settle(tx, draft)
 
-    def receipt(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict, spent: int, at_us: int) -> ObjectHash:
+    def receipt(
+        self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict, shares: Shares | None, at_us: int
+    ) -> ObjectHash:
         """The node's signed word on what was done, checked and paid."""
-        atom = receipt_atom(job, attempt, verdict, spent, at_us, self._policy_hash)
+        keys = self._keys_of(tx, job, attempt)
+        atom = receipt_atom(job, attempt, verdict, shares or Shares(0, 0), keys, at_us, self._policy_hash)
         stored = self._objects.put_atom(tx, atom, None, f"bazaar:{job_id(job.id)}")
         signer = self._keys.signer(tx)
         signature = signer.sign(hash_digest(stored.hash))
         self._objects.add_signature(tx, stored.hash, Scheme.ED25519, signer.public, signature, limited=False)
         return stored.hash
+
+    def _keys_of(self, tx: Tx, job: Job, attempt: Attempt) -> dict[str, str]:
+        """The keys of both sides, where there are any: whoever ordered, or else pays; and what signed the result."""
+        payer = public_key_of(tx, job.actor) or public_key_of(tx, job.buyer)
+        found = {"payer": payer, "payee": self._result_key(tx, attempt)}
+        return {side: key.hex() for side, key in found.items() if key is not None}
+
+    def _result_key(self, tx: Tx, attempt: Attempt) -> bytes | None:
+        """The provider may have signed the very same before, or again since, with another of its keys."""
+        if attempt.result is None or attempt.delivered_us is None:
+            return None
+        signed = self._objects.signatures(tx, attempt.result, provider_store.keys(tx, attempt.provider))
+        before = [item for item in signed if item.at_us <= attempt.delivered_us]
+        return before[-1].public if before else None
 
 
 def _less_debts(parts: Sequence[tuple[str, int]], taken: Sequence[Taken]) -> dict[str, int]:
@@ -184,9 +205,15 @@ def _disputes(taken: Sequence[Taken]) -> list[UUID]:
 
 
 def receipt_atom(
-    job: Job, attempt: Attempt, verdict: Verdict, spent: int, at_us: int, policy: ObjectHash
+    job: Job,
+    attempt: Attempt,
+    verdict: Verdict,
+    shares: Shares,
+    keys: dict[str, str],
+    at_us: int,
+    policy: ObjectHash,
 ) -> dict[str, Any]:
-    """`receipt/1`; it names no entry, the entry names it."""
+    """`receipt/1`; it names no entry, the entry names it. Receipts from before have no keys and no shares."""
     objects = {
         "request": job.request,
         "artifact": attempt.artifact,
@@ -204,9 +231,11 @@ def receipt_atom(
         "attempt": attempt_id(attempt.id),
         "payee": attempt.owner,
         "budget": {"amount": str(job.budget), "asset": "SAT"},
-        "spent": {"amount": str(spent), "asset": "SAT"},
+        "spent": {"amount": str(shares.total), "asset": "SAT"},
+        "shares": {"payee": str(shares.provider), "platform": str(shares.platform)},
+        "keys": keys,
         "objects": {name: value for name, value in objects.items() if value is not None},
-        "verifiers": [{"name": "choir.bazaar", "version": "1"}],
+        "verifiers": [{"name": VERIFIER, "version": verifier_version()}],
         "sandbox": verdict.tier,
         "outcome": attempt.state.value,
         "policy": policy,
@@ -222,6 +251,11 @@ def available(owner: str) -> str:
 def hold_key(job_key: str) -> str:
     """The key of the entry that holds a job's budget."""
     return f"job:{job_key}"
+
+
+def pay_key(attempt: UUID) -> str:
+    """The key of the entry that pays an attempt; its source is the bazaar's."""
+    return f"pay:{attempt_id(attempt)}"
 
 
 def hold_of(source: str, job_key: str) -> UUID:

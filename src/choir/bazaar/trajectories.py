@@ -22,6 +22,7 @@ from choir.bazaar.trajectory_lines import (
     HEADER_FIELDS,
     NO_REPOSITORY,
     TYPE_NAMES,
+    BadLine,
     End,
     Header,
     Line,
@@ -38,9 +39,10 @@ from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity.nostr_keys import npub, public_of
 from choir.identity.secret_values import SecretKey
 
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT = re.compile(r"[0-9a-f]{6,64}")  # others shorten it
+_WHOLE_SECOND = re.compile(r"(\d\d:\d\d)Z\Z")
 _JOB = re.compile(r"[a-z0-9_]{1,100}")
-_NPUB = re.compile(r"npub1[a-z0-9]{58}")
+_NPUB = re.compile(r"npub1[a-z0-9.]{1,58}")  # whether it is the provider's is seen when it is compared
 BYTES_MAX = BazaarPolicy().trajectory_bytes_max
 _HEAD_LINES = len(HEADER_FIELDS) + 3  # the two rules and the empty line
 
@@ -229,7 +231,7 @@ def check_content(data: bytes, expected: Expected, policy: WorkersPolicy, bytes_
         raise WrongProvider
     if head.job_type != TYPE_NAMES[expected.type]:
         raise WrongType
-    if head.repo_sha != (expected.base_commit or NO_REPOSITORY):
+    if not (expected.base_commit or NO_REPOSITORY).startswith(head.repo_sha):
         raise WrongBase
     _check_times(found, expected, policy.trajectory_skew_s * MICROSECONDS)
     return found
@@ -265,6 +267,7 @@ def _read_header(rows: list[str]) -> Header:
             raise BadHeader(why=f"the field '{name}' is not where it must be")
         values[name] = row.removeprefix(f"{name}: ")
     try:
+        values["started_at"] = _WHOLE_SECOND.sub(r"\1.000000Z", values["started_at"])
         started_us = parse_time(values["started_at"])
     except (Invalid, OverflowError):
         started_us = -1
@@ -283,7 +286,7 @@ def _read_header(rows: list[str]) -> Header:
 
 
 def _check_frame(head: Header, lines: tuple[Line, ...]) -> None:
-    """One @start first, one @end last, as many lines as said."""
+    """One @start first, one @end last; where @end counts the lines, as many as it says, and nothing left out."""
     if not lines or lines[0] != Start(head.id, head.started_us) or any(isinstance(line, Start) for line in lines[1:]):
         raise NoStart
     ends = [place for place, line in enumerate(lines) if isinstance(line, End)]
@@ -293,8 +296,13 @@ def _check_frame(head: Header, lines: tuple[Line, ...]) -> None:
         raise AfterEnd
     last = lines[-1]
     assert isinstance(last, End)
+    if last.lines is None:
+        return
     if last.lines != len(lines):
         raise WrongCount(found=len(lines), said=last.lines)
+    less = next((place for place, line in enumerate(lines, _HEAD_LINES + 1) if not line.is_full), None)
+    if less is not None:
+        raise BadLine(line=less, why="it leaves out a time or hash although @end says that all is told")
 
 
 def _check_steps(lines: tuple[Line, ...]) -> None:
@@ -302,20 +310,22 @@ def _check_steps(lines: tuple[Line, ...]) -> None:
     seen: set[str] = set()
     before_us = -1
     for number, line in enumerate(lines, _HEAD_LINES + 1):
-        if line.at_us <= before_us:
-            raise TimeBackwards(line=number)
-        before_us = line.at_us
+        if line.at_us is not None:
+            if line.at_us <= before_us:
+                raise TimeBackwards(line=number)
+            before_us = line.at_us
         if not isinstance(line, ToolUse):
             continue
         if line.id in seen:
             raise RepeatedId(line=number)
         seen.add(line.id)
-        if line.sha256 != text_digest(line.result):
+        if line.sha256 is not None and line.sha256 != text_digest(line.result):
             raise WrongResult(line=number)
 
 
 def _check_times(found: Trajectory, expected: Expected, skew_us: int) -> None:
-    early = expected.assigned_us is not None and found.lines[0].at_us < expected.assigned_us - skew_us
-    late = expected.delivered_us is not None and found.lines[-1].at_us > expected.delivered_us + skew_us
+    told_us = [line.at_us for line in found.lines if line.at_us is not None]  # @start always tells it
+    early = expected.assigned_us is not None and told_us[0] < expected.assigned_us - skew_us
+    late = expected.delivered_us is not None and told_us[-1] > expected.delivered_us + skew_us
     if early or late:
         raise OutsideTime

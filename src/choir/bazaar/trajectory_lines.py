@@ -20,8 +20,11 @@ Lines end with LF, text is UTF-8. In a text a backslash is written `\\\\`, LF `\
 of `_ODD` as `\\u{hex}`: controls, signs that are invisible or turn the direction of writing, and bytes that are not
 UTF-8 (those as U+DC80 to U+DCFF). A tool's argument also hides its arrow (`\\u{2192}`), a summary its quotes (`\\"`).
 
-Guarantees: writing what was read gives the same bytes, reading what was written the same line; nothing has two
-spellings. The hash of a tool's line is that of its result as stated, unescaped.
+Others write less: a time on `@start` alone, in whole seconds (`…:00Z`), tools without `sha256`, thoughts without `sig`,
+an `@end` without `lines` and `omitted`. That is read too. Where `@end` has `lines`, all the rest must be there.
+
+Guarantees: writing what was read gives the same bytes (but for the zeros of whole seconds), reading what was written
+the same line; nothing else has two spellings. The hash of a tool's line is that of its result as stated, unescaped.
 """
 
 from __future__ import annotations
@@ -54,15 +57,16 @@ _LOST = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # halves of characters, whic
 _ESCAPED = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.))", re.DOTALL)
 _NAME = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
 _ID = r"[A-Za-z0-9_.-]{1,100}"
-_TS = r"ts=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)"
+_TS = r"(?: ts=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z))"
+_WHOLE_SECOND = re.compile(r"( ts=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)Z\Z")
 _NUMBER = r"(0|[1-9]\d{0,14})"
 
-_START = re.compile(rf"@start id=({_ID}) {_TS}")
-_SAID = re.compile(rf"([ua]): (.*) {_TS}")
-_THOUGHT = re.compile(rf"th: (.*) sig=([A-Za-z0-9+/=_-]{{1,10000}}) {_TS}")
-_TOOL = re.compile(rf"t:({_NAME}) id=({_ID}) ([^→]*) → \[(.*)\] sha256=([0-9a-f]{{64}}) {_TS}")
+_START = re.compile(rf"@start id=({_ID}){_TS}")
+_SAID = re.compile(rf"([ua]): (.*?){_TS}?")
+_THOUGHT = re.compile(rf"th: (.*?)(?: sig=([A-Za-z0-9+/=_.-]{{1,10000}}))?{_TS}?")
+_TOOL = re.compile(rf"t:({_NAME}) id=({_ID}) ([^→]*) → \[(.*)\](?: sha256=([0-9a-f]{{64}}))?{_TS}?")
 _END = re.compile(
-    rf'@end summary="(.*)" tokens_in={_NUMBER} tokens_out={_NUMBER} lines={_NUMBER} omitted={_NUMBER} {_TS}'
+    rf'@end summary="(.*)" tokens_in={_NUMBER} tokens_out={_NUMBER}(?: lines={_NUMBER})?(?: omitted={_NUMBER})?{_TS}?'
 )
 
 
@@ -82,13 +86,17 @@ class Voice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first line."""
+    """The first line, the one that always states its time."""
 
     id: str
     at_us: int
 
+    @property
+    def is_full(self) -> bool:
+        return True
+
     def write(self) -> str:
-        return f"@start id={self.id} ts={format_time(self.at_us)}"
+        return f"@start id={self.id}{_ts(self.at_us)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +105,14 @@ class Said:
 
     voice: Voice
     text: str
-    at_us: int
+    at_us: int | None
+
+    @property
+    def is_full(self) -> bool:
+        return self.at_us is not None
 
     def write(self) -> str:
-        return f"{self.voice.value}: {escape(self.text)} ts={format_time(self.at_us)}"
+        return f"{self.voice.value}: {escape(self.text)}{_ts(self.at_us)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +120,16 @@ class Thought:
     """What the agent thought; some models sign that."""
 
     text: str
-    at_us: int
-    signature: str = ""
+    at_us: int | None
+    signature: str | None = ""  # None: not even that there is none was stated
+
+    @property
+    def is_full(self) -> bool:
+        return self.at_us is not None and self.signature is not None
 
     def write(self) -> str:
-        return f"th: {escape(self.text)} sig={self.signature or '-'} ts={format_time(self.at_us)}"
+        signed = "" if self.signature is None else f" sig={self.signature or '-'}"
+        return f"th: {escape(self.text)}{signed}{_ts(self.at_us)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +140,17 @@ class ToolUse:
     id: str
     argument: str
     result: str
-    at_us: int
-    sha256: str = ""  # as it stands in the line; computed if it is not given
+    at_us: int | None
+    sha256: str | None = ""  # as it stands in the line; computed if it is not given; None: none was stated
+
+    @property
+    def is_full(self) -> bool:
+        return self.at_us is not None and self.sha256 is not None
 
     def write(self) -> str:
         argument = escape(self.argument).replace("→", "\\u{2192}")
-        digest = self.sha256 or text_digest(self.result)
-        return (
-            f"t:{self.tool} id={self.id} {argument} → [{escape(self.result)}]"
-            f" sha256={digest} ts={format_time(self.at_us)}"
-        )
+        digest = "" if self.sha256 is None else f" sha256={self.sha256 or text_digest(self.result)}"
+        return f"t:{self.tool} id={self.id} {argument} → [{escape(self.result)}]{digest}{_ts(self.at_us)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +158,22 @@ class End:
     """The last line: what came of it, and how many lines there are from @start to @end."""
 
     summary: str
-    at_us: int
-    lines: int
+    at_us: int | None
+    lines: int | None
     tokens_in: int = 0
     tokens_out: int = 0
-    omitted: int = 0  # lines that the writer left out because of its limits
+    omitted: int | None = 0  # lines that the writer left out because of its limits
+
+    @property
+    def is_full(self) -> bool:
+        return self.at_us is not None and self.lines is not None and self.omitted is not None
 
     def write(self) -> str:
         summary = escape(self.summary).replace('"', '\\"')
-        return (
-            f'@end summary="{summary}" tokens_in={self.tokens_in} tokens_out={self.tokens_out}'
-            f" lines={self.lines} omitted={self.omitted} ts={format_time(self.at_us)}"
-        )
+        lines = "" if self.lines is None else f" lines={self.lines}"
+        omitted = "" if self.omitted is None else f" omitted={self.omitted}"
+        tokens = f"tokens_in={self.tokens_in} tokens_out={self.tokens_out}"
+        return f'@end summary="{summary}" {tokens}{lines}{omitted}{_ts(self.at_us)}'
 
 
 Line = Start | Said | Thought | ToolUse | End
@@ -204,6 +226,7 @@ def text_digest(text: str) -> str:
 
 def read_line(text: str, number: int) -> Line:
     """A line of a trajectory; another spelling of the same is refused."""
+    text = _WHOLE_SECOND.sub(r"\1.000000Z", text)
     try:
         line = _read(text)
     except (ValueError, OverflowError, Invalid):
@@ -217,24 +240,36 @@ def read_line(text: str, number: int) -> Line:
 
 def _read(text: str) -> Line | None:
     if found := _SAID.fullmatch(text):
-        return Said(Voice(found[1]), unescape(found[2]), parse_time(found[3]))
+        return Said(Voice(found[1]), unescape(found[2]), _time(found[3]))
     if found := _TOOL.fullmatch(text):
         return ToolUse(
             tool=found[1],
             id=found[2],
             argument=unescape(found[3]),
             result=unescape(found[4]),
-            at_us=parse_time(found[6]),
+            at_us=_time(found[6]),
             sha256=found[5],
         )
     if found := _THOUGHT.fullmatch(text):
-        return Thought(unescape(found[1]), parse_time(found[3]), "" if found[2] == "-" else found[2])
+        return Thought(unescape(found[1]), _time(found[3]), "" if found[2] == "-" else found[2])
     if found := _START.fullmatch(text):
         return Start(found[1], parse_time(found[2]))
     if found := _END.fullmatch(text):
-        numbers = [int(found[place]) for place in (2, 3, 4, 5)]
-        return End(unescape(found[1]), parse_time(found[6]), numbers[2], numbers[0], numbers[1], numbers[3])
+        tokens_in, tokens_out, lines, omitted = (_number(found[place]) for place in (2, 3, 4, 5))
+        return End(unescape(found[1]), _time(found[6]), lines, tokens_in or 0, tokens_out or 0, omitted)
     return None
+
+
+def _time(text: str | None) -> int | None:
+    return None if text is None else parse_time(text)
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _ts(at_us: int | None) -> str:
+    return "" if at_us is None else f" ts={format_time(at_us)}"
 
 
 def _unescape_one(found: re.Match[str]) -> str:

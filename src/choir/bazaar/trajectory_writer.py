@@ -109,7 +109,7 @@ class TrajectoryWriter:
         if is_full or size > min(self._bytes_left, self._policy.trajectory_line_bytes_max):
             self._omitted += 1
             return
-        self._last_us = max(self._last_us, line.at_us)
+        self._last_us = max(self._last_us, line.at_us or 0)
         self._lines += 1
         self._put(row)
 

@@ -167,6 +167,12 @@ def posted_keys(tx: Tx, asked: list[tuple[str, str]]) -> set[tuple[str, str]]:
     return {(source, key) for source, key in rows}
 
 
+def entry_of_key(tx: Tx, source: str, key: str) -> Entry | None:
+    """The entry that was posted with this source and key, if one was."""
+    id_ = tx.value("select id from entries where source = %s and key = %s", source, key)
+    return None if id_ is None else entry(tx, id_)
+
+
 def memo(tx: Tx, seq: int) -> str | None:
     """What a person wrote beside an entry, unless it was erased."""
     found: str | None = tx.value("select memo from entry_memos where seq = %s", seq)

@@ -15,6 +15,7 @@ _SUM = "def add(a, b):\n    return a + b\n"
 _EXTRA = (
     "from calc import add\n\n\ndef test_more():\n    assert add(2, 3) == 5\n\n\ndef test_wrong():\n    assert False\n"
 )
+_COPY = FIX + b"diff --git a/README.md b/about.md\nsimilarity index 100%\ncopy from README.md\ncopy to about.md\n"
 _FORMATTED = FILES["words.py"].replace("\n\n\ndef twice", "\n\n\n\ndef twice").replace("text.split()", "text.split( )")
 
 
@@ -50,6 +51,7 @@ HONEST = [
         units=1,
     ),
     Case("renames", "a pure rename beside the fix", "", _renamed, units=1),
+    Case("copies", "a copy of an allowed file beside the fix", "", raw(_COPY), units=1),
     Case("deletes a file", "a file that nobody needs", "", edits({"README.md": None}), units=1),
     Case(
         "extra tests",

@@ -37,6 +37,10 @@ def _copies(count: int) -> bytes:
     return FIX + b"".join(head % (number, number) for number in range(count))
 
 
+def _copied(*head: bytes) -> bytes:
+    return FIX + b"diff --git a/README.md b/about.md\nsimilarity index 100%\n" + b"\n".join(head) + b"\n"
+
+
 def _stale(repository: Repository, folder: Path) -> tuple[Order, Delivery]:
     diff = FIX.replace(b"return a - b", b"return b - a")
     return repository.order(), repository.delivery(diff)
@@ -121,6 +125,30 @@ PATHS = [
         edits({"words.py": FILES["words.py"] + "\n\nX = 1\n"}, allowed_paths=("calc.py", "docs/**")),
     ),
     Case("disallowed path", "a new .env in a folder", "patch.path_disallowed", edits({"deploy/.env": "KEY=1\n"})),
+    Case(
+        "copy of a disallowed file",
+        "`copy from` a file that the order disallows, into a new one",
+        "patch.path_disallowed",
+        raw(_copied(b"copy from README.md", b"copy to about.md"), disallowed_paths=("README.md",)),
+    ),
+    Case(
+        "quoted copy",
+        "the same, with the name in quotes and octal digits",
+        "patch.path_disallowed",
+        raw(_copied(b'copy from "READM\\105.md"', b"copy to about.md"), disallowed_paths=("README.md",)),
+    ),
+    Case(
+        "copy from outside the allowed paths",
+        "`copy from` a file that the order does not allow, into one that it does",
+        "patch.path_not_allowed",
+        raw(_copied(b"copy from README.md", b"copy to about.md"), allowed_paths=("calc.py", "about.md")),
+    ),
+    Case(
+        "old words for a rename",
+        "`rename old` and `rename new` from a disallowed file, which git reads like from and to",
+        "patch.path_disallowed",
+        raw(_copied(b"rename old README.md", b"rename new about.md"), disallowed_paths=("README.md",)),
+    ),
     Case(
         "disallowed by case",
         "a name that differs from a disallowed one by case",

@@ -47,6 +47,22 @@ def test_a_line_in_a_hunk_is_no_header() -> None:
     assert found.files[0].added == {1}
 
 
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (b"copy from a/b", "a/b"),
+        (b"copy to a//b", "a/b"),  # git takes several slashes for one
+        (b"rename from a\tb", "a\tb"),  # a tab ends the names of --- and +++ alone
+        (b'rename to "a\\303\\274"', "a\u00fc"),
+        (b"rename old a", "a"),
+        (b"rename new a\r", "a"),
+    ],
+)
+def test_both_sides_of_a_copy_or_rename_are_known(line: bytes, path: str) -> None:
+    headers = read_diff(b"diff --git a/x b/y\n" + line + b"\n").headers
+    assert headers.moved == {path}
+
+
 def test_lines_are_numbered_on_both_sides() -> None:
     diff = b"--- a/x\n+++ b/x\n@@ -5,3 +7,4 @@\n a\r\n-b\n+c\n+d\n e\n@@ -20 +23 @@\n-y\n+z\n"
     diff += b"\\ No newline at end of file\n"

@@ -91,6 +91,7 @@ JOBS = [
     ),
     Row("GET", "/v1/attempts/{attempt}/verdict", NOT_YET, path=_attempt("/verdict")),
     Row("GET", "/v1/attempts/{attempt}/receipt", NOT_YET, path=_attempt("/receipt")),
+    Row("GET", "/v1/attempts/{attempt}/receipt/file", NOT_YET, path=_attempt("/receipt/file")),
     Row("GET", "/v1/attempts/{attempt}/result", ESCROW, path=_attempt("/result")),
     Row("GET", "/v1/attempts/{attempt}/artifact", ESCROW, path=_attempt("/artifact")),
     Row("GET", "/v1/attempts/{attempt}/trajectory", ESCROW, path=_attempt("/trajectory")),

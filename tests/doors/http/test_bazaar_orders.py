@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks
 from choir.foundation.canonical import bytes_hash, canonical_hash
+from tests.auditor import verifier
 from tests.doors.http import market
 from tests.doors.http.market import FEE, PRICE, Inside, Seller, inline, order, run_request, verdict
 from tests.doors.http.visitors import Browser, Json, balance, cap, done, refused
@@ -49,7 +51,7 @@ def review_request(**more: Any) -> Json:
 
 
 def test_from_an_order_to_what_was_paid_for(
-    served: NodeUnderTest, buyer: Browser, seller: Seller, inside: Inside
+    served: NodeUnderTest, buyer: Browser, seller: Seller, inside: Inside, tmp_path: Path
 ) -> None:
     before = balance(served, f"{seller.browser.owner}/available/SAT")
     job = order(buyer, seller)
@@ -96,6 +98,15 @@ def test_from_an_order_to_what_was_paid_for(
     receipt = done(sells.get(f"{where}/receipt"))
     assert receipt["hash"] == paid["receipt"] == paid["attempts"][0]["receipt"]
     assert (receipt["value"]["spent"]["amount"], receipt["signatures"][0]["scheme"]) == (str(PRICE), "ed25519")
+    key = done(served.http().get("/v1/node"))["key"]
+    for reader in (buyer.http, sells, served.http()):
+        file = tmp_path / "receipt.json"
+        file.write_bytes(reader.get(f"{where}/receipt/file").content)
+        checked = verifier.run("receipt", file, "--key", key)
+        assert checked.code == 0, checked.report
+    paid_to = {f"{seller.browser.owner}/available/SAT": str(PRICE - FEE), "system:platform/fees/SAT": str(FEE)}
+    assert {item["to"]: item["amount"] for item in checked.report["paid"]} == paid_to
+    assert checked.report["keys"]["payee"] == result["signatures"][0]["public"]
     told = [step["what"] for step in done(buyer.http.get(f"/v1/jobs/{job['id']}/steps"))["items"]]
     assert told[0] == "opened"
     assert {"offered", "handed_in", "paid"} <= set(told)

@@ -36,6 +36,7 @@ THINGS = {
     "result 1": "/v1/attempts/{first}/result",
     "verdict 1": "/v1/attempts/{first}/verdict",
     "receipt 1": "/v1/attempts/{first}/receipt",
+    "receipt file 1": "/v1/attempts/{first}/receipt/file",
     "hidden 1": "/v1/attempts/{first}/hidden",
     "artifact 2": "/v1/attempts/{second}/artifact",
     "trajectory 2": "/v1/attempts/{second}/trajectory",
@@ -59,6 +60,7 @@ AT_WORK = {
     "result 1": "n0000nx",
     "verdict 1": "00000" + "0x",
     "receipt 1": "00000" + "0x",
+    "receipt file 1": "00000" + "0x",
     "hidden 1": "y0n00nx",
     "artifact 2": "n0000nx",
     "trajectory 2": "n0000nx",
@@ -69,7 +71,12 @@ AT_WORK = {
 # The first has handed in: only it can read what it did.
 HANDED_IN = AT_WORK | {"artifact 1": "n0y00nx", "trajectory 1": "n0y00nx", "result 1": "n0y00nx"}
 # It failed hidden checks: it may see them now, and nobody gets its work.
-FAILED = HANDED_IN | {"verdict 1": "y0y00yx", "receipt 1": "y0y00yx", "hidden 1": "y0y00nx"}
+FAILED = HANDED_IN | {
+    "verdict 1": "y0y00yx",
+    "receipt 1": "y0y00yx",
+    "receipt file 1": "y0y00yx",
+    "hidden 1": "y0y00nx",
+}
 # The second passed and was paid.
 PAID = FAILED | {
     "bought": "y0ny0nx",

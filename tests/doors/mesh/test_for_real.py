@@ -26,6 +26,7 @@ from choir.doors.sdk import blobs, rechecking
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import TooLarge
 from choir.sdk import AsyncClient, AsyncMeshClient, Client, MeshClient, NostrKey
+from tests.auditor import verifier
 from tests.doors.mesh.processes import serving
 from tests.doors.mesh.test_bundles import commit, git
 from tests.doors.townsfolk import neighbour, public_node, public_url
@@ -107,6 +108,16 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert checked.code == 0, checked
     assert "the node's verdict holds" in checked.out
     assert "DIFFERS" not in checked.out
+
+    key = node.run("key", "show").out.split()[-1]
+    for words in (("job",), ("--operator", "job"), ("provider",)):  # the buyer, an operator, whoever sold it
+        where = ("--provider-home", str(market.provider)) if words == ("provider",) else ()
+        given = node.run(*words, "receipt", job, *where)
+        assert given.code == 0, given
+        (market.folder / "receipt.json").write_text(given.out)
+        told = verifier.run("receipt", market.folder / "receipt.json", "--key", key)
+        assert (told.code, told.report["job"]) == (0, job), told.report
+        assert set(told.report["keys"]) == {"payer", "payee"}
 
     again = node.run("job", "result", job)  # for whoever did not wait, or lost it
     assert (again.code, again.out) == (0, "42\n"), again

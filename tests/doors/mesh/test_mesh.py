@@ -222,6 +222,7 @@ def test_a_patch_is_ordered_with_the_folder_and_the_hidden_checks(tmp_path: Path
         tmp_path, "t", test_command="pytest -q", hidden_checks=["pytest -q h.py"], hidden_files={"h.py": b"h"}
     )
     assert order.budget == 4_800_000
+    assert node.sent["criteria"] == {"min_isolation": "bubblewrap"}  # as the policy has it; nobody is too new
     hidden = HiddenChecks.from_bytes(inline(node.sent["inputs"]["hidden"]), VerificationPolicy())
     assert node.request["hidden"] == hidden.commitment
     assert hidden.salt not in str(node.request)
@@ -230,6 +231,17 @@ def test_a_patch_is_ordered_with_the_folder_and_the_hidden_checks(tmp_path: Path
     with pytest.raises(Invalid):  # no report can be had from it, and that is said before anything is sent
         mesh.request_patch(tmp_path, "t", test_command="make test | tail")
     assert len(node.asked) == asked
+
+
+def test_what_a_patch_asks_of_providers_is_policy_and_the_buyers_word_stands_above_it(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    node = FakeNode(bend={"job": changed(type="patch_gen")})
+    mesh = MeshClient(as_client(node))
+    mesh._values = {**mesh._policy(), "providers.patch_success_bps_min": 9_000, "providers.isolation_expected": 3}
+    mesh.request_patch(tmp_path, "t", test_command="pytest -q")
+    assert node.sent["criteria"] == {"min_isolation": "container", "min_success_bps": 9_000}
+    mesh.request_patch(tmp_path, "t", test_command="pytest -q", criteria={"min_success_bps": 0, "near": "eu-west"})
+    assert node.sent["criteria"] == {"min_isolation": "container", "min_success_bps": 0, "near": "eu-west"}
 
 
 def test_a_review_is_priced_by_its_files() -> None:

@@ -8,15 +8,13 @@ What each check proves and what none of them can is in docs/security/verificatio
 
 from __future__ import annotations
 
-from choir.bazaar.verification.model import NAME, VERSION, Cancelled, Delivery, Order
+from choir.bazaar.verification.model import Cancelled, Delivery, Order
 from choir.bazaar.verification.runs import output_of, run_spec
 from choir.bazaar.verification.service import BadOrder, Verifier
 from choir.bazaar.verification.texts import count_tokens
 from choir.bazaar.verification.trees import NoBase
 
 __all__ = [
-    "NAME",
-    "VERSION",
     "BadOrder",
     "Cancelled",
     "Delivery",

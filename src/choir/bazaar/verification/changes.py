@@ -56,19 +56,31 @@ def size_fault(changes: Sequence[Change], policy: VerificationPolicy) -> Fault:
     return GOOD
 
 
-def path_fault(changes: Iterable[Change], before: Collection[str], request: PatchGenRequest) -> Fault:
-    """Only allowed paths, no disallowed one, none that another file system would read as a different one."""
+def path_fault(
+    changes: Iterable[Change], before: Collection[str], request: PatchGenRequest, moved: Collection[str] = ()
+) -> Fault:
+    """Only allowed paths, no disallowed one, none that another file system would read as a different one.
+
+    What a patch copies or renames is touched on both sides, though a file that was copied has not changed.
+    """
     taken = {_folded(path): path for path in before}
     for change in changes:
         if not is_plain(change.path):
             return "patch.git_internals", "The patch touches git's own files."
         if not _is_clear(change.path) or taken.setdefault(_folded(change.path), change.path) != change.path:
             return "patch.path_ambiguous", "A path has odd characters or differs from another only by case or form."
-        if not fits_any(change.path, request.allowed_paths):
-            return "patch.path_not_allowed", "The patch changes a file outside the allowed paths."
-        if fits_any(change.path, request.disallowed_paths, fold=True):
-            return "patch.path_disallowed", "The patch changes a file that the order disallows."
-    return GOOD
+        if fault := _order_fault(change.path, "changes", request):
+            return fault
+    faults = (_order_fault(path, "copies or renames", request) for path in sorted(moved))
+    return next((fault for fault in faults if fault), GOOD)
+
+
+def _order_fault(path: str, does: str, request: PatchGenRequest) -> Fault | None:
+    if not fits_any(path, request.allowed_paths):
+        return "patch.path_not_allowed", f"The patch {does} a file outside the allowed paths."
+    if fits_any(path, request.disallowed_paths, fold=True):
+        return "patch.path_disallowed", f"The patch {does} a file that the order disallows."
+    return None
 
 
 def link_fault(changes: Iterable[Change]) -> Fault:

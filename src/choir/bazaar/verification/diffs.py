@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _MODE = re.compile(rb"(?:old mode|new mode|new file mode|deleted file mode) ([0-7]{1,7})\s*\Z")
 _INDEX_MODE = re.compile(rb"index [0-9a-f]+\.\.[0-9a-f]+ ([0-7]{6})\s*\Z")
-_PATH = re.compile(rb"(?:---|\+\+\+|rename from|rename to|copy from|copy to) (.*)\Z", re.DOTALL)
+_PATH = re.compile(rb"(?:---|\+\+\+) (.*)\Z", re.DOTALL)
+_MOVE = re.compile(
+    rb"(?:rename (?:from|to|old|new)|copy (?:from|to)) (.*)\Z", re.DOTALL
+)  # old and new: git reads them too
 _LITERAL = re.compile(rb"(?:literal|delta) (\d{1,15})\s*\Z")
+_SLASHES = re.compile(r"/+")  # git takes several for one
 _OCTAL = re.compile(r"[0-7]{3}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", '"': '"', "\\": "\\"}
 
@@ -44,6 +48,7 @@ class Headers:
     """All that the headers name, good or bad."""
 
     paths: set[str] = field(default_factory=set)
+    moved: set[str] = field(default_factory=set)  # both sides of what is copied or renamed, as paths of the tree
     modes: set[str] = field(default_factory=set)
     literal_bytes: int = 0  # what the binary parts say they grow to
 
@@ -103,6 +108,8 @@ class _Reader:
             headers.literal_bytes += int(found[1])
             if self.file is not None:
                 self.file.binary = True
+        elif found := _MOVE.match(line):
+            self._move(_whole_name(found[1]))
         elif found := _PATH.match(line):
             self._path(line.split(b" ")[0], _name(found[1]))
 
@@ -114,6 +121,10 @@ class _Reader:
             self.diff.files.append(self.file)
         elif word == b"+++" and self.file is not None:
             self.file.new_path = _stripped(name)
+
+    def _move(self, name: str) -> None:
+        self.diff.headers.paths.add(name)
+        self.diff.headers.moved.add(_SLASHES.sub("/", name))
 
     def _hunk(self, found: re.Match[bytes]) -> None:
         if self.file is None:
@@ -134,6 +145,12 @@ def _name(raw: bytes) -> str | None:
     text = raw.split(b"\t")[0].rstrip(b"\r ").decode(errors="surrogateescape")
     if text == "/dev/null":
         return None
+    return _unquoted(text) if text.startswith('"') else text
+
+
+def _whole_name(raw: bytes) -> str:
+    """A path in a header of a copy or rename, which goes to the line's end, tabs and all."""
+    text = raw.rstrip(b"\r ").decode(errors="surrogateescape")
     return _unquoted(text) if text.startswith('"') else text
 
 

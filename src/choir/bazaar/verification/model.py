@@ -17,8 +17,6 @@ from choir.foundation.canonical import ObjectHash, canonical_hash
 from choir.foundation.errors import ChoirError
 from choir.sandbox.model import Result, Spec
 
-NAME, VERSION = "choir-verifier", "1"  # for receipts
-
 
 class Runs(Protocol):
     """Whoever runs specs in a sandbox."""

@@ -7,6 +7,7 @@ over it, from the buyer's own files. Each step is a check with its own reason, a
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from choir.bazaar.contracts import Evidence, PatchGenRequest, PatchGenResult
@@ -48,7 +49,7 @@ class PatchCheck:
         with tempfile.TemporaryDirectory(prefix="patch-", dir=self.base.folder.parent) as name:
             folder = Path(name)
             changed = self._changes(folder)
-            self._look_at(changed)
+            self._look_at(changed, read_diff(self.diff).headers.moved)
             tree = self._lay_out(folder, changed)
             self._tests(tree)
             self._commands(tree)
@@ -88,12 +89,12 @@ class PatchCheck:
         add("applies", evidence={"diff": bytes_hash(self.diff), "changes": canonical_hash(trees.manifest(changed))})
         return changed
 
-    def _look_at(self, changed: list[Change]) -> None:
+    def _look_at(self, changed: list[Change], moved: Collection[str]) -> None:
         """What the change itself forbids."""
         add, policy = self.findings.need, self.bench.policy
         add("change size", *rules.size_fault(changed, policy))
         add("links", *rules.link_fault(changed))
-        add("paths", *rules.path_fault(changed, trees.entries_of(self.base.tree).keys(), self.request))
+        add("paths", *rules.path_fault(changed, trees.entries_of(self.base.tree).keys(), self.request, moved))
         add("substance", *rules.substance_fault(changed))
         add("deciding files", *deciding.fault(changed, self._deciders(), self.request))
         if not self.request.allow_introspection:

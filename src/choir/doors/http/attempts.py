@@ -8,16 +8,20 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
-from choir.bazaar.model import attempt_id, parse_attempt_id
+from choir.bazaar.model import SOURCE, attempt_id, parse_attempt_id
+from choir.bazaar.settling import pay_key
 from choir.doors import wire
 from choir.doors.http import job_views as views
+from choir.doors.http import views as ledger_views
 from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, ReaderOrSellerDep, SellerDep
 from choir.doors.http.blob_parts import BYTES, Part, answer_part
 from choir.doors.http.describing import problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import ObjectHash, parse_object_hash
+from choir.ledger import reading
 from choir.node import Node
+from choir.operations.preparing import publish_checkpoint
 from choir.storage.database import Tx
 
 WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
@@ -106,6 +110,27 @@ def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.Signe
     id_ = parse_attempt_id(attempt)
     with node.database.statements() as tx:
         return _signed(tx, node, node.bazaar.reading.receipt(tx, who, id_))
+
+
+@router.get("/{attempt}/receipt/file", responses=problems(404))
+def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.ReceiptFileOut:
+    """The receipt with all that a stranger needs to check it: verdict, evidence, payment and its proof; for both sides.
+
+    Signs a checkpoint if none covers the payment yet.
+    """
+    id_ = parse_attempt_id(attempt)
+    with node.unit_of_work() as tx:
+        receipt = _signed(tx, node, node.bazaar.reading.receipt(tx, who, id_))
+        _, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
+        paid = reading.entry_of_key(tx, SOURCE, pay_key(id_))
+        last = node.checkpoints.latest(tx)
+        short = paid is not None and (last is None or last.size < paid.seq)
+        signed = node.checkpoints.sign(tx) if short else None
+        payment = None if paid is None else ledger_views.proof(node.checkpoints.prove(tx, paid))
+        rotations = node.checkpoints.rotations(tx)
+    if signed is not None:
+        publish_checkpoint(node.settings.home, signed.note)
+    return views.receipt_file(receipt, verdict, evidence, payment, rotations)
 
 
 @router.get("/{attempt}/artifact", response_class=Response, responses=BYTES | problems(404))

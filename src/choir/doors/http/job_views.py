@@ -154,3 +154,25 @@ def dispute(item: Dispute, rulings: Sequence[Ruling]) -> wire.DisputeOut:
 
 def maybe_time(at_us: int | None) -> str | None:
     return None if at_us is None else format_time(at_us)
+
+
+def receipt_file(
+    receipt: wire.SignedOut,
+    verdict: dict[str, Any],
+    evidence: dict[str, Any],
+    payment: wire.ProofOut | None,
+    rotations: list[str],
+) -> wire.ReceiptFileOut:
+    """A receipt and what it rests on, in one file."""
+    paid = None
+    if payment is not None:
+        paid = wire.PaymentOut(entry=payment.entry, proof=payment.proof, checkpoint=payment.checkpoint)
+    return wire.ReceiptFileOut(
+        hash=receipt.hash,
+        receipt=receipt.value,
+        signatures=receipt.signatures,
+        verdict=verdict,
+        evidence=evidence,
+        payment=paid,
+        rotations=rotations,
+    )

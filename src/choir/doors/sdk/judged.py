@@ -32,7 +32,7 @@ class NothingJudged(NotFound):
 
 def judged(client: Client, job: wire.JobOut, attempt: str | None = None) -> Judged:
     """An attempt at a job: the one that is named, the one that was paid for, or else the last that was judged."""
-    found = _chosen(job, attempt)
+    found = chosen(job, attempt)
     if found.verdict is None or found.artifact is None:
         raise Invalid(what=f"The attempt {found.id}", why=f"it is {found.state} and was not judged")
     told = client.attempts.verdict(found.id)
@@ -44,7 +44,8 @@ def judged(client: Client, job: wire.JobOut, attempt: str | None = None) -> Judg
     return Judged(job, found, data, told.verdict)
 
 
-def _chosen(job: wire.JobOut, wanted: str | None) -> wire.AttemptOut:
+def chosen(job: wire.JobOut, wanted: str | None = None) -> wire.AttemptOut:
+    """The attempt that is named, the one that was paid for, or else the last that was judged."""
     if wanted is not None:
         named = next((item for item in job.attempts if item.id == wanted), None)
         if named is None:

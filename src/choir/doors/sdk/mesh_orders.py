@@ -35,6 +35,7 @@ from choir.doors.sdk.mesh_model import Handle, must_be
 from choir.foundation.canonical import bytes_hash, canonical_hash
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import VerificationPolicy
+from choir.sandbox.model import Tier
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
@@ -94,7 +95,7 @@ class Orders:
         """Order a change to a local repository that makes the test command pass.
 
         `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
-        `hidden_salt`.
+        `hidden_salt`. What `criteria` do not name of isolation and success rate is asked for by `default_criteria`.
         """
         key = key_or_new(key)
         hidden = hiding(hidden_checks, hidden_files or {}, hidden_salt)
@@ -119,7 +120,8 @@ class Orders:
             inputs: dict[str, bytes | Path] = {"repository": sent.file}
             if hidden is not None:
                 inputs["hidden"] = hidden.to_bytes()
-            return self.order(JobType.PATCH_GEN, checked, inputs, strategy, criteria)
+            asked = self.default_criteria() | dict(criteria or {})
+            return self.order(JobType.PATCH_GEN, checked, inputs, strategy, asked)
 
     def request_review(
         self,
@@ -255,10 +257,20 @@ class Orders:
 
     def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None) -> int:
         """What such a job may cost by the node's price table."""
+        racing = int((strategy or {}).get("count", 2)) if (strategy or {}).get("kind") == "race" else 1
+        return budgets.default_budget(type_, units_milli, self._policy(), racing=racing)
+
+    def default_criteria(self) -> dict[str, Any]:
+        """What an order of a patch asks of providers if its buyer says nothing, by the node's policy."""
+        values = self._policy()
+        least = values.get("providers.patch_success_bps_min", 0)
+        isolation = Tier(values.get("providers.isolation_expected", Tier.BUBBLEWRAP)).label
+        return {"min_isolation": isolation} | ({"min_success_bps": least} if least else {})
+
+    def _policy(self) -> dict[str, int]:
         if self._values is None:
             self._values = {item.name: item.value for item in self.client.policy().values}
-        racing = int((strategy or {}).get("count", 2)) if (strategy or {}).get("kind") == "race" else 1
-        return budgets.default_budget(type_, units_milli, self._values, racing=racing)
+        return self._values
 
     def _terms(
         self,

@@ -177,6 +177,11 @@ class AttemptsRoom(Room[R]):
         return Call("GET", path("/v1/attempts/{id}/receipt", id=attempt), wire.SignedOut)
 
     @call
+    def receipt_file(self, attempt: str) -> Call[wire.ReceiptFileOut]:
+        """The receipt with verdict, payment and proof, for `choir_verify.py receipt`."""
+        return Call("GET", path("/v1/attempts/{id}/receipt/file", id=attempt), wire.ReceiptFileOut)
+
+    @call
     def artifact_part(self, attempt: str, n: int = 0) -> Call[bytes]:
         """A part of the artifact: its provider always, the buyer once it is paid for."""
         return Call("GET", path("/v1/attempts/{id}/artifact", id=attempt), bytes, params={"part": n})

@@ -295,6 +295,38 @@ class VerdictOut(Wire, json_schema_extra=example(hash=HASH, verdict={"format": "
     evidence: dict[str, Any] = Field(default={})
 
 
+class PaymentOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[], checkpoint="choir.example\n42\n…\n")):
+    """The entry that paid, and the proof that it is in the journal."""
+
+    entry: dict[str, Any]
+    proof: list[str]
+    checkpoint: str
+
+
+_RECEIPT_FILE: dict[str, Any] = {
+    "hash": HASH,
+    "receipt": {"format": "receipt/1"},
+    "signatures": [],
+    "verdict": {"format": "verdict/1"},
+    "evidence": {},
+    "payment": None,
+    "rotations": [],
+}
+
+
+class ReceiptFileOut(Wire, json_schema_extra=example(**_RECEIPT_FILE)):
+    """A receipt with all that a stranger needs to check it; `choir_verify.py receipt` does."""
+
+    format: Literal["choir-receipt/1"] = "choir-receipt/1"
+    hash: str
+    receipt: dict[str, Any]
+    signatures: list[SignatureOut]
+    verdict: dict[str, Any]
+    evidence: dict[str, Any]
+    payment: PaymentOut | None = Field(description="None where nothing was paid.")
+    rotations: list[str] = Field(description="Changes of the node's key, so that any of its keys can be trusted.")
+
+
 _HAND_IN: dict[str, Any] = {
     "artifact": {"data": "NDIK"},
     "claimed": HASH,

@@ -113,6 +113,15 @@ class ProvidersPolicy:
         _DEFAULTS,
         "Isolation that is looked for when none is named: 1 local, 2 bubblewrap, 3 container, 4 gvisor, 5 microvm.",
     )
+    patch_success_bps_min: int = value(
+        0,
+        _BPS,
+        0,
+        10_000,
+        "seed: bazaar, which has 9000",
+        "Success rate that the SDK asks for in an order of a patch where the buyer names none. Whoever is new has none,"
+        " so that anything above 0 keeps newcomers out.",
+    )
     same_area_bps: int = value(5_000, _BPS, 0, 10_000, _ENG, "Geography score of another region of the same area.")
     newcomer_share_bps: int = value(1_000, _BPS, 0, 10_000, _DEFAULTS, "Share of routed work that goes to newcomers.")
     newcomer_jobs: int = value(

@@ -24,6 +24,7 @@ class Group(helping.Group):
             "following:register": "watch",
             "getting:register": "result",
             "verifying:register": "verify",
+            "receipts:register": "receipt",
             "disputing:app": "dispute",
         },
     )

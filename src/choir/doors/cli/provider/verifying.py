@@ -1,4 +1,4 @@
-"""`choir provider verify`: every check of one's own delivery again, on this machine."""
+"""`choir provider verify|receipt`: every check of one's own delivery again, and the receipt of it for others."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from choir.doors.cli.jobs.following import JobArgument
+from choir.doors.cli.jobs.receipts import AttemptOption, print_receipt
 from choir.doors.cli.jobs.verifying import check_again
 from choir.doors.cli.provider.asking import Asking, own_provider
 
 
 def register(app: typer.Typer) -> None:
     app.command("verify", epilog="Example: choir provider verify job_01h…")(verify)
+    app.command("receipt", epilog="Example: choir provider receipt job_01h… > receipt.json")(receipt)
 
 
 @own_provider
@@ -32,3 +34,13 @@ def verify(
 
     with asking.client() as client:
         check_again(client, judged(client, client.jobs.get(job), attempt), as_json=asking.as_json)
+
+
+@own_provider
+def receipt(job: JobArgument, attempt: AttemptOption = None, *, asking: Asking) -> None:
+    """Print the receipt of what you delivered as JSON, with verdict, payment and proof.
+
+    Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`.
+    """
+    with asking.client() as client:
+        print_receipt(client, job, attempt)

@@ -1,0 +1,46 @@
+"""`choir job receipt`: all that a stranger needs to check what was paid, and for what, in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.jobs.buyer import as_buyer
+from choir.doors.cli.jobs.following import JobArgument
+from choir.doors.cli.output import NodeOption
+
+if TYPE_CHECKING:
+    from choir.doors.sdk.client import Client
+
+AttemptOption = Annotated[
+    str | None,
+    typer.Option("--attempt", help="This try; default: the one that was paid for, or the last.", metavar="ATTEMPT"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("receipt", epilog="Example: choir job receipt job_01h… > receipt.json")(receipt)
+
+
+def receipt(job: JobArgument, attempt: AttemptOption = None, node: NodeOption = None) -> None:
+    """Print a job's receipt as JSON, with verdict, payment and proof.
+
+    Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`. Who sold it asks with
+    `choir provider receipt`, an operator with `choir --operator job receipt`.
+    """
+    output.want_json(True)
+    if output.operator_wanted():
+        with output.client_of(node) as client:
+            print_receipt(client, job, attempt)
+        return
+    with as_buyer(node, quiet=True) as buyer:
+        print_receipt(buyer.client, job, attempt)
+
+
+def print_receipt(client: Client, job: str, attempt: str | None) -> None:
+    from choir.doors.sdk.judged import chosen
+
+    found = client.attempts.receipt_file(chosen(client.jobs.get(job), attempt).id)
+    output.print_json(found.model_dump(mode="json"))
