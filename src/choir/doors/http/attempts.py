@@ -20,8 +20,8 @@ from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.ledger import reading
+from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
-from choir.operations.preparing import publish_checkpoint
 from choir.storage.database import Tx
 
 WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
