@@ -1,13 +1,14 @@
 # Choir's commands. `make run` and `make test` do all set-up by themselves.
 .DEFAULT_GOAL := help
-.PHONY: help setup browser run test lint format bench docs lock clean
+QUICK := tests/foundation tests/objects tests/bazaar/contracts tests/bazaar/providers tests/storage/test_tasks.py tests/storage/test_outbox.py tests/storage/test_subscribers.py
+.PHONY: help setup browser run test test-deep quick lint format bench docs lock clean
 
 BIN := .venv/bin
 # Some images forbid Python to keep what it compiled, and then every process that a test starts compiles it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
 help: ## Show the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 setup: ## Install what the project needs into .venv (done by the others too)
 	@bash tools/setup.sh
@@ -18,8 +19,15 @@ run: setup ## Start a node with embedded defaults; Ctrl-C stops it
 browser: ## Install the browser that the tests need (done by `make test` too)
 	@bash tools/setup_browser.sh
 
-test: setup browser lint ## Run every check and test
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+test: setup browser lint ## Run the checks and tests: every promise of every feature
+	@$(BIN)/python -m pytest -n auto -m "not deep" $(ARGS)
+
+test-deep: setup browser ## Run what takes long: many kills, every byte, odd machines
+	@CHOIR_TEST_DEEP=1 $(BIN)/python -m pytest -n auto -m "deep or scaled" $(ARGS)
+
+quick: setup ## Run style and the fast tests of rules and services, in under a minute
+	@$(BIN)/ruff check .
+	@$(BIN)/python -m pytest -n auto -q -m "not deep and not slow and not scaled" $(QUICK) $(ARGS)
 
 lint: setup ## Check style, types and layers
 	@$(BIN)/ruff check .

@@ -29,8 +29,9 @@ from choir.foundation.errors import Refusal
 from choir.identity.model import Principal, Role
 from choir.storage.database import Database, Tx
 from tests.bazaar.hall import TRAJECTORY, Hall, strategy, verdict
+from tests.depth import times
 
-EXAMPLES = int(os.environ.get("CHOIR_TEST_HISTORIES", "25"))
+EXAMPLES = int(os.environ.get("CHOIR_TEST_HISTORIES", times(15, 60)))
 places = st.integers(0, 5)
 JUDGED = {AttemptState.PASSED, AttemptState.LOST, AttemptState.FAILED}
 OPERATOR = Principal(Role.OPERATOR, "operator", credential="operator")
@@ -391,6 +392,7 @@ def everything_once(how: str) -> None:
     machine.teardown()
 
 
+@pytest.mark.scaled
 @pytest.mark.slow
 def test_money_is_conserved_in_every_history(database: Database) -> None:
     Histories.hall = hall = Hall(database)

@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from typing import ClassVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
@@ -16,10 +17,11 @@ from choir.ledger.model import Leg
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
 from choir.storage.database import Database
+from tests.depth import times
 from tests.ledger.books import Books
 from tests.ledger.test_model_based import LedgerAndModel
 
-EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", "200")) // 6
+EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", times(60, 200))) // 6
 
 
 class _Undone(Exception):
@@ -65,6 +67,7 @@ class TwoMemoriesAndModel(LedgerAndModel):
             assert not self.books.misremembered(submitter)
 
 
+@pytest.mark.scaled
 def test_two_submitters_do_what_a_simple_model_does(database: Database) -> None:
     TwoMemoriesAndModel.books = books = Books(database).sign_from_now()
     second = Submitter(Ledger(books.clock, books.ledger.entropy, books.policy), database)

@@ -4,7 +4,7 @@ Random accounts, transfers, linked groups, holds, repeated and conflicting reque
 and a clock that jumps. The model keeps plain numbers in dictionaries and shares no code with the
 ledger; after each step both must agree on every balance, refusal, hold and hash.
 
-CHOIR_TEST_MODEL_EXAMPLES sets how many histories are tried (default 200, under a minute).
+CHOIR_TEST_MODEL_EXAMPLES sets how many histories are tried (default 60, and 200 in a deep run).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from uuid import UUID
 
+import pytest
 import rfc8785
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -27,9 +28,10 @@ from choir.foundation.errors import Refusal
 from choir.ledger import holds, reading
 from choir.ledger.model import Draft, HoldTerms, HoldUse, Leg, Posted
 from choir.storage.database import Database
+from tests.depth import times
 from tests.ledger.books import Books
 
-EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", times(60, 200)))
 MOST = 2**63 - 1
 SECOND = 1_000_000
 
@@ -400,6 +402,7 @@ class LedgerAndModel(RuleBasedStateMachine):
             assert sum(pot.balance for pot in self.model.pots.values() if pot.asset == asset) == 0
 
 
+@pytest.mark.scaled
 def test_the_ledger_does_what_a_simple_model_of_it_does(database: Database) -> None:
     LedgerAndModel.books = books = Books(database).sign_from_now()
     run_state_machine_as_test(

@@ -32,12 +32,14 @@ def works(node: NodeUnderTest) -> None:
     assert node.left() == []
 
 
+@pytest.mark.deep
 def test_a_home_with_a_very_long_and_odd_path(node: NodeUnderTest) -> None:
     node.home = node.home / ("a rather long name, with ünïcode and 'quotes' " * 4) / ("deeper " * 12)
     node.home.parent.mkdir(parents=True)
     works(node)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "locale",
     [
@@ -61,6 +63,7 @@ def test_odd_locales_and_variables_change_nothing(locale: dict[str, str]) -> Non
         assert note == (node.home / "checkpoint.note").read_bytes()
 
 
+@pytest.mark.deep
 def test_below_a_folder_that_only_its_owner_may_enter(node: NodeUnderTest) -> None:
     node.home.parent.chmod(0o700)
     node.home.mkdir(mode=0o700)

@@ -89,6 +89,7 @@ def test_writes_are_refused_before_the_disk_is_full_and_go_on_when_there_is_spac
     assert "MB of disk are free" in again.err
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("node", [16], indirect=True)
 def test_a_database_that_meets_a_full_disk_in_the_middle_of_a_write_is_not_damaged(node: NodeUnderTest) -> None:
     fund(node.up(), amount=10**9)
@@ -131,6 +132,7 @@ def _large(name: str) -> Draft:
     return Draft("transfer", "x" * 200, "test", name, (Leg(ADA, BOB, 1),), refs=tuple("y" * 190 for _ in range(8)))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("node", [16], indirect=True)
 def test_a_database_that_has_no_space_at_all_comes_back_when_there_is_some(node: NodeUnderTest) -> None:
     fund(node.up())

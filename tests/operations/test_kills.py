@@ -1,7 +1,7 @@
 """Kills at random moments under load: what was acknowledged stays, once, and every retry settles.
 
-More than a hundred kills in a default run. `CHOIR_TEST_KILLS=2000` makes it a long one, and
-`CHOIR_TEST_SEED` repeats the choices of a run; both are printed when a test fails.
+More than a hundred kills in a deep run, a quarter of them in every other. `CHOIR_TEST_KILLS=2000` makes it a long one,
+and `CHOIR_TEST_SEED` repeats the choices of a run; both are printed when a test fails.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ from choir.storage.database import Database
 from choir.storage.embedded.previous import Places
 from choir.storage.postgres import EmbeddedPostgres
 from choir.storage.processes import processes_of
+from tests.depth import times
 from tests.operations.kill_writer import PAYEE, PAYER, amount_of, request
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, until
 from tests.places import DISK
 from tests.storage.servers import exists, remove_home
 
 pytestmark = pytest.mark.slow
-KILLS = int(os.environ.get("CHOIR_TEST_KILLS", "104"))
+KILLS = int(os.environ.get("CHOIR_TEST_KILLS", times(24, 104)))
 SEED = int(os.environ.get("CHOIR_TEST_SEED", str(random.SystemRandom().randrange(10**9))))
-NODE_KILLS = max(32, KILLS * 3 // 10)  # every second one of them ends the whole node
+NODE_KILLS = max(times(8, 32), KILLS * 3 // 10)  # every second one of them ends the whole node
 DATABASE_KILLS = KILLS - NODE_KILLS
 STREAMS = ["a", "b", "c"]
 MONEY = 10**12
@@ -104,6 +105,7 @@ class Writers:
         return sent, acknowledged
 
 
+@pytest.mark.scaled
 def test_whatever_dies_below_them_writers_lose_nothing_and_nothing_counts_twice(
     home: Path, chance: random.Random
 ) -> None:
@@ -246,6 +248,7 @@ class Callers:
             assert not thread.is_alive()
 
 
+@pytest.mark.scaled
 def test_a_node_that_is_killed_again_and_again_keeps_every_acknowledged_entry(chance: random.Random) -> None:
     with new_node(DISK, CHOIR_PROCESSES="2") as node:
         fund(node.up(), amount=MONEY)

@@ -18,12 +18,13 @@ import pytest
 from choir.bazaar.model import AttemptOver, AttemptState, Job, JobState
 from choir.bazaar.providers.model import Qualification
 from choir.sandbox import cgroups
+from tests.depth import times
 from tests.operations.market import Market
 from tests.operations.nodes import NodeUnderTest, all_pids, environment_of, new_node, until
 from tests.sandbox.conftest import needs_groups
 from tests.storage.servers import exists
 
-KILLS = int(os.environ.get("CHOIR_TEST_MARKET_KILLS", "3"))
+KILLS = int(os.environ.get("CHOIR_TEST_MARKET_KILLS", times(3, 8)))
 SEED = int(os.environ.get("CHOIR_TEST_SEED", str(random.SystemRandom().randrange(10**9))))
 POLICY = {
     "NODE__TASK_LEASE_S": "5",
@@ -113,6 +114,7 @@ def left_of_runs_after_stop(node: NodeUnderTest) -> list[str]:
     return [path.name for path in found]
 
 
+@pytest.mark.scaled
 def test_kills_in_the_middle_lose_nothing_and_pay_nothing_twice(
     town: NodeUnderTest, market: Market, provider: UUID
 ) -> None:

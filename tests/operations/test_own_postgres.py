@@ -16,6 +16,8 @@ from choir.ledger.notes import VerifierKey
 from tests.conftest import DatabaseFactory
 from tests.operations.nodes import ADA, BOB, Done, NodeUnderTest, fund, new_node
 
+pytestmark = pytest.mark.deep
+
 FORGOTTEN = {"CHOIR_DATABASE_URL": "", "CHOIR_DATABASE_OWNER_URL": ""}
 
 

@@ -429,6 +429,8 @@ tell(attempt())
 def test_a_place_that_runs_no_programs_is_passed_over(home: Path) -> None:
     code = """
 import tempfile
+
+pytestmark = pytest.mark.deep
 noexec = Path(tempfile.mkdtemp(prefix="choir-test-", dir="/tmp")); noexec.chmod(0o755)
 closed = home / "closed"; closed.mkdir(mode=0o700)
 copy = binaries._copied(binaries.installed_programs(), closed)

@@ -68,6 +68,7 @@ def test_killing_the_node_ends_the_server(home: Path) -> None:
     server_of.stop()
 
 
+@pytest.mark.deep
 def test_killing_an_ordinary_users_node_ends_the_server(user_home: Path) -> None:
     node = Node(user_home, ordinary_uid())
     assert exists(node.server_pid)
@@ -79,6 +80,7 @@ def test_killing_an_ordinary_users_node_ends_the_server(user_home: Path) -> None
         pass
 
 
+@pytest.mark.deep
 def test_a_new_node_waits_for_the_killed_ones_server(home: Path) -> None:
     node = Node(home)
     connection = psycopg.connect(postgres.Server(home / "postgres/socket", node.server_pid).dsn("choir_app"))
@@ -91,6 +93,7 @@ def test_a_new_node_waits_for_the_killed_ones_server(home: Path) -> None:
     server_of.stop()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("impatient")
 def test_a_hanging_server_of_a_killed_node_is_ended(home: Path) -> None:
     node = Node(home)
@@ -104,6 +107,7 @@ def test_a_hanging_server_of_a_killed_node_is_ended(home: Path) -> None:
     server_of.stop()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("impatient")
 def test_a_lock_that_never_comes_free_is_reported(home: Path) -> None:
     with postgres.borrowed_server(home):
@@ -130,6 +134,7 @@ def test_killing_the_server_is_noticed_and_mended(home: Path) -> None:
     server_of.stop()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("impatient")
 def test_a_backend_that_outlives_the_killed_server_is_ended(home: Path) -> None:
     server_of = EmbeddedPostgres(home, durable=False)
@@ -154,6 +159,7 @@ def test_a_backend_that_outlives_the_killed_server_is_ended(home: Path) -> None:
     server_of.stop()
 
 
+@pytest.mark.deep
 def test_killing_both_at_once(home: Path) -> None:
     node = Node(home)
     write_row(postgres.Server(home / "postgres/socket", node.server_pid))
@@ -164,6 +170,7 @@ def test_killing_both_at_once(home: Path) -> None:
     server_of.stop()
 
 
+@pytest.mark.deep
 def test_a_worker_that_outlives_its_node_does_not_keep_the_folder(home: Path) -> None:
     code = """
 server_of = EmbeddedPostgres(home, durable=False)
@@ -185,6 +192,7 @@ tell(worker); time.sleep(30)
         os.kill(worker, signal.SIGKILL)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("uid", [None, "ordinary"])
 def test_a_stale_pid_file_with_a_reused_id_is_seen_through(home: Path, user_home: Path, uid: str | None) -> None:
     code = """
@@ -208,6 +216,7 @@ server_of.stop()
         run_script(code, user_home, ordinary_uid())
 
 
+@pytest.mark.deep
 def test_a_server_started_by_hand_is_not_disturbed(user_home: Path) -> None:
     run_script("with borrowed_server(home): pass", user_home, ordinary_uid())
     by_hand = """
@@ -227,6 +236,7 @@ server.wait()
     assert run_script(by_hand, user_home, ordinary_uid()) == AlreadyRunning.code
 
 
+@pytest.mark.deep
 def test_killed_at_any_moment_of_the_first_start(home: Path) -> None:
     code = "tell('go'); EmbeddedPostgres(home).start(); time.sleep(30)"
     for delay_s in (0.02, 0.08, 0.15, 0.25, 0.35, 0.45, 0.55):
@@ -243,6 +253,7 @@ def test_killed_at_any_moment_of_the_first_start(home: Path) -> None:
     server_of.stop()
 
 
+@pytest.mark.deep
 def test_a_long_recovery_reports_progress(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server_of = EmbeddedPostgres(home)
     server = server_of.start()
@@ -283,6 +294,7 @@ def test_stop_does_not_wait_for_busy_clients(home: Path) -> None:
 
 
 @root_only
+@pytest.mark.deep
 def test_without_the_right_to_look_into_processes_titles_decide(home: Path) -> None:
     """Root in a container has no CAP_SYS_PTRACE; dropping it here shows the second way."""
     code = """

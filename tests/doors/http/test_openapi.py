@@ -27,11 +27,12 @@ from schemathesis.specs.openapi.checks import (
 from choir.doors import wire
 from choir.doors.http.app import make_api
 from choir.foundation.canonical import bytes_hash
+from tests.depth import times
 from tests.doors.http.market import Seller, order
 from tests.doors.http.visitors import Browser, begin_login, cap, client, fund, new_verifier, origin
 from tests.operations.nodes import NodeUnderTest
 
-_EXAMPLES = 6  # for each route and caller; more find nothing new and take longer
+_EXAMPLES = times(2, 8)  # for each route and caller
 _CHECKS: list[Any] = [
     not_a_server_error,
     status_code_conformance,
@@ -109,6 +110,7 @@ def callers(served: NodeUnderTest, person: _Person) -> dict[str, Callable[[], di
     return {"operator": lambda: operator, "person": person.headers, "nobody": dict}
 
 
+@pytest.mark.scaled
 @pytest.mark.parametrize("caller", ["operator", "person", "nobody"])
 @pytest.mark.parametrize(("method", "path"), _OPERATIONS, ids=lambda part: part)
 def test_every_answer_is_a_declared_one(
