@@ -52,6 +52,14 @@ class Background:
         self._attendant.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)
 
+    def run_due(self) -> int:
+        """Do what is due now, in this thread; says how many tasks that were."""
+        return self._scheduler.run_due()
+
+    def hand_out(self) -> int:
+        """Hand out what was announced to whoever handles it; says how many deliveries that makes."""
+        return self._subscribers.hand_out()
+
     def schedule(self) -> None:
         """Put the repeating tasks on the list, each once, and note who handles which events."""
         now_us = self._node.clock.now_us()

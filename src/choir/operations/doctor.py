@@ -12,14 +12,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
+from choir.feature import load_features
 from choir.features import FEATURES
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Broken, ChoirError
+from choir.foundation.findings import Finding
 from choir.foundation.node_key import load_node_secret
 from choir.foundation.policy import Policy, SandboxPolicy, load
 from choir.foundation.settings import PUBLISHED, Settings
@@ -39,16 +40,6 @@ from choir.storage.identity import offset_of, read_identity
 from choir.storage.migrations import check_migrated, known_migrations
 
 _AHEAD_S = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: fine, worth knowing, or wrong."""
-
-    part: str
-    state: str  # ok, note, wrong
-    told: str
-    advice: str = ""
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
@@ -89,6 +80,19 @@ def _of_database(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
     yield from _ahead(dsns)
     yield from _checked("signing key", lambda: _signing_key(settings, dsns))
     yield from _checked("published checkpoint", lambda: _published(settings, dsns))
+    yield from _of_features(settings, dsns)
+
+
+def _of_features(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
+    """What each feature finds in its own tables."""
+    for feature in load_features(FEATURES):
+        if feature.check_database is None:
+            continue
+        try:
+            with connect(dsns.app) as app:
+                yield from feature.check_database(settings, Tx(app))
+        except psycopg.Error as error:  # such as a table that is not there yet
+            yield _unfit(feature.name, error)
 
 
 def _no_ledger(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
