@@ -1,6 +1,6 @@
 """Writes the reference pages that the code itself can tell: `make docs`.
 
-The command line, the HTTP API, the settings, the policy and the errors are read from the code that
+The command line, the HTTP API, the events, the settings, the policy and the errors are read from the code that
 implements them, so these pages cannot say anything else. `--check` writes nothing and ends with
 code 1 if a page is not what it should be; a test runs that.
 """
@@ -21,6 +21,8 @@ import choir
 from choir.doors.cli import output
 from choir.doors.http.app import make_api
 from choir.doors.http.problems import status_of
+from choir.feature import load_features
+from choir.features import FEATURES
 from choir.foundation.errors import Broken, ChoirError, Refusal, Unavailable, known_codes
 from choir.foundation.policy import Policy, describe
 from choir.foundation.settings import RawSettings
@@ -34,6 +36,7 @@ def pages() -> dict[str, str]:
     return {
         "cli.md": cli_page(),
         "errors.md": errors_page(),
+        "events.md": events_page(),
         "http.md": http_page(),
         "policy.md": policy_page(),
         "settings.md": settings_page(),
@@ -96,6 +99,23 @@ def _command_parts(path: Sequence[str], command: Any) -> Iterator[str]:
         yield _table(["parameter", "what it is"], rows)
     if example:
         yield f"```text\n{example.strip()}\n```"
+
+
+# Events
+
+
+def events_page() -> str:
+    parts = [
+        "# Events",
+        "What a node announces, by feature. [Follow events](../how-to/follow-events.md) says how to hear of it.",
+    ]
+    for feature in load_features(FEATURES):
+        if feature.events:
+            parts += [
+                f"## {feature.name}",
+                _table(["type", "what happened"], [[f"`{e}`", e.doc] for e in feature.events]),
+            ]
+    return _page(parts)
 
 
 # Errors

@@ -50,8 +50,8 @@ class Postponed(Exception):
     """A slow task was left where it is, because this process ends: whoever comes next does it, at once."""
 
 
-Quick = Callable[[Tx, Task], None]
-Slow = Callable[[Task], None]
+Quick = Callable[[Tx, Task], object]
+Slow = Callable[[Task], object]
 
 
 @dataclass(frozen=True, slots=True)

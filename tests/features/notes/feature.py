@@ -16,7 +16,7 @@ from tests.features.notes.service import Notes
 
 def _work(base: Base, _: Stopping) -> Work:
     notes = base.of(Notes)
-    return Work(every=(Every("notes.drop", 60, quick=lambda tx, _: bool(notes.drop_old(tx)) and None),))
+    return Work(every=(Every("notes.drop", 60, quick=lambda tx, _: notes.drop_old(tx)),))
 
 
 def _hear(_: Base, tx: Tx, event: Event) -> None:
