@@ -40,7 +40,7 @@ class Bench:
         quick: dict[str, Callable[[Tx, Task], object]] | None = None,
         slow: dict[str, Callable[[Task], None]] | None = None,
     ) -> Scheduler:
-        handlers = Handlers(quick or {}, slow or {})  # type: ignore[arg-type]
+        handlers = Handlers(quick or {}, slow or {})
         return Scheduler(self.database, handlers, self.clock, self.policy)
 
     def add(self, name: str, key: str = "k", *, in_s: int = 0, every_s: int | None = None) -> bool:
