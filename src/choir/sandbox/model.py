@@ -107,6 +107,8 @@ class EffectiveLimits:
     wall_s: float
     output_bytes: int
     open_files: int
+    inodes: int
+    terminals: int
     flood_bytes: int  # a run that writes more than this is stopped
 
 

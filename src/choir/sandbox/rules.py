@@ -49,6 +49,8 @@ def effective_limits(asked: Limits, policy: SandboxPolicy) -> EffectiveLimits:
         wall_s=wall,
         output_bytes=output,
         open_files=policy.open_files,
+        inodes=policy.inodes,
+        terminals=policy.terminals,
         flood_bytes=max(output * policy.output_flood_factor, policy.output_flood_bytes_min),
     )
 

@@ -27,8 +27,21 @@ from choir.sandbox.tiers.base import (
     rlimits,
     version_of,
 )
-from choir.sandbox.tiers.stage import STAGED_STATE, STAGED_WORK, staged, work
+from choir.sandbox.tiers.stage import (
+    ONE_ROOM,
+    STAGED_OWN,
+    STAGED_STATE,
+    STAGED_WORK,
+    Act,
+    FolderAct,
+    MountAct,
+    own,
+    rooms,
+    shown,
+    with_own_processes,
+)
 
+_PODMAN_IMAGES = "/var/lib/containers/storage"  # where root's podman keeps them (containers-storage.conf(5))
 _NEEDS_ROOT = "it needs root here"
 
 
@@ -54,7 +67,7 @@ class Container:
             return _NEEDS_ROOT
         if "crun" not in machine.programs:
             return "crun not found (podman and docker alone run only images by name, beside crun)"
-        return machine.lacks("mount", "setpriv", "sh", "unshare")
+        return machine.lacks("setpriv", "sh", "unshare")
 
     def engine(self, machine: Machine) -> str:
         return version_of(machine.programs["crun"], "--version")
@@ -64,7 +77,7 @@ class Container:
             return _docker_applied()
         found = host_applied(machine)
         found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
-        found[LimitName.DISK.value] = "tmpfs of fixed size"
+        found[LimitName.DISK.value] = ONE_ROOM
         found[LimitName.NETWORK.value] = "network namespace and seccomp"
         return found
 
@@ -72,7 +85,7 @@ class Container:
         return True
 
     def members(self, processes: int) -> int:
-        return processes + 6  # unshare, crun and its helpers, the shell that announces the payload
+        return processes + 7  # unshare, the shell that tells the end, crun and its helpers, the shell that announces the payload
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         if machine.cgroups.version:
@@ -97,24 +110,38 @@ class Container:
         return stderr.decode(errors="replace").strip() or f"the runtime ended with code {exit_code}"
 
     def _crun(self, plan: Plan, machine: Machine) -> Built:
-        lines = oci.stage_lines(plan, machine)
-        if machine.cgroup_mounts != "v2":  # crun refuses to look at hybrid hosts; in here it sees a plain one
-            lines.append(("cgroup2", "-", "-"))
+        acts = oci.stage(plan, machine)
+        if machine.cgroup_mounts != "v2":
+            plan, more = _plain_groups(plan)
+            acts += more
         runtime = [machine.programs["crun"], "--root", str(STAGED_STATE), "--cgroup-manager=disabled"]
         command = [*runtime, "run", "--bundle", str(plan.scratch), plan.run]
         document = oci.config(plan, machine, with_forwarder(plan))
-        command = staged(machine, lines, command, wait=plan.wait, own_processes=True)
-        return Built(joined(plan, machine, command), files=oci.files(plan, document))
+        command = joined(plan, machine, with_own_processes(plan, machine, command))
+        inherit = (plan.status_fd,)
+        return Built(command, files={"config.json": document}, inherit=inherit, acts=acts, tells_end=True)
+
+
+def _plain_groups(plan: Plan) -> tuple[Plan, tuple[Act, ...]]:
+    """crun refuses to look at hybrid hosts; on the stage it sees a plain one, and the run's groups are joined elsewhere."""
+    places = tuple(str(STAGED_OWN / f"join{number}") for number, _ in enumerate(plan.join))
+    kept = [act for path, shown_at in zip(plan.join, places, strict=True) for act in shown(path, shown_at)]
+    return replace(plan, join=places), (*kept, MountAct("cgroup2", "/sys/fs/cgroup"))
 
 
 def podman(plan: Plan, machine: Machine) -> Built:
-    """An image by name, without a daemon: it runs on the stage like crun."""
-    options = [machine.programs["podman"], "--root", str(STAGED_STATE / "storage"), "--runroot", str(STAGED_STATE)]
+    """An image by name, without a daemon: it runs on the stage like crun, and keeps nothing but in there.
+
+    The images are the machine's own, which podman only reads here.
+    """
+    options = [machine.programs["podman"], "--root", str(STAGED_STATE / "root"), "--runroot", str(STAGED_STATE / "run")]
+    options += ["--tmpdir", str(STAGED_STATE / "tmp"), "--storage-driver=overlay"]
+    options += ["--storage-opt", f"additionalimagestore={_PODMAN_IMAGES}"]
     options += ["--cgroup-manager=cgroupfs", "run", "--cgroups=disabled", *_hardened(plan, machine)]
     options += ["--volume", f"{STAGED_WORK}:{WORKSPACE}:rw,nosuid,nodev", *_image(plan)]
-    lines = [work(plan), ("make", "-", "state")]
-    command = staged(machine, lines, options, wait=plan.wait, own_processes=True)
-    return Built(joined(plan, machine, command), files=_files(plan))
+    command = joined(plan, machine, with_own_processes(plan, machine, options))
+    acts = (*rooms(plan), *own(), FolderAct(str(STAGED_STATE), 0o700))
+    return Built(command, files=_files(plan), inherit=(plan.status_fd,), acts=acts, tells_end=True)
 
 
 def docker(plan: Plan, machine: Machine) -> Built:
