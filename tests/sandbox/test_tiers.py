@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
+import subprocess
+import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from choir.sandbox import runner
-from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec, StartFailed, Tier, Trust
+from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec, StartFailed, Tier, TierMissing, Trust
 from choir.sandbox.service import Sandboxes
 from choir.sandbox.tiers import drivers
 from tests.sandbox.attacks.model import PYTHON, TIERS
@@ -70,7 +74,11 @@ def test_a_program_runs_in_a_terminal_of_its_own(sandboxes: Sandboxes, tier: Tie
 @every_tier
 @pytest.mark.parametrize(
     ("line", "code"),
-    [("unshare: sigprocmask unblock failed: Invalid argument\n", 1), ("choir: landlock: no\n", 125), ("mount: x\n", 125)],
+    [
+        ("unshare: sigprocmask unblock failed: Invalid argument\n", 1),
+        ("choir: landlock: no\n", 125),
+        ("mount: x\n", 125),
+    ],
 )
 def test_what_a_payload_says_is_never_taken_for_our_own_words(
     sandboxes: Sandboxes, tier: Tier, line: str, code: int
@@ -142,8 +150,8 @@ for place in (os.getcwd(), '/tmp', '/dev/shm'):
 print(written)
 """
     limits = Limits(disk_bytes=5_000_000)
-    rlimit_off = python(sandboxes, tier, code, limits=limits)
-    assert 4_000_000 < int(rlimit_off.stdout) <= 5_100_000, rlimit_off
+    result = python(sandboxes, tier, code, limits=limits)
+    assert 4_000_000 < int(result.stdout) <= 5_100_000, result
 
 
 @needs_root
@@ -173,3 +181,38 @@ def test_files_still_go_in_and_out(sandboxes: Sandboxes, tier: Tier) -> None:
     given = (InFile("a", b"1"),)
     result = python(sandboxes, tier, "open('b', 'w').write(open('a').read() * 2)", files=given, collect=("b",))
     assert [item.content for item in result.files] == [b"11"], result.stderr
+
+
+@pytest.fixture(scope="module")
+def image() -> Iterator[str]:
+    """A small image in podman's store, made of the host's shell."""
+    if os.geteuid() != 0 or shutil.which("podman") is None:
+        pytest.skip("needs root and podman")
+    name = f"localhost/choir-test-{os.getpid()}:1"
+    listed = subprocess.run(["ldd", "/usr/bin/dash", "/usr/bin/id"], capture_output=True, text=True, check=True).stdout
+    libraries = {word for word in listed.split() if word.startswith("/") and not word.endswith(":")}
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as made:
+        for source, target in (
+            ("/usr/bin/dash", "bin/sh"),
+            ("/usr/bin/id", "bin/id"),
+            *((x, x[1:]) for x in libraries),
+        ):
+            made.add(Path(source).resolve(), target)
+    subprocess.run(["podman", "import", "-", name], input=tar.getvalue(), capture_output=True, check=True)
+    yield name
+    subprocess.run(["podman", "rmi", name], capture_output=True, check=True)
+
+
+def test_an_image_by_its_name_runs_by_podman_and_leaves_nothing(sandboxes: Sandboxes, image: str) -> None:
+    script = "id -u; echo a >/tmp/a && echo b >/dev/shm/b && echo c >/work/c; echo d >/run/d; exit 3"
+    result = sandboxes.run(Spec(argv=("sh", "-c", script), image=image, collect=("c",)))
+    assert (result.tier, result.exit_code) == (Tier.CONTAINER, 3), result.stderr
+    assert result.engine.startswith("podman")
+    assert int(result.stdout) >= sandboxes.policy.uid_first
+    assert [item.content for item in result.files] == [b"c\n"]
+    assert b"Read-only" in result.stderr
+    left = subprocess.run(["podman", "ps", "--all", "--quiet"], capture_output=True, check=True)
+    assert left.stdout == b""
+    with pytest.raises(TierMissing):
+        sandboxes.run(Spec(argv=("true",), image="localhost/no-such-image:1"))

@@ -132,11 +132,11 @@ class Driver(Protocol):
     marks_start: bool  # whether the first byte of stdout is our own, sent when the payload is about to start
     needs_scratch: bool  # whether a run needs a folder on the host
 
-    def missing(self, machine: Machine) -> str:
-        """Why this tier cannot even be tried, or nothing."""
+    def missing(self, machine: Machine, image: str | None = None) -> str:
+        """Why this tier cannot even be tried, with an image by name or without, or nothing."""
         ...
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:
         """The program behind the tier and its version."""
         ...
 
@@ -154,6 +154,10 @@ class Driver(Protocol):
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         """What works here but is weaker than it could be."""
+        ...
+
+    def native(self, machine: Machine) -> bool:
+        """Whether the payload's system calls reach a kernel without a program in between."""
         ...
 
     def build(self, plan: Plan, machine: Machine) -> Built:
@@ -261,7 +265,7 @@ def own_namespaces(programs: Mapping[str, str], *more: str) -> list[str]:
 
 
 def in_own_namespaces(programs: Mapping[str, str], command: list[str]) -> list[str]:
-    """The command of an ordinary user, who needs a user namespace to have any other. The launcher gives its rights up."""
+    """The command of an ordinary user, who needs a user namespace to have any other; the launcher gives its rights up."""
     more = ("--user", "--map-current-user", "--keep-caps", "--uts")
     return [*own_namespaces(programs, *more), "--", *command]
 

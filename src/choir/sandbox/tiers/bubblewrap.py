@@ -51,10 +51,10 @@ class Bubblewrap:
     marks_start = False
     stop_signal = signal.SIGKILL
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         return machine.lacks("bwrap", "prlimit", "sh", *(("setpriv",) if machine.is_root else ()))
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         return version_of(machine.programs["bwrap"], "--version")
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
@@ -69,6 +69,9 @@ class Bubblewrap:
 
     def members(self, processes: int) -> int:
         return processes + 3  # bubblewrap outside, bubblewrap as first process inside, and a spare for its set-up
+
+    def native(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         notes = []

@@ -30,7 +30,9 @@ from choir.sandbox.tiers.base import (
 from choir.sandbox.tiers.stage import (
     ONE_ROOM,
     STAGED_OWN,
+    STAGED_SHM,
     STAGED_STATE,
+    STAGED_TMP,
     STAGED_WORK,
     Act,
     FolderAct,
@@ -62,15 +64,18 @@ class Container:
     stop_signal = signal.SIGKILL
     needs_scratch = True
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: Machine, image: str | None = None) -> str:
         if not machine.is_root:
             return _NEEDS_ROOT
-        if "crun" not in machine.programs:
-            return "crun not found (podman and docker alone run only images by name, beside crun)"
+        engines = [name for name in ("podman", "docker") if name in machine.programs]
+        if image is not None and not engines:
+            return "an image by its name needs podman or docker"
+        if image is None and "crun" not in machine.programs:
+            return f"crun not found{f' ({engines[0]} runs images by their name without it)' if engines else ''}"
         return machine.lacks("setpriv", "sh", "unshare")
 
-    def engine(self, machine: Machine) -> str:
-        return version_of(machine.programs["crun"], "--version")
+    def engine(self, machine: Machine, image: str | None = None) -> str:
+        return version_of(machine.programs[_engine(machine, image)], "--version")
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:
         if _engine(machine, image) == "docker":
@@ -85,7 +90,12 @@ class Container:
         return True
 
     def members(self, processes: int) -> int:
-        return processes + 7  # unshare, the shell that tells the end, crun and its helpers, the shell that announces the payload
+        return (
+            processes + 7
+        )  # unshare, the shell that tells the end, crun and its helpers, the shell that announces the payload
+
+    def native(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         if machine.cgroups.version:
@@ -138,9 +148,14 @@ def podman(plan: Plan, machine: Machine) -> Built:
     options += ["--tmpdir", str(STAGED_STATE / "tmp"), "--storage-driver=overlay"]
     options += ["--storage-opt", f"additionalimagestore={_PODMAN_IMAGES}"]
     options += ["--cgroup-manager=cgroupfs", "run", "--cgroups=disabled", *_hardened(plan, machine)]
-    options += ["--volume", f"{STAGED_WORK}:{WORKSPACE}:rw,nosuid,nodev", *_image(plan)]
+    options += ["--read-only-tmpfs=false", "--mount", f"type=devpts,destination=/dev/pts,max={plan.limits.terminals}"]
+    for source, target in ((STAGED_WORK, WORKSPACE), (STAGED_TMP, "/tmp"), (STAGED_SHM, "/dev/shm")):  # noqa: S108
+        options += ["--volume", f"{source}:{target}:rw,nosuid,nodev"]
+    options += _image(plan)
+    acts: tuple[Act, ...] = (*rooms(plan), *own(), FolderAct(str(STAGED_STATE), 0o700))
+    plan, more = _plain_groups(plan) if machine.cgroup_mounts != "v2" else (plan, ())
     command = joined(plan, machine, with_own_processes(plan, machine, options))
-    acts = (*rooms(plan), *own(), FolderAct(str(STAGED_STATE), 0o700))
+    acts += more
     return Built(command, files=_files(plan), inherit=(plan.status_fd,), acts=acts, tells_end=True)
 
 
@@ -155,7 +170,9 @@ def docker(plan: Plan, machine: Machine) -> Built:
     options = [machine.programs["docker"], "run", *_hardened(plan, machine)]
     options += ["--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes)]
     options += ["--pids-limit", str(limits.processes), "--cpus", f"{limits.cores_milli / 1000:.3f}"]
-    options += ["--init", "--tmpfs", f"{WORKSPACE}:rw,nosuid,nodev,mode=0777,size={limits.disk_bytes}"]
+    sized = f"rw,nosuid,nodev,size={limits.disk_bytes},nr_inodes={limits.inodes}"
+    options += ["--init", "--tmpfs", f"{WORKSPACE}:{sized},mode=0777", "--tmpfs", f"/tmp:{sized}"]  # noqa: S108
+    options.append(f"--shm-size={limits.disk_bytes}")
     limited = replace(plan.spec, argv=("timeout", "-s", "KILL", str(math.ceil(limits.wall_s)), *plan.spec.argv))
     command = [*options, *_image(replace(plan, spec=limited))]
     return Built(command, files=_files(plan), after=(machine.programs["docker"], "rm", "--force", plan.run))
@@ -166,20 +183,21 @@ def _docker_applied() -> dict[str, str]:
     found = {name.value: "docker's daemon" for name in names}
     return (
         found
-        | {LimitName.DISK.value: "tmpfs of fixed size", LimitName.WALL.value: "host clock and timeout inside"}
+        | {
+            LimitName.DISK.value: "tmpfs of fixed size, for each place",
+            LimitName.WALL.value: "host clock and timeout inside",
+        }
         | {LimitName.OUTPUT.value: "host"}
     )
 
 
 def _hardened(plan: Plan, machine: Machine) -> list[str]:
     """The flags that podman and docker share."""
-    size = plan.limits.disk_bytes
     user = plan.payload_uid
     options = ["--rm", "--interactive", "--pull=never", "--name", plan.run, "--network=none", "--read-only"]
     options += ["--cap-drop=ALL", "--security-opt=no-new-privileges", f"--user={user}:{user}"]
     options += [f"--security-opt=seccomp={plan.scratch / 'seccomp.json'}", "--ipc=private", "--hostname=sandbox"]
-    options += ["--tmpfs", f"/tmp:rw,nosuid,nodev,size={size}"]  # noqa: S108
-    options += [f"--shm-size={size}", f"--workdir={WORKSPACE}"]
+    options.append(f"--workdir={WORKSPACE}")
     for word in rlimits(plan, machine):
         options += ["--ulimit", word.removeprefix("--")]
     options += ["--env-file", str(plan.scratch / "environment")]  # everyone on the machine can read a command line

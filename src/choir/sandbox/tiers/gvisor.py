@@ -24,12 +24,12 @@ class Gvisor:
     stop_signal = signal.SIGKILL
     needs_scratch = True
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         if not machine.is_root:
             return "it needs root here"
         return machine.lacks("runsc", "setpriv", "sh", "unshare")
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         return version_of(machine.programs["runsc"], "--version")
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
@@ -46,6 +46,10 @@ class Gvisor:
 
     def members(self, processes: int) -> int:
         return 4 * processes + 256  # gVisor's kernel is threads of the host, and some for each process inside
+
+    def native(self, machine: Machine) -> bool:
+        """By ptrace and systrap every call of the payload is taken up by another program; by KVM it would not be."""
+        return machine.gvisor_platform == "kvm"
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         if machine.cgroups.version:

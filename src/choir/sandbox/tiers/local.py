@@ -67,13 +67,13 @@ class Local:
     stop_signal = signal.SIGTERM  # the launcher takes its descendants along
     needs_scratch = True
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         if not machine.landlock_abi:
             return "this kernel has no Landlock"
         needed = ("setpriv", "unshare") if machine.is_root else ()
         return machine.lacks("python3", "sh", *needed)
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         return f"landlock {machine.landlock_abi}"
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
@@ -90,6 +90,9 @@ class Local:
 
     def members(self, processes: int) -> int:
         return processes + 2  # the launcher, and the process that holds its namespaces
+
+    def native(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         notes = ["It shares the host's network."]
