@@ -128,8 +128,8 @@ def test_bundles_are_hardened(tier: Tier) -> None:
     writable = [item["destination"] for item in config["mounts"] if "rw" in item["options"]]
     assert writable == ["/dev/shm", "/tmp", "/work"]
     assert process["user"]["uid"] == 1_880_000_001
-    names = [act.content for act in built.acts if isinstance(act, FileAct) and act.path.endswith("/etc/passwd")]
-    assert b"payload:x:1880000001:" in names[0]
+    users = [act.content for act in built.acts if isinstance(act, FileAct) and act.path.endswith("/etc/passwd")]
+    assert b"payload:x:1880000001:" in users[0]
     names = {name for rule in config["linux"]["seccomp"]["syscalls"] for name in rule["names"]}
     assert {"bpf", "keyctl", "mount", "unshare", "clone3", "socket", "io_uring_setup"} <= names
     assert has(built.argv, "--pdeathsig", "KILL", "--")

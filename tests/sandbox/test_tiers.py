@@ -1,4 +1,4 @@
-"""What holds in every tier: honest programs work, nobody's text is taken for ours, and all that can be written is counted."""
+"""What holds in every tier: honest programs work, no text is taken for ours, all that can be written is counted."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ HONEST = {
     "git": "import subprocess as s; r = lambda *a: s.run(('git', *a), check=True, capture_output=True)\n"
     "r('init', '-q'); open('f', 'w').write('x'); r('add', 'f')\n"
     "r('-c', 'user.name=n', '-c', 'user.email=e@x', 'commit', '-qm', 'm'); r('log'); r('status')",
-    "run-own-program": "import subprocess as s, os; open('p', 'w').write('#!/bin/sh\\nexit 3\\n'); os.chmod('p', 0o755)\n"
-    "assert s.run(['./p']).returncode == 3",
+    "run-own-program": "import subprocess as s, os; open('p', 'w').write('#!/bin/sh\\nexit 3\\n')\n"
+    "os.chmod('p', 0o755); assert s.run(['./p']).returncode == 3",
 }
 
 

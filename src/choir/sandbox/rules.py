@@ -121,8 +121,9 @@ def choose(spec: Spec, known: Mapping[Tier, Capabilities], policy: SandboxPolicy
         chosen = _working(spec.tier, known)
     else:
         wanted = preference(spec, policy, [tier for tier in known if known[tier].native])
-        chosen = next((known[tier] for tier in wanted if tier in known and known[tier].works), None)
-        chosen = chosen or _working(Tier.CONTAINER if spec.image and wanted else _least(spec, policy), known)
+        working = [known[tier] for tier in wanted if tier in known and known[tier].works]
+        last = Tier.CONTAINER if spec.image and wanted else _least(spec, policy)
+        chosen = working[0] if working else _working(last, known)
     if chosen.tier is Tier.LOCAL and spec.egress is not None:
         raise Invalid(what="egress", why="the local tier has the host's network, so there is nothing to allow")
     _refuse_missing(spec, chosen, policy)

@@ -2,8 +2,8 @@
 
 Guarantees: no two live sandboxes on the machine share a user id, so that neither can signal, read or
 crowd out the other even if a namespace leaked. A user id is held by a lock on one byte of one file, the one at its own
-number, which the kernel releases when the holder dies. Ids are taken in turns: the kernel forgets a dead namespace's processes
-late, and an id used again at once would find its process count still full.
+number, which the kernel releases when the holder dies. Ids are taken in turns: the kernel forgets a dead namespace's
+processes late, and an id used again at once would find its process count still full.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from pathlib import Path
 
 from choir.foundation.errors import Refusal, Unavailable
 
-_LOCKS = (
-    "locks"  # empty: a lock may lie beyond the end. The descriptor holds it, so two of one process exclude each other
-)
+_LOCKS = "locks"  # empty: a lock may lie beyond its end, and a descriptor holds it, not a process
 MACHINE_FOLDER = Path("/run/choir-sandbox/uids")  # user ids belong to the machine, not to one node
 
 

@@ -265,7 +265,7 @@ def own_namespaces(programs: Mapping[str, str], *more: str) -> list[str]:
 
 
 def in_own_namespaces(programs: Mapping[str, str], command: list[str]) -> list[str]:
-    """The command of an ordinary user, who needs a user namespace to have any other; the launcher gives its rights up."""
+    """The command of an ordinary user, who needs a user namespace to have any other; its rights end there."""
     more = ("--user", "--map-current-user", "--keep-caps", "--uts")
     return [*own_namespaces(programs, *more), "--", *command]
 

@@ -90,9 +90,7 @@ class Container:
         return True
 
     def members(self, processes: int) -> int:
-        return (
-            processes + 7
-        )  # unshare, the shell that tells the end, crun and its helpers, the shell that announces the payload
+        return processes + 7  # unshare, crun and its helpers, the shells that announce the payload and tell its end
 
     def native(self, machine: Machine) -> bool:  # noqa: ARG002
         return True
@@ -133,7 +131,7 @@ class Container:
 
 
 def _plain_groups(plan: Plan) -> tuple[Plan, tuple[Act, ...]]:
-    """crun refuses to look at hybrid hosts; on the stage it sees a plain one, and the run's groups are joined elsewhere."""
+    """crun refuses to look at hybrid hosts; on the stage it sees a plain one, and the groups are joined elsewhere."""
     places = tuple(str(STAGED_OWN / f"join{number}") for number, _ in enumerate(plan.join))
     kept = [act for path, shown_at in zip(plan.join, places, strict=True) for act in shown(path, shown_at)]
     return replace(plan, join=places), (*kept, MountAct("cgroup2", "/sys/fs/cgroup"))
