@@ -26,6 +26,7 @@ from choir.sandbox.model import (
 from choir.sandbox.tiers import drivers
 from choir.sandbox.tiers.base import PROGRAMS, Built, Machine, MountPoint, Plan
 from choir.sandbox.tiers.container import docker, podman
+from choir.sandbox.tiers.stage import BindAct, FileAct, LinkAct, MountAct
 
 POLICY = SandboxPolicy()
 GROUPS = cgroups.Hierarchy(2, dict.fromkeys(("memory", "pids", "cpu", "cpuacct"), Path("/sys/fs/cgroup/choir")))
@@ -83,24 +84,31 @@ def test_bubblewrap_as_root_joins_drops_and_unshares() -> None:
         ("--seccomp", "10"),
         ("--setenv", "A", "b"),
         ("--ro-bind", "/usr", "/usr"),
-        ("--size", "256000000", "--perms", "0755", "--tmpfs", "/work"),
+        ("--bind", "/run/choir-sandbox/stage/work", "/work"),
+        ("--bind", "/run/choir-sandbox/stage/tmp", "/tmp"),
+        ("--dev-bind", "/run/choir-sandbox/stage/pts", "/dev/pts"),
         ("--remount-ro", "/"),
     ):
         assert has(words, *wanted), wanted
     assert "--share-net" not in words
+    kinds = {act.kind: act.options.split(",") for act in built.acts if isinstance(act, MountAct)}
+    assert {"size=256000000", "mode=0711"} <= set(kinds["tmpfs"])
+    assert "max=16" in kinds["devpts"]
     assert not has(built.argv, "A", "b"), "the environment is not on the command line"
 
 
 def test_bubblewrap_as_a_user_has_no_root_s_tools() -> None:
     built = drivers()[Tier.BUBBLEWRAP].build(plan(uid=None), USER)
     assert built.argv[0] == "/usr/bin/bwrap"
+    assert built.acts == ()
+    assert has(options(built), "--size", "256000000", "--perms", "0755", "--tmpfs", "/work")
     assert any(word.startswith("--as=") for word in built.argv), "memory by rlimit where there is no group"
 
 
 def test_root_lends_what_its_sandboxes_cannot_reach() -> None:
     socket = MountPoint(1, "/state/run_1/egress.sock", "/run/choir/egress.sock", True, is_folder=False)
     built = drivers()[Tier.BUBBLEWRAP].build(plan(egress=socket, egress_token="t", forwarder="code"), ROOT)
-    assert has(built.argv, "file", "/state/run_1/egress.sock", "1", "--")
+    assert BindAct("/state/run_1/egress.sock", "/run/choir-sandbox/stage/1") in built.acts
     assert has(options(built), "--bind", "/run/choir-sandbox/stage/1", "/run/choir/egress.sock")
     assert has(options(built), "--setenv", "HTTP_PROXY", "http://job:t@127.0.0.1:3128")
     assert has(built.argv, "/usr/bin/python3", "-I", "-S", "-c", "code", "/run/choir/egress.sock", "prog", "arg")
@@ -118,7 +126,10 @@ def test_bundles_are_hardened(tier: Tier) -> None:
     assert {item["type"] for item in config["linux"]["namespaces"]} >= {"pid", "network", "ipc", "uts", "mount"}
     assert "/proc/kcore" in config["linux"]["maskedPaths"]
     writable = [item["destination"] for item in config["mounts"] if "rw" in item["options"]]
-    assert writable == ["/work"]
+    assert writable == ["/dev/shm", "/tmp", "/work"]
+    assert process["user"]["uid"] == 1_880_000_001
+    users = [act.content for act in built.acts if isinstance(act, FileAct) and act.path.endswith("/etc/passwd")]
+    assert b"payload:x:1880000001:" in users[0]
     names = {name for rule in config["linux"]["seccomp"]["syscalls"] for name in rule["names"]}
     assert {"bpf", "keyctl", "mount", "unshare", "clone3", "socket", "io_uring_setup"} <= names
     assert has(built.argv, "--pdeathsig", "KILL", "--")
@@ -129,9 +140,13 @@ def test_bundles_are_hardened(tier: Tier) -> None:
 
 
 def test_hybrid_hosts_show_crun_a_plain_cgroup_two() -> None:
-    assert "cgroup2" not in drivers()[Tier.CONTAINER].build(plan(), ROOT).argv
-    hybrid = replace(ROOT, cgroup_mounts="hybrid")
-    assert "cgroup2" in drivers()[Tier.CONTAINER].build(plan(), hybrid).argv
+    plain = MountAct("cgroup2", "/sys/fs/cgroup")
+    assert plain not in drivers()[Tier.CONTAINER].build(plan(), ROOT).acts
+    built = drivers()[Tier.CONTAINER].build(plan(), replace(ROOT, cgroup_mounts="hybrid"))
+    assert built.acts[-1] == plain
+    joined = BindAct("/sys/fs/cgroup/choir/choir-run-run_1/cgroup.procs", "/run/choir-sandbox/stage/own/join0")
+    assert joined in built.acts, "the groups are joined by a place that is not covered"
+    assert "/run/choir-sandbox/stage/own/join0" in built.argv
 
 
 @pytest.mark.parametrize("build", [podman, docker])
@@ -171,6 +186,12 @@ def test_the_engine_follows_what_is_there() -> None:
         drivers()[Tier.CONTAINER].build(plan(spec=image), only("crun"))
     none = replace(ROOT, programs={"sh": "/bin/sh"})
     assert "crun not found" in drivers()[Tier.CONTAINER].missing(none)
+    assert "podman runs images" in drivers()[Tier.CONTAINER].missing(only("podman"))
+    assert drivers()[Tier.CONTAINER].missing(only("podman"), "debian:12") == ""
+    assert drivers()[Tier.CONTAINER].missing(only("docker"), "debian:12") == ""
+    assert "needs podman or docker" in drivers()[Tier.CONTAINER].missing(only("crun"), "debian:12")
+    assert not drivers()[Tier.GVISOR].native(ROOT)
+    assert drivers()[Tier.GVISOR].native(replace(ROOT, gvisor_platform="kvm"))
     assert "bwrap" in drivers()[Tier.BUBBLEWRAP].missing(none)
     assert "runsc" in drivers()[Tier.GVISOR].missing(none)
     assert "root" in drivers()[Tier.GVISOR].missing(USER)
@@ -205,11 +226,9 @@ def test_local_has_processes_of_its_own_where_they_can_be_had() -> None:
 def test_what_an_image_says_is_never_an_option_of_a_program_that_root_runs() -> None:
     image = plan(spec=Spec(argv=("x",), root=Path("/image")), root_links=(("passwd", "-ft/etc"),))
     for tier in (Tier.CONTAINER, Tier.GVISOR):
-        words = drivers()[tier].build(image, ROOT).argv
-        script = next(word for word in words if "ln -s" in word)
-        for program in ("ln -s", "mkdir -p"):
-            assert f"{program} -- " in script
-        assert all(" -- " in line for line in script.splitlines() if "--bind" in line)
+        built = drivers()[tier].build(image, ROOT)
+        assert "-ft/etc" not in built.argv
+        assert LinkAct("/run/choir-sandbox/stage/own/root/passwd", "-ft/etc") in built.acts
 
 
 # --- which tier -------------------------------------------------------------------------------------
@@ -220,8 +239,46 @@ def known(*working: Tier, missing: tuple[str, ...] = ()) -> dict[Tier, Capabilit
     return {tier: Capabilities(tier, tier in working, "", "why", applied, missing) for tier in Tier}
 
 
+def natively(*native: Tier, works: tuple[Tier, ...] = tuple(Tier)) -> dict[Tier, Capabilities]:
+    return {tier: replace(item, native=tier in native) for tier, item in known(*works).items()}
+
+
+def test_strangers_code_gets_the_strongest_tier_that_runs_natively() -> None:
+    stranger, own = Spec(argv=("x",)), Spec(argv=("x",), trust=Trust.OWN)
+    both = (Tier.BUBBLEWRAP, Tier.CONTAINER)
+    assert rules.choose(stranger, natively(*both), POLICY).tier is Tier.BUBBLEWRAP
+    assert rules.choose(stranger, natively(*both, Tier.GVISOR), POLICY).tier is Tier.GVISOR
+    assert rules.choose(stranger, natively(*Tier), POLICY).tier is Tier.MICROVM
+    assert rules.choose(own, natively(*Tier), POLICY).tier is Tier.BUBBLEWRAP
+    assert rules.choose(stranger, natively(*both, works=(Tier.CONTAINER,)), POLICY).tier is Tier.CONTAINER
+    assert rules.choose(stranger, natively(*both, works=(Tier.GVISOR,)), POLICY).tier is Tier.GVISOR
+    more = replace(stranger, tier_min=Tier.CONTAINER)
+    assert rules.choose(more, natively(*both), POLICY).tier is Tier.CONTAINER
+
+
+def test_why_a_tier_is_not_the_default_is_said() -> None:
+    here = natively(Tier.BUBBLEWRAP, Tier.CONTAINER, works=(Tier.BUBBLEWRAP, Tier.CONTAINER, Tier.GVISOR))
+    default = rules.default_tier(here, POLICY)
+    assert default is Tier.BUBBLEWRAP
+    assert rules.why_not_default(here[Tier.BUBBLEWRAP], default, POLICY) == ""
+    assert "not natively" in rules.why_not_default(here[Tier.GVISOR], default, POLICY)
+    assert "user namespace" in rules.why_not_default(here[Tier.CONTAINER], default, POLICY)
+    assert rules.default_tier(natively(works=(Tier.LOCAL,)), POLICY) is None
+
+
+def test_an_image_by_its_name_runs_in_the_container_tier_or_not_at_all() -> None:
+    image = Spec(argv=("x",), image="debian:12")
+    assert rules.choose(image, known(*Tier), POLICY).tier is Tier.CONTAINER
+    with pytest.raises(Invalid):
+        rules.choose(replace(image, tier=Tier.BUBBLEWRAP), known(*Tier), POLICY)
+    with pytest.raises(TierMissing):
+        rules.choose(image, known(Tier.BUBBLEWRAP), POLICY)
+    with pytest.raises(TierMissing):
+        rules.choose(replace(image, tier_min=Tier.MICROVM), known(Tier.CONTAINER), POLICY)
+
+
 def test_the_weakest_tier_that_is_strong_enough_is_chosen_and_never_local() -> None:
-    everything = known(*Tier)
+    everything = natively(Tier.BUBBLEWRAP, Tier.CONTAINER)
     assert rules.choose(Spec(argv=("x",)), everything, POLICY).tier is Tier.BUBBLEWRAP
     assert rules.choose(Spec(argv=("x",), tier_min=Tier.GVISOR), everything, POLICY).tier is Tier.GVISOR
     assert (
@@ -248,7 +305,7 @@ def test_local_is_for_one_s_own_code_and_by_name_only() -> None:
 
 def test_policy_can_ask_for_more_for_strangers() -> None:
     strict = replace(POLICY, stranger_tier_min=4)
-    assert rules.choose(Spec(argv=("x",)), known(*Tier), strict).tier is Tier.GVISOR
+    assert rules.choose(Spec(argv=("x",)), natively(Tier.BUBBLEWRAP), strict).tier is Tier.GVISOR
     lacking = known(Tier.BUBBLEWRAP, missing=("memory",))
     with pytest.raises(LimitMissing):
         rules.choose(Spec(argv=("x",)), lacking, POLICY)

@@ -19,7 +19,6 @@ from choir.sandbox.model import (
     Result,
     Spec,
     SpecTooLarge,
-    StartFailed,
     Tier,
     TierMissing,
     TierTooWeak,
@@ -228,15 +227,6 @@ def test_sparse_files_cannot_bloat_the_host(sandboxes: Sandboxes) -> None:
     assert result.stdout == b"done\n", result.stderr
     assert sum(len(item.content) for item in result.files) <= 50_000_000
     assert result.files_refused
-
-
-def test_the_reason_of_a_failed_start_steers_no_terminal(sandboxes: Sandboxes) -> None:
-    if not sandboxes.capabilities(Tier.LOCAL).works:
-        pytest.skip("the local tier does not work here")
-    script = r"printf 'choir: \033]0;title\007\033[31mred' >&2; exit 125"
-    with pytest.raises(StartFailed) as refusal:
-        sandboxes.run(Spec(argv=("sh", "-c", script), tier=Tier.LOCAL, trust=Trust.OWN))
-    assert str(refusal.value).isprintable()
 
 
 @needs_groups

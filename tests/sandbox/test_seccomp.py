@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from choir.sandbox.seccomp import NoFilter, assemble
-from choir.sandbox.seccomp_table import DENIED, EXAMINED, LASTING, NEWEST, UNCOUNTED
+from choir.sandbox.seccomp_table import ABSENT, DENIED, EXAMINED, LASTING, NEWEST, UNCOUNTED
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 COLUMN = {"x86_64": 0, "aarch64": 1}
@@ -42,13 +42,16 @@ def test_what_is_refused_and_what_is_not(machine: str) -> None:
     for name, numbers in DENIED.items():
         if numbers[column] >= 0:
             assert decide(program, numbers[column], audit=audit) == errno.EPERM, name
+    for name, numbers in ABSENT.items():
+        if numbers[column] >= 0:
+            assert decide(program, numbers[column], audit=audit) == errno.ENOSYS, name
     for name, numbers in UNCOUNTED.items():
         assert decide(program, numbers[column], audit=audit) == ALLOW, name
         assert decide(assemble(machine, memory_is_counted=False), numbers[column], audit=audit) == errno.EPERM
     for name, numbers in LASTING.items():
         assert decide(program, numbers[column], audit=audit) == ALLOW, name
         assert decide(assemble(machine, own_ipc=False), numbers[column], audit=audit) == errno.EPERM
-    refused = {numbers[column] for numbers in (DENIED | EXAMINED).values()}
+    refused = {numbers[column] for numbers in (DENIED | ABSENT | EXAMINED).values()}
     ordinary = [number for number in range(NEWEST + 1) if number not in refused]
     assert all(decide(program, number, 1, 2, 3, audit=audit) == ALLOW for number in ordinary)
 

@@ -19,6 +19,7 @@ from choir.sandbox.cgroups import NONE
 from choir.sandbox.holdings import Holdings
 from choir.sandbox.model import Limits, Spec, Tier, Trust
 from choir.sandbox.service import Sandboxes
+from choir.sandbox.staging import Stage
 from choir.sandbox.tiers.bubblewrap import Bubblewrap
 
 _TRUE = Spec(argv=("/usr/bin/true",), trust=Trust.OWN, limits=Limits(memory_bytes=64_000_000))
@@ -105,10 +106,18 @@ def _bare(sandboxes: Sandboxes) -> float:
         built = driver.build(replace(held.plan, status_fd=1), host.machine)
         os.pwrite(held.plan.args_fd, built.options, 0)
         inherit = tuple(fd for fd in built.inherit if fd > 2)
+        pipe = subprocess.PIPE
+
+        def start() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(built.argv, stdout=pipe, stderr=pipe, pass_fds=inherit, env={})
+
+        stage = Stage(built.acts)
+        held.stack.callback(stage.close)
         began = time.perf_counter()
-        done = subprocess.run(built.argv, capture_output=True, pass_fds=inherit, env={}, check=False)
+        process = stage.start(start) if built.acts else start()
+        _, said = process.communicate()
         taken = time.perf_counter() - began
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, said
         return taken
     finally:
         held.give_back()

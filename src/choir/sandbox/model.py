@@ -107,6 +107,8 @@ class EffectiveLimits:
     wall_s: float
     output_bytes: int
     open_files: int
+    inodes: int
+    terminals: int
     flood_bytes: int  # a run that writes more than this is stopped
 
 
@@ -145,7 +147,7 @@ class Spec:
     argv: tuple[str, ...]
     stdin: bytes = b""
     environment: Mapping[str, str] = field(default_factory=dict)
-    tier: Tier | None = None  # None: the weakest that works and is strong enough; never local
+    tier: Tier | None = None  # None: for strangers the strongest that runs natively, else the weakest; never local
     tier_min: Tier = Tier.BUBBLEWRAP
     trust: Trust = Trust.STRANGER
     limits: Limits = field(default_factory=Limits)
@@ -236,6 +238,7 @@ class Capabilities:
     applied: Mapping[str, str]
     missing: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    native: bool = True  # whether the payload's system calls reach a kernel without a program in between
 
 
 class TierMissing(Unavailable):

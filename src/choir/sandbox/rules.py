@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import ChoirError, Invalid
 from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.model import (
     Capabilities,
@@ -27,6 +27,8 @@ from choir.sandbox.model import (
     Trust,
 )
 
+# Among tiers that run natively. The container has no user namespace and a filter by name: bubblewrap comes before it.
+STRONGEST_NATIVE = (Tier.MICROVM, Tier.GVISOR, Tier.BUBBLEWRAP, Tier.CONTAINER)
 FIRM = (LimitName.MEMORY, LimitName.PROCESSES, LimitName.DISK)  # what strangers' code must not be without
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _RESERVED_TARGETS = ("/proc", "/dev", "/sys", "/run/choir")
@@ -49,6 +51,8 @@ def effective_limits(asked: Limits, policy: SandboxPolicy) -> EffectiveLimits:
         wall_s=wall,
         output_bytes=output,
         open_files=policy.open_files,
+        inodes=policy.inodes,
+        terminals=policy.terminals,
         flood_bytes=max(output * policy.output_flood_factor, policy.output_flood_bytes_min),
     )
 
@@ -112,9 +116,14 @@ def choose(spec: Spec, known: Mapping[Tier, Capabilities], policy: SandboxPolicy
     if spec.tier is not None:
         if spec.tier < needed:
             raise TierTooWeak(tier=spec.tier.label, needed=needed.label)
+        if spec.image is not None and spec.tier is not Tier.CONTAINER:
+            raise Invalid(what="image", why="only the container tier runs an image by its name")
         chosen = _working(spec.tier, known)
     else:
-        chosen = _weakest_working(max(needed, Tier.BUBBLEWRAP), known)
+        wanted = preference(spec, policy, [tier for tier in known if known[tier].native])
+        working = [known[tier] for tier in wanted if tier in known and known[tier].works]
+        last = Tier.CONTAINER if spec.image and wanted else _least(spec, policy)
+        chosen = working[0] if working else _working(last, known)
     if chosen.tier is Tier.LOCAL and spec.egress is not None:
         raise Invalid(what="egress", why="the local tier has the host's network, so there is nothing to allow")
     _refuse_missing(spec, chosen, policy)
@@ -130,11 +139,43 @@ def _refuse_loaders(spec: Spec, chosen: Capabilities) -> None:
         raise Invalid(what=f"environment name '{names[0][:40]}'", why="without control groups it could undo the limits")
 
 
-def _weakest_working(needed: Tier, known: Mapping[Tier, Capabilities]) -> Capabilities:
-    for tier in sorted(known):
-        if tier >= needed and known[tier].works:
-            return known[tier]
-    return _working(needed, known)
+def preference(spec: Spec, policy: SandboxPolicy, native: Collection[Tier]) -> list[Tier]:
+    """The tiers that fit a run which names none, the best first. Strangers' code gets the strongest that runs natively;
+    what does not run natively comes last, the weakest first, as all tiers do for one's own code."""
+    if spec.image is not None:
+        fitting = [tier for tier in (Tier.CONTAINER,) if tier >= _least(spec, policy)]
+    else:
+        fitting = [tier for tier in Tier if tier >= _least(spec, policy)]
+    if spec.trust is Trust.OWN:
+        return fitting
+    first = [tier for tier in STRONGEST_NATIVE if tier in fitting and tier in native]
+    return first + [tier for tier in fitting if tier not in first]
+
+
+def _least(spec: Spec, policy: SandboxPolicy) -> Tier:
+    return max(tier_needed(spec, policy), Tier.BUBBLEWRAP)
+
+
+def default_tier(known: Mapping[Tier, Capabilities], policy: SandboxPolicy) -> Tier | None:
+    """Where strangers' code runs on this machine if nobody asks for more; None where it is refused."""
+    try:
+        return choose(Spec(argv=("true",)), known, policy).tier
+    except ChoirError:
+        return None
+
+
+def why_not_default(item: Capabilities, default: Tier | None, policy: SandboxPolicy) -> str:
+    """Why strangers' code runs in another tier than this one, which works."""
+    if default is None or item.tier is default or not item.works or stranger_refusal(item, policy):
+        return ""
+    if not item.native:
+        return f"Not the default for strangers' code: it works but not natively, and {default.label} does."
+    if item.tier is Tier.CONTAINER and default is Tier.BUBBLEWRAP:
+        return (
+            "Not the default for strangers' code: bubblewrap adds a user namespace and refuses calls that its filter"
+            " does not know, so this is not stronger; it is for images."
+        )
+    return f"Not the default for strangers' code: {default.label} is stronger and runs natively."
 
 
 def _working(tier: Tier, known: Mapping[Tier, Capabilities]) -> Capabilities:

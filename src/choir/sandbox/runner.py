@@ -8,6 +8,7 @@ reaper, and the caller is told.
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -22,12 +23,14 @@ from choir.sandbox.holdings import Holdings, Host
 from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, TooLittleMemory, Usage, said
 from choir.sandbox.pump import OnOutput, Pump, Stream
 from choir.sandbox.runs import descendants, start_time
+from choir.sandbox.staging import Stage
 from choir.sandbox.syscalls import adopts_orphans
 from choir.sandbox.tiers.base import Built, Driver, Plan
 
 _STATUS_BYTES_MAX = 4_096
 _WHY_LETTERS = 400
 _FIRST_WAS_KILLED = b"unshare: sigprocmask unblock failed: Invalid argument\n"  # what unshare makes of a SIGKILL
+_END = re.compile(rb"^exit \d+$", re.MULTILINE)  # how the tier's own program tells the end, where it does
 _COLLECT_S = 0.5
 _GENTLE_S = 2.0  # for a leader that takes its descendants along
 
@@ -68,7 +71,7 @@ class Child:
         self.pidfd = -1
         self.workspace = -1
         self.status: Stream | None = None
-        self.after: tuple[str, ...] = ()
+        self.built = Built([])
         self.rusage_cpu_s = 0.0
         self.rusage_rss_bytes = 0
         self.inside: set[int] = set()  # processes that may become ours to collect when their parent is killed
@@ -83,11 +86,10 @@ class Child:
         self.status = Stream("status", status_read, _STATUS_BYTES_MAX, told=False)
         held.plan = plan = replace(held.plan, status_fd=status_write)
         try:
-            built = held.driver.build(plan, held.host.machine)
-            self.after = built.after
+            self.built = built = held.driver.build(plan, held.host.machine)
             _write_files(plan, built)
             os.pwrite(plan.args_fd, built.options, 0)
-            self.process = _spawn(built)
+            self.process = self._start_on_stage(built) if built.acts else _spawn(built)
         finally:
             os.close(status_write)
         self.pidfd = os.pidfd_open(self.process.pid)
@@ -96,6 +98,11 @@ class Child:
             held.file.note({"leader": self.process.pid, "leader_started": start_time(self.process.pid)})
         if plan.wait:
             self._put_files_in()
+
+    def _start_on_stage(self, built: Built) -> subprocess.Popen[bytes]:
+        stage = Stage(built.acts)
+        self.held.stack.callback(stage.close)
+        return stage.start(lambda: _spawn(built))
 
     def _put_files_in(self) -> None:
         held, plan, process = self.held, self.held.plan, self.process
@@ -160,9 +167,10 @@ class Child:
             pump.close()
         wall_s = time.monotonic() - self.began
         exit_code = self._reap(ended)
-        if exit_code == 1 and err.kept.endswith(_FIRST_WAS_KILLED):
-            exit_code = 128 + signal.SIGKILL
-            err.forget(len(_FIRST_WAS_KILLED))
+        if ended is Ended.EXITED and self.built.tells_end and not _END.search(self.status.kept):
+            exit_code = 128 + signal.SIGKILL  # whoever was to tell the end was killed
+            if err.kept.endswith(_FIRST_WAS_KILLED):
+                err.forget(len(_FIRST_WAS_KILLED))
         if ended is Ended.EXITED:
             self._check_start(exit_code, out.skip_bytes == 0, err)
         return self._result(known, ended, exit_code, wall_s, out, err)
@@ -311,10 +319,10 @@ class Child:
                 with suppress(subprocess.TimeoutExpired):  # then its groups are not empty, and that is reported
                     process.wait(self.held.host.policy.kill_s_max)
         self._collect_dead()
-        if self.after:
+        if self.built.after:
             with suppress(subprocess.TimeoutExpired, OSError):
                 limit = self.held.host.policy.kill_s_max
-                subprocess.run(self.after, env={}, capture_output=True, timeout=limit, check=False)
+                subprocess.run(self.built.after, env={}, capture_output=True, timeout=limit, check=False)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()

@@ -2,10 +2,11 @@
 
 Guarantees: a payload meets no mounts, namespaces, keyrings, tracing, BPF, io_uring, kernel modules or
 clocks; it opens only UNIX, INET and INET6 sockets (no network namespace isolates AF_VSOCK); it cannot
-push input into a terminal; a call newer than our table does not exist. A foreign architecture is killed.
+push input into a terminal; it cannot watch files that the host uses, nor take the asynchronous contexts that all of
+the machine shares; a call newer than our table does not exist. A foreign architecture is killed.
 
-A refused call answers EPERM, so that programs say what went wrong; clone3 and everything unknown answer
-ENOSYS, so that the C library falls back to what the filter can look into.
+A refused call answers EPERM, so that programs say what went wrong; clone3, watches, contexts and everything unknown
+answer ENOSYS, so that programs and the C library fall back to what the filter can look into.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import struct
 from functools import cache
 
 from choir.foundation.errors import Unavailable
-from choir.sandbox.seccomp_table import DENIED, EXAMINED, LASTING, NEWEST, UNCOUNTED
+from choir.sandbox.seccomp_table import ABSENT, DENIED, EXAMINED, LASTING, NEWEST, UNCOUNTED
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column of the table, AUDIT_ARCH_…
 
@@ -51,7 +52,9 @@ def assemble(machine: str | None = None, *, memory_is_counted: bool = True, own_
     for numbers in refused.values():
         if numbers[column] >= 0:
             program += [_jump(_JUMP_EQ, numbers[column], 0, 1), _answer(errno.EPERM)]
-    program += [_jump(_JUMP_EQ, calls["clone3"], 0, 1), _answer(errno.ENOSYS)]
+    for numbers in (*ABSENT.values(), EXAMINED["clone3"]):
+        if numbers[column] >= 0:
+            program += [_jump(_JUMP_EQ, numbers[column], 0, 1), _answer(errno.ENOSYS)]
     program += _argument_has(calls["clone"], 0, _CLONE_NAMESPACES)
     program += _argument_is_one_of(calls["ioctl"], 1, TERMINAL_PUSHES, errno.EPERM)
     program += _argument_is_none_of(calls["socket"], 0, _SOCKETS_ALLOWED, errno.EAFNOSUPPORT)

@@ -82,6 +82,17 @@ DENIED: dict[str, tuple[int, int]] = {
     "vmsplice": (278, 75),
 }
 
+# Answered as by a kernel without them, so that programs take their other way. A watch on the shared /usr shows which
+# programs the host runs; instances, contexts and their number belong to the whole user or the whole machine.
+ABSENT: dict[str, tuple[int, int]] = {
+    "fanotify_mark": (301, 263),
+    "inotify_add_watch": (254, 27),
+    "inotify_init": (253, -1),
+    "inotify_init1": (294, 26),
+    "io_setup": (206, 0),
+    "io_submit": (209, 2),
+}
+
 # Looked at by argument, not refused as a whole.
 EXAMINED: dict[str, tuple[int, int]] = {
     "clone": (56, 220),

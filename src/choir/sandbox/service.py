@@ -52,7 +52,7 @@ class Sandboxes:
         uids = UidPool(self.policy.uid_first, self.policy.uid_count, uid_locks) if machine.is_root else None
         self.host = Host(machine, RunFolder(state), self.policy, uids)
         self._lock = threading.Lock()
-        self._known: dict[Tier, Capabilities] = {}
+        self._known: dict[tuple[Tier, str | None], Capabilities] = {}
         self._counter = 0
         self.cleaned = self.clean() if clean_first else Cleaned((), ())
 
@@ -78,14 +78,14 @@ class Sandboxes:
         host = self._with_egress() if spec.egress is not None else self.host
         return runner.run(host, _BUILT[chosen.tier], chosen, spec, self.new_name(), on_output, cancelled)
 
-    def capabilities(self, tier: Tier) -> Capabilities:
-        """What a tier can do here, found out by running something in it."""
+    def capabilities(self, tier: Tier, image: str | None = None) -> Capabilities:
+        """What a tier can do here, found out by running something in it, or in the image."""
         with self._lock:
-            known = self._known.get(tier)
+            known = self._known.get((tier, image))
         if known is None:
-            known = self.probe(tier)
+            known = self.probe(tier, image)
             with self._lock:
-                self._known[tier] = known
+                self._known[tier, image] = known
         return known
 
     def doctor(self) -> list[Capabilities]:
@@ -108,26 +108,28 @@ class Sandboxes:
         spec = Spec(argv=("true",))
         return rules.unlimited(rules.choose(spec, self._needed(spec), self.policy))
 
-    def probe(self, tier: Tier) -> Capabilities:
+    def probe(self, tier: Tier, image: str | None = None) -> Capabilities:
         """Run something in a tier within the time limit and say what came of it."""
         driver = _BUILT.get(tier)
         if driver is None:
             return Capabilities(tier, False, "", "this version does not have it.", {}, rules.missing_limits({}))
         machine = self.host.machine
-        lacking = driver.missing(machine)
+        lacking = driver.missing(machine, image)
         if lacking:
             return Capabilities(tier, False, "", f"{lacking}.", {}, rules.missing_limits({}))
-        applied = driver.applied(machine)
-        known = Capabilities(tier, True, driver.engine(machine), "", applied, rules.missing_limits(applied))
-        why = self._try(driver, known)
+        applied, missing = driver.applied(machine, image), rules.missing_limits(driver.applied(machine, image))
+        native = driver.native(machine)
+        known = Capabilities(tier, True, driver.engine(machine, image), "", applied, missing, native=native)
+        why = self._try(driver, known, image)
         notes = driver.notes(machine)
         return replace(known, works=not why, why=why or " ".join(notes), notes=notes)
 
-    def _try(self, driver: base.Driver, known: Capabilities) -> str:
+    def _try(self, driver: base.Driver, known: Capabilities, image: str | None) -> str:
         spec = Spec(
             argv=("/bin/sh", "-c", f"echo {_PROBE_WORD}"),
             tier=known.tier,
             trust=Trust.OWN,
+            image=image,
             limits=Limits(wall_s=self.policy.probe_s_max, memory_bytes=64_000_000),
         )
         try:
@@ -151,16 +153,15 @@ class Sandboxes:
         return self.host.runs.clean(self.host.uids)
 
     def _needed(self, spec: Spec) -> dict[Tier, Capabilities]:
-        """Only the tiers that could matter are probed: weakest first, until one works."""
+        """Only the tiers that could matter are probed: the best first, until one works."""
         if spec.tier is not None:
-            return {spec.tier: self.capabilities(spec.tier)}
+            return {spec.tier: self.capabilities(spec.tier, spec.image)}
         known: dict[Tier, Capabilities] = {}
-        lowest = max(rules.tier_needed(spec, self.policy), Tier.BUBBLEWRAP)
-        for tier in Tier:
-            if tier >= lowest:
-                known[tier] = self.capabilities(tier)
-                if known[tier].works:
-                    break
+        native = [tier for tier, driver in _BUILT.items() if driver.native(self.host.machine)]
+        for tier in rules.preference(spec, self.policy, native):
+            known[tier] = self.capabilities(tier, spec.image)
+            if known[tier].works:
+                break
         return known
 
     def _with_egress(self) -> Host:

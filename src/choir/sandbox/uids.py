@@ -1,20 +1,22 @@
 """One user id per sandbox, for nodes that run as root.
 
 Guarantees: no two live sandboxes on the machine share a user id, so that neither can signal, read or
-crowd out the other even if a namespace leaked. A user id is held by a lock on a file, which the kernel
-releases when the holder dies. Ids are taken in turns: the kernel forgets a dead namespace's processes
-late, and an id used again at once would find its process count still full.
+crowd out the other even if a namespace leaked. A user id is held by a lock on one byte of one file, the one at its own
+number, which the kernel releases when the holder dies. Ids are taken in turns: the kernel forgets a dead namespace's
+processes late, and an id used again at once would find its process count still full.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
 from choir.foundation.errors import Refusal, Unavailable
 
+_LOCKS = "locks"  # empty: a lock may lie beyond its end, and a descriptor holds it, not a process
 MACHINE_FOLDER = Path("/run/choir-sandbox/uids")  # user ids belong to the machine, not to one node
 
 
@@ -71,10 +73,10 @@ class UidPool:
 
     def try_take(self, uid: int) -> HeldUid | None:
         """This very user id, or None while someone holds it."""
-        fd = os.open(f"{uid}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=self._folder_fd)
+        fd = os.open(_LOCKS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=self._folder_fd)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, uid, 1, 0))
+        except (BlockingIOError, PermissionError):  # whichever the kernel says of a lock that another holds
             os.close(fd)
             return None
         return HeldUid(uid, fd)

@@ -100,6 +100,80 @@ if result >= 0: escaped("io_uring", result)
         not_for={Tier.GVISOR: _OWN_KERNEL},
     ),
     Attack(
+        "watch-the-host",
+        "see by inotify which programs of the shared /usr the host uses",
+        """
+watch = libc.inotify_init1(0o4000)
+if watch >= 0 and libc.inotify_add_watch(watch, b"/usr/bin", 0x20) >= 0:
+    for _ in range(30):
+        time.sleep(0.1)
+        try: seen = os.read(watch, 4096)
+        except BlockingIOError: continue
+        if b"cksum" in seen: escaped("the host opened cksum"); break
+""",
+    ),
+    Attack(
+        "watch-instances",
+        "take the inotify instances of a user, of which there are 128",
+        """
+made = 0
+while made < 60 and libc.inotify_init1(0) >= 0: made += 1
+if made == 60: escaped(made, "instances")
+""",
+        not_for={Tier.GVISOR: _OWN_KERNEL},
+    ),
+    Attack(
+        "aio-contexts",
+        "take asynchronous contexts, of which the machine has 65 536 for all",
+        """
+number = 206 if os.uname().machine == "x86_64" else 0
+context = ctypes.c_ulong(0)
+if call(number, ctypes.c_uint(2000), ctypes.byref(context)) == 0: escaped("io_setup")
+""",
+        not_for={Tier.GVISOR: _OWN_KERNEL},
+    ),
+    Attack(
+        "terminals",
+        "take 100 pseudo-terminals, of which the machine has 3 072 for all sandboxes",
+        """
+made = 0
+try:
+    while made < 100: os.openpty(); made += 1
+except OSError: pass
+if made == 100: escaped(made, "terminals")
+""",
+        not_for={Tier.GVISOR: _OWN_KERNEL},
+        excused=lambda machine, tier: "" if machine.is_root or tier is Tier.LOCAL else "only root can count terminals",
+    ),
+    Attack(
+        "host-name-and-group",
+        "learn the host's name and the path of the node's control group",
+        """
+import re
+if os.uname().nodename == E["BAIT_HOST"]: escaped("the host's name")
+paths = {line.split(":", 2)[2].strip() for line in open("/proc/self/cgroup")}
+if any(re.search("[A-Za-z]", path) for path in paths): escaped("a group's path")
+""",
+        excused=lambda machine, tier: (
+            "an ordinary user without user namespaces has the host's"
+            if tier is Tier.LOCAL and not (machine.is_root or machine.own_namespaces)
+            else ""
+        ),
+    ),
+    Attack(
+        "held-rights",
+        "hold rights that a set-uid program could use",
+        """
+facts = dict(line.split(":", 1) for line in open("/proc/self/status") if line.startswith("Cap"))
+if any(int(value, 16) for value in facts.values()): escaped(*facts.items())
+""",
+        excused=lambda machine, tier: (
+            "an ordinary user without user namespaces cannot give up what others could grant"
+            if tier is Tier.LOCAL and not (machine.is_root or machine.own_namespaces)
+            else ""
+        ),
+    ),
+    Attack(
         "userfaultfd",
         "stop the kernel in the middle of a copy",
         """

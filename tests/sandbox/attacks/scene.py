@@ -16,7 +16,9 @@ _VICTIM = """
 import os, signal, sys, time
 signal.signal(signal.SIGUSR1, lambda *_: open(sys.argv[1], "w").write("hit"))
 print("ready", flush=True)
-time.sleep(600)
+for _ in range(6000):
+    open("/usr/bin/cksum", "rb").close()
+    time.sleep(0.1)
 """
 
 
@@ -62,6 +64,7 @@ class Scene:
             "BAIT_PID": str(self.victim.pid),
             "BAIT_MARKER": self.marker,
             "BAIT_KEY": str(self.key),
+            "BAIT_HOST": os.uname().nodename,
         }
 
     def reset(self) -> None:

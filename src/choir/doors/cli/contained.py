@@ -27,7 +27,7 @@ from choir.foundation.policy import Policy, SandboxPolicy, load
 from choir.foundation.settings import load_settings
 from choir.sandbox.egress.model import EgressRule
 from choir.sandbox.model import Capabilities, Ended, InFile, Mount, Result, Spec, Tier, Trust
-from choir.sandbox.rules import stranger_refusal
+from choir.sandbox.rules import stranger_refusal, why_not_default
 from choir.sandbox.service import Sandboxes
 
 _SIZE = re.compile(r"(\d+)(?:\.(\d+))?\s*([kKmMgG]?)(i?)[bB]?\Z")
@@ -58,13 +58,16 @@ def _reported(as_json: bool) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def capabilities(item: Capabilities, policy: SandboxPolicy) -> dict[str, Any]:
+def capabilities(item: Capabilities, policy: SandboxPolicy, default: Tier | None) -> dict[str, Any]:
     refusal = stranger_refusal(item, policy) if item.works else item.why
     return {
         "tier": item.tier.label,
         "works": item.works,
         "for_strangers": not refusal and item.works,
         "why_not_for_strangers": refusal,
+        "default_for_strangers": item.tier is default,
+        "why_not_default": why_not_default(item, default, policy),
+        "native": item.works and item.native,
         "engine": item.engine,
         "why": item.why,
         "applied": dict(item.applied),
@@ -73,7 +76,7 @@ def capabilities(item: Capabilities, policy: SandboxPolicy) -> dict[str, Any]:
     }
 
 
-def print_capabilities(item: Capabilities, policy: SandboxPolicy) -> None:
+def print_capabilities(item: Capabilities, policy: SandboxPolicy, default: Tier | None) -> None:
     refusal = stranger_refusal(item, policy) if item.works else ""
     state = "does not work" if not item.works else "works, for your own code only" if refusal else "works"
     output.print_line(f"{item.tier.label:<11} {state}{f' ({item.engine})' if item.engine else ''}")
@@ -82,6 +85,10 @@ def print_capabilities(item: Capabilities, policy: SandboxPolicy) -> None:
         output.print_line(f"            {refusal} Your own runs with{named}.")
     if item.why:
         output.print_line(f"            {item.why}")
+    if item.tier is default:
+        output.print_line("            Strangers' code runs here: the strongest tier that this machine runs natively.")
+    elif why := why_not_default(item, default, policy):
+        output.print_line(f"            {why}")
     if item.works:
         for limit, how in item.applied.items():
             output.print_line(f"            {limit:<10} {how}")

@@ -27,15 +27,17 @@ def doctor(as_json: AsJson = False, home: HomeOption = None) -> None:
     """Say which tiers work here, found out by running something in each, and why the others do not."""
     from choir.doors.cli import contained
     from choir.sandbox.model import Tier
+    from choir.sandbox.rules import default_tier
 
     with contained.service(home, as_json) as sandboxes:
         found = sandboxes.doctor()
         policy = sandboxes.policy
+    default = default_tier({item.tier: item for item in found}, policy)
     if as_json:
-        output.print_json([contained.capabilities(item, policy) for item in found])
+        output.print_json([contained.capabilities(item, policy, default) for item in found])
     else:
         for item in found:
-            contained.print_capabilities(item, policy)
+            contained.print_capabilities(item, policy, default)
     if not any(item.works for item in found if item.tier is not Tier.LOCAL):
         raise typer.Exit(1)
 

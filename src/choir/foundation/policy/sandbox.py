@@ -20,8 +20,12 @@ class SandboxPolicy:
     cpu_s: int = value(60, "seconds", 1, 86_400, _ENG, "CPU time of a run that names none, over all its processes.")
     cpu_s_max: int = value(14_400, "seconds", 1, 10**6, _ENG, "Most CPU time a run may ask for.")
     cores_milli: int = value(1_000, "thousandths of a core", 10, 1_000_000, _ENG, "Share of the cores at any moment.")
-    disk_bytes: int = value(256_000_000, "bytes", 65_536, 10**12, _ENG, "Size of a run's workspace.")
+    disk_bytes: int = value(256_000_000, "bytes", 65_536, 10**12, _ENG, "Workspace, /tmp and /dev/shm together.")
     disk_bytes_max: int = value(4_000_000_000, "bytes", 65_536, 10**12, _ENG, "Largest workspace a run may ask for.")
+    inodes: int = value(
+        200_000, "files", 16, 10**9, _ENG, "Files and folders of a run at once, in all places that it may write to."
+    )
+    terminals: int = value(16, "terminals", 1, 1_024, _ENG, "Pseudo-terminals of a run at once.")
     wall_s: int = value(120, "seconds", 1, 86_400, _ENG, "Wall time of a run that names none.")
     wall_s_max: int = value(3_600, "seconds", 1, 86_400, "spec: runtimes end after an hour", "Longest run.")
     output_bytes: int = value(1_000_000, "bytes", 0, 10**9, _ENG, "How much of stdout, and of stderr, is kept.")

@@ -18,6 +18,7 @@ import struct
 import sys
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER, PR_SET_SECCOMP = 1, 38, 36, 22
+PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 47, 4
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 READ_AND_RUN = 0b1101  # execute, read file, read folder
 RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
@@ -27,10 +28,16 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
 
+status = -1  # where we tell what became of the start and of the payload, which does not have it
+
+
+def tell(line: str) -> None:
+    os.write(status, line.encode() + b"\n")
+
+
 def must(result: int, what: str) -> int:
     if result < 0:
-        code = ctypes.get_errno()
-        sys.stderr.write(f"choir: {what}: {os.strerror(code)}\n")
+        tell(f"{what}: {os.strerror(ctypes.get_errno())}")
         os._exit(125)
     return result
 
@@ -66,6 +73,17 @@ def filter_calls(program: bytes) -> None:
     must(libc.prctl(PR_SET_SECCOMP, 2, head, 0, 0), "seccomp")
 
 
+def give_up_rights(host_name: str) -> None:
+    """An ordinary user's namespace came with every right in it: one is used for the name, then all are gone."""
+    must(libc.sethostname(host_name.encode(), len(host_name)), "host name")
+    number = 0
+    while libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
+        number += 1
+    must(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "ambient rights")
+    head, none = struct.pack("Ii", 0x20080522, 0), bytes(24)  # _LINUX_CAPABILITY_VERSION_3
+    must(libc.capset(head, none), "rights")
+
+
 def become(facts: dict[str, object], argv: list[str]) -> None:
     """In the child: give everything up, then become the payload."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -78,6 +96,7 @@ def become(facts: dict[str, object], argv: list[str]) -> None:
     restrict_files(facts["abi"], facts["writable"], facts["readable"])  # type: ignore[arg-type]
     filter_calls(bytes.fromhex(facts["seccomp"]))  # type: ignore[arg-type]
     os.chdir(facts["folder"])  # type: ignore[arg-type]
+    tell("started")
     try:
         os.execvpe(argv[0], argv, facts["environment"])  # type: ignore[arg-type]  # noqa: S606
     except OSError as error:
@@ -109,8 +128,13 @@ def give_up(*_: object) -> None:
 
 
 def main() -> None:
+    global status  # noqa: PLW0603 - one program, one channel
     with open(int(sys.argv[1]), "rb") as told:  # noqa: PTH123
         facts, argv = json.loads(told.read()), sys.argv[2:]
+    status = facts["status"]
+    os.set_inheritable(status, False)
+    if facts["host_name"]:
+        give_up_rights(facts["host_name"])
     signal.signal(signal.SIGTERM, give_up)  # before there is anyone who could be left behind
     must(libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0), "death signal")
     must(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "subreaper")
@@ -120,12 +144,14 @@ def main() -> None:
     for fd in (0, 1, 2):
         os.close(fd)
     while True:
-        pid, status = os.wait()
+        pid, ended = os.wait()
         if pid == first:
             break
     kill_rest()
-    code = os.waitstatus_to_exitcode(status)
-    os._exit(code if code >= 0 else 128 - code)
+    code = os.waitstatus_to_exitcode(ended)
+    code = code if code >= 0 else 128 - code
+    tell(f"exit {code}")
+    os._exit(code)
 
 
 if __name__ == "__main__":

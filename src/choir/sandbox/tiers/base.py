@@ -15,10 +15,13 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from choir.sandbox.cgroups import NONE, Hierarchy
 from choir.sandbox.model import WORKSPACE, EffectiveLimits, LimitName, Spec, Tier
+
+if TYPE_CHECKING:
+    from choir.sandbox.tiers.stage import Act
 
 PROGRAMS = ("bwrap", "crun", "docker", "mount", "podman", "prlimit", "python3", "runsc", "setpriv", "sh", "unshare")
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -29,8 +32,6 @@ PROXY_PORT = 3128
 ETC_FROM_HOST = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs")  # public, and programs need them
 
 _ETC = {
-    "passwd": f"root:x:0:0::/:/bin/sh\npayload:x:{PAYLOAD_UID}:{PAYLOAD_UID}::{WORKSPACE}:/bin/sh\n",
-    "group": f"root:x:0:\npayload:x:{PAYLOAD_UID}:\n",
     "hosts": "127.0.0.1 localhost\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
@@ -118,6 +119,8 @@ class Built:
     files: Mapping[str, bytes] = field(default_factory=dict)  # to write below the scratch folder first
     inherit: tuple[int, ...] = ()  # the descriptors it is given; all others are closed
     after: tuple[str, ...] = ()  # a command that removes what the program may leave with a daemon
+    acts: tuple[Act, ...] = ()  # what root arranges first, in a mount namespace of the run's own
+    tells_end: bool = False  # whether the status descriptor tells how the run ended: a line "exit CODE"
 
 
 class Driver(Protocol):
@@ -129,11 +132,11 @@ class Driver(Protocol):
     marks_start: bool  # whether the first byte of stdout is our own, sent when the payload is about to start
     needs_scratch: bool  # whether a run needs a folder on the host
 
-    def missing(self, machine: Machine) -> str:
-        """Why this tier cannot even be tried, or nothing."""
+    def missing(self, machine: Machine, image: str | None = None) -> str:
+        """Why this tier cannot even be tried, with an image by name or without, or nothing."""
         ...
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:
         """The program behind the tier and its version."""
         ...
 
@@ -151,6 +154,10 @@ class Driver(Protocol):
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         """What works here but is weaker than it could be."""
+        ...
+
+    def native(self, machine: Machine) -> bool:
+        """Whether the payload's system calls reach a kernel without a program in between."""
         ...
 
     def build(self, plan: Plan, machine: Machine) -> Built:
@@ -229,9 +236,15 @@ def joined(plan: Plan, machine: Machine, command: list[str]) -> list[str]:
     return [machine.programs["sh"], "-c", f'{steps}shift {len(plan.join)} && exec "$@"', "sh", *plan.join, *command]
 
 
-def etc_files() -> dict[str, bytes]:
-    """The /etc that payloads see: the same for all, with nothing of the host's in it."""
-    return {name: text.encode() for name, text in _ETC.items()}
+def etc_files(uid: int = PAYLOAD_UID) -> dict[str, bytes]:
+    """The /etc that payloads see: the same for all but for who they are, with nothing of the host's in it."""
+    return name_files(uid, WORKSPACE) | {name: text.encode() for name, text in _ETC.items()}
+
+
+def name_files(uid: int, home: str) -> dict[str, bytes]:
+    """The names of user ids: programs ask for their own."""
+    users = f"root:x:0:0::/:/bin/sh\npayload:x:{uid}:{uid}::{home}:/bin/sh\n"
+    return {"passwd": users.encode(), "group": f"root:x:0:\npayload:x:{uid}:\n".encode()}
 
 
 def waiting(shell: str, command: list[str]) -> list[str]:
@@ -247,13 +260,14 @@ def marked(command: list[str]) -> list[str]:
 def own_namespaces(programs: Mapping[str, str], *more: str) -> list[str]:
     """A way to start a command with processes and IPC of its own, which are gone with it and with its starter."""
     deadly = [programs["setpriv"], "--pdeathsig", "KILL", "--"]
-    private = [programs["unshare"], *more, "--mount", "--propagation", "private"]
+    private = [programs["unshare"], *more, "--mount", "--propagation", "private", "--cgroup"]
     return [*deadly, *private, "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
 def in_own_namespaces(programs: Mapping[str, str], command: list[str]) -> list[str]:
-    """The command of an ordinary user, who needs a user namespace to have any other."""
-    return [*own_namespaces(programs, "--user", "--map-current-user"), "--", *command]
+    """The command of an ordinary user, who needs a user namespace to have any other; its rights end there."""
+    more = ("--user", "--map-current-user", "--keep-caps", "--uts")
+    return [*own_namespaces(programs, *more), "--", *command]
 
 
 def host_applied(machine: Machine) -> dict[str, str]:

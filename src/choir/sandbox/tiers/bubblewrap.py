@@ -28,7 +28,18 @@ from choir.sandbox.tiers.base import (
     version_of,
     waiting,
 )
-from choir.sandbox.tiers.stage import lend, place, staged
+from choir.sandbox.tiers.stage import (
+    ONE_ROOM,
+    STAGED_SHM,
+    STAGED_TERMINALS,
+    STAGED_TMP,
+    STAGED_WORK,
+    Act,
+    lend,
+    place,
+    rooms,
+    terminals,
+)
 
 
 class Bubblewrap:
@@ -40,18 +51,17 @@ class Bubblewrap:
     marks_start = False
     stop_signal = signal.SIGKILL
 
-    def missing(self, machine: Machine) -> str:
-        others = ("mount", "setpriv", "unshare") if machine.is_root else ()
-        lacking = machine.lacks("bwrap", "prlimit", "sh", *others)
+    def missing(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
+        lacking = machine.lacks("bwrap", "prlimit", "sh", *(("setpriv",) if machine.is_root else ()))
         return lacking if "bwrap" in machine.programs else f"{lacking}; install it with `apt-get install bubblewrap`"
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         return version_of(machine.programs["bwrap"], "--version")
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
         found = host_applied(machine)
         found.setdefault(LimitName.PROCESSES.value, "rlimit, counted within the user namespace")
-        found[LimitName.DISK.value] = "tmpfs of fixed size"
+        found[LimitName.DISK.value] = ONE_ROOM if machine.is_root else "tmpfs of fixed size, for each place"
         found[LimitName.NETWORK.value] = "network namespace and seccomp"
         return found
 
@@ -61,12 +71,16 @@ class Bubblewrap:
     def members(self, processes: int) -> int:
         return processes + 3  # bubblewrap outside, bubblewrap as first process inside, and a spare for its set-up
 
+    def native(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
+
     def notes(self, machine: Machine) -> tuple[str, ...]:
         notes = []
         if not machine.cgroups.version:
             notes.append(f"Memory and CPU are limited per process only: {machine.cgroups.why}.")
         if not machine.is_root:
             notes.append("All sandboxes run as the same user of the host; only root can give each its own.")
+            notes.append("Workspace, /tmp and /dev/shm have the disk limit each; terminals and files are not counted.")
         return tuple(notes)
 
     def build(self, plan: Plan, machine: Machine) -> Built:
@@ -77,11 +91,14 @@ class Bubblewrap:
         if plan.uid is not None:
             user = str(plan.uid)
             command = [programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
-        lent = _lent(plan)
-        if plan.uid is not None and lent:
-            command = staged(machine, [lend(mount) for mount in lent], command)
         inherit = (plan.seccomp_fd, plan.args_fd, plan.status_fd, *(fd for _, fd in plan.etc_fds))
-        return Built(joined(plan, machine, command), nul_separated(self._options(plan, machine)), inherit=inherit)
+        told = nul_separated(self._options(plan, machine))
+        return Built(joined(plan, machine, command), told, inherit=inherit, acts=self._acts(plan))
+
+    def _acts(self, plan: Plan) -> tuple[Act, ...]:
+        if plan.uid is None:
+            return ()
+        return (*rooms(plan), *terminals(plan), *(act for mount in _lent(plan) for act in lend(mount)))
 
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         return f"/proc/{self.init_process(status)}/root{WORKSPACE}"
@@ -138,11 +155,7 @@ class Bubblewrap:
 
     def _view(self, plan: Plan, machine: Machine) -> list[str]:
         """The file system, from the outside in; the root comes last, read-only."""
-        size = str(plan.limits.disk_bytes)
-        options = self._root(plan, machine)
-        options += ["--proc", "/proc", "--dev", "/dev", "--size", size, "--perms", "1777", "--tmpfs", "/dev/shm"]  # noqa: S108
-        options += ["--size", size, "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
-        options += ["--size", size, "--perms", "0755", "--tmpfs", WORKSPACE]
+        options = [*self._root(plan, machine), "--proc", "/proc", "--dev", "/dev", *_rooms(plan)]
         for mount in (*plan.mounts, *((plan.egress,) if plan.egress else ())):
             options += _bind(plan, mount)
         return [*options, "--remount-ro", "/dev", "--remount-ro", "/"]
@@ -161,6 +174,17 @@ class Bubblewrap:
         for path in ETC_FROM_HOST:
             options += ["--ro-bind-try", path, path]
         return options
+
+
+def _rooms(plan: Plan) -> list[str]:
+    """What the payload may write to. An ordinary user has no stage, and a file system for each."""
+    if plan.uid is not None:
+        places = (("/dev/shm", STAGED_SHM), ("/tmp", STAGED_TMP), (WORKSPACE, STAGED_WORK))  # noqa: S108
+        binds = [word for target, source in places for word in ("--bind", str(source), target)]
+        return ["--dev-bind", str(STAGED_TERMINALS), "/dev/pts", *binds]
+    sized = ["--size", str(plan.limits.disk_bytes), "--perms"]
+    options = [*sized, "1777", "--tmpfs", "/dev/shm", *sized, "1777", "--tmpfs", "/tmp"]  # noqa: S108
+    return [*options, *sized, "0755", "--tmpfs", WORKSPACE]
 
 
 def _bind(plan: Plan, mount: MountPoint) -> list[str]:

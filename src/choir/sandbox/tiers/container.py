@@ -27,8 +27,23 @@ from choir.sandbox.tiers.base import (
     rlimits,
     version_of,
 )
-from choir.sandbox.tiers.stage import STAGED_STATE, STAGED_WORK, staged, work
+from choir.sandbox.tiers.stage import (
+    ONE_ROOM,
+    STAGED_OWN,
+    STAGED_SHM,
+    STAGED_STATE,
+    STAGED_TMP,
+    STAGED_WORK,
+    Act,
+    FolderAct,
+    MountAct,
+    own,
+    rooms,
+    shown,
+    with_own_processes,
+)
 
+_PODMAN_IMAGES = "/var/lib/containers/storage"  # where root's podman keeps them (containers-storage.conf(5))
 _NEEDS_ROOT = "it needs root here"
 
 
@@ -49,22 +64,25 @@ class Container:
     stop_signal = signal.SIGKILL
     needs_scratch = True
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: Machine, image: str | None = None) -> str:
         if not machine.is_root:
             return _NEEDS_ROOT
-        if "crun" not in machine.programs:
-            return "crun not found (podman and docker alone run only images by name, beside crun)"
-        return machine.lacks("mount", "setpriv", "sh", "unshare")
+        engines = [name for name in ("podman", "docker") if name in machine.programs]
+        if image is not None and not engines:
+            return "an image by its name needs podman or docker"
+        if image is None and "crun" not in machine.programs:
+            return f"crun not found{f' ({engines[0]} runs images by their name without it)' if engines else ''}"
+        return machine.lacks("setpriv", "sh", "unshare")
 
-    def engine(self, machine: Machine) -> str:
-        return version_of(machine.programs["crun"], "--version")
+    def engine(self, machine: Machine, image: str | None = None) -> str:
+        return version_of(machine.programs[_engine(machine, image)], "--version")
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:
         if _engine(machine, image) == "docker":
             return _docker_applied()
         found = host_applied(machine)
         found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
-        found[LimitName.DISK.value] = "tmpfs of fixed size"
+        found[LimitName.DISK.value] = ONE_ROOM
         found[LimitName.NETWORK.value] = "network namespace and seccomp"
         return found
 
@@ -72,7 +90,10 @@ class Container:
         return True
 
     def members(self, processes: int) -> int:
-        return processes + 6  # unshare, crun and its helpers, the shell that announces the payload
+        return processes + 7  # unshare, crun and its helpers, the shells that announce the payload and tell its end
+
+    def native(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         if machine.cgroups.version:
@@ -97,24 +118,43 @@ class Container:
         return stderr.decode(errors="replace").strip() or f"the runtime ended with code {exit_code}"
 
     def _crun(self, plan: Plan, machine: Machine) -> Built:
-        lines = oci.stage_lines(plan, machine)
-        if machine.cgroup_mounts != "v2":  # crun refuses to look at hybrid hosts; in here it sees a plain one
-            lines.append(("cgroup2", "-", "-"))
+        acts = oci.stage(plan, machine)
+        if machine.cgroup_mounts != "v2":
+            plan, more = _plain_groups(plan)
+            acts += more
         runtime = [machine.programs["crun"], "--root", str(STAGED_STATE), "--cgroup-manager=disabled"]
         command = [*runtime, "run", "--bundle", str(plan.scratch), plan.run]
         document = oci.config(plan, machine, with_forwarder(plan))
-        command = staged(machine, lines, command, wait=plan.wait, own_processes=True)
-        return Built(joined(plan, machine, command), files=oci.files(plan, document))
+        command = joined(plan, machine, with_own_processes(plan, machine, command))
+        inherit = (plan.status_fd,)
+        return Built(command, files={"config.json": document}, inherit=inherit, acts=acts, tells_end=True)
+
+
+def _plain_groups(plan: Plan) -> tuple[Plan, tuple[Act, ...]]:
+    """crun refuses to look at hybrid hosts; on the stage it sees a plain one, and the groups are joined elsewhere."""
+    places = tuple(str(STAGED_OWN / f"join{number}") for number, _ in enumerate(plan.join))
+    kept = [act for path, shown_at in zip(plan.join, places, strict=True) for act in shown(path, shown_at)]
+    return replace(plan, join=places), (*kept, MountAct("cgroup2", "/sys/fs/cgroup"))
 
 
 def podman(plan: Plan, machine: Machine) -> Built:
-    """An image by name, without a daemon: it runs on the stage like crun."""
-    options = [machine.programs["podman"], "--root", str(STAGED_STATE / "storage"), "--runroot", str(STAGED_STATE)]
+    """An image by name, without a daemon: it runs on the stage like crun, and keeps nothing but in there.
+
+    The images are the machine's own, which podman only reads here.
+    """
+    options = [machine.programs["podman"], "--root", str(STAGED_STATE / "root"), "--runroot", str(STAGED_STATE / "run")]
+    options += ["--tmpdir", str(STAGED_STATE / "tmp"), "--storage-driver=overlay"]
+    options += ["--storage-opt", f"additionalimagestore={_PODMAN_IMAGES}"]
     options += ["--cgroup-manager=cgroupfs", "run", "--cgroups=disabled", *_hardened(plan, machine)]
-    options += ["--volume", f"{STAGED_WORK}:{WORKSPACE}:rw,nosuid,nodev", *_image(plan)]
-    lines = [work(plan), ("make", "-", "state")]
-    command = staged(machine, lines, options, wait=plan.wait, own_processes=True)
-    return Built(joined(plan, machine, command), files=_files(plan))
+    options += ["--read-only-tmpfs=false", "--mount", f"type=devpts,destination=/dev/pts,max={plan.limits.terminals}"]
+    for source, target in ((STAGED_WORK, WORKSPACE), (STAGED_TMP, "/tmp"), (STAGED_SHM, "/dev/shm")):  # noqa: S108
+        options += ["--volume", f"{source}:{target}:rw,nosuid,nodev"]
+    options += _image(plan)
+    acts: tuple[Act, ...] = (*rooms(plan), *own(), FolderAct(str(STAGED_STATE), 0o700))
+    plan, more = _plain_groups(plan) if machine.cgroup_mounts != "v2" else (plan, ())
+    command = joined(plan, machine, with_own_processes(plan, machine, options))
+    acts += more
+    return Built(command, files=_files(plan), inherit=(plan.status_fd,), acts=acts, tells_end=True)
 
 
 def docker(plan: Plan, machine: Machine) -> Built:
@@ -128,7 +168,9 @@ def docker(plan: Plan, machine: Machine) -> Built:
     options = [machine.programs["docker"], "run", *_hardened(plan, machine)]
     options += ["--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes)]
     options += ["--pids-limit", str(limits.processes), "--cpus", f"{limits.cores_milli / 1000:.3f}"]
-    options += ["--init", "--tmpfs", f"{WORKSPACE}:rw,nosuid,nodev,mode=0777,size={limits.disk_bytes}"]
+    sized = f"rw,nosuid,nodev,size={limits.disk_bytes},nr_inodes={limits.inodes}"
+    options += ["--init", "--tmpfs", f"{WORKSPACE}:{sized},mode=0777", "--tmpfs", f"/tmp:{sized}"]  # noqa: S108
+    options.append(f"--shm-size={limits.disk_bytes}")
     limited = replace(plan.spec, argv=("timeout", "-s", "KILL", str(math.ceil(limits.wall_s)), *plan.spec.argv))
     command = [*options, *_image(replace(plan, spec=limited))]
     return Built(command, files=_files(plan), after=(machine.programs["docker"], "rm", "--force", plan.run))
@@ -139,20 +181,21 @@ def _docker_applied() -> dict[str, str]:
     found = {name.value: "docker's daemon" for name in names}
     return (
         found
-        | {LimitName.DISK.value: "tmpfs of fixed size", LimitName.WALL.value: "host clock and timeout inside"}
+        | {
+            LimitName.DISK.value: "tmpfs of fixed size, for each place",
+            LimitName.WALL.value: "host clock and timeout inside",
+        }
         | {LimitName.OUTPUT.value: "host"}
     )
 
 
 def _hardened(plan: Plan, machine: Machine) -> list[str]:
     """The flags that podman and docker share."""
-    size = plan.limits.disk_bytes
     user = plan.payload_uid
     options = ["--rm", "--interactive", "--pull=never", "--name", plan.run, "--network=none", "--read-only"]
     options += ["--cap-drop=ALL", "--security-opt=no-new-privileges", f"--user={user}:{user}"]
     options += [f"--security-opt=seccomp={plan.scratch / 'seccomp.json'}", "--ipc=private", "--hostname=sandbox"]
-    options += ["--tmpfs", f"/tmp:rw,nosuid,nodev,size={size}"]  # noqa: S108
-    options += [f"--shm-size={size}", f"--workdir={WORKSPACE}"]
+    options.append(f"--workdir={WORKSPACE}")
     for word in rlimits(plan, machine):
         options += ["--ulimit", word.removeprefix("--")]
     options += ["--env-file", str(plan.scratch / "environment")]  # everyone on the machine can read a command line

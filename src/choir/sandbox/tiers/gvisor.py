@@ -12,7 +12,7 @@ from choir.sandbox.model import LimitName, Tier
 from choir.sandbox.tiers import oci
 from choir.sandbox.tiers.base import Built, Machine, Plan, host_applied, joined, version_of
 from choir.sandbox.tiers.container import with_forwarder
-from choir.sandbox.tiers.stage import STAGED_STATE, STAGED_WORK, staged
+from choir.sandbox.tiers.stage import ONE_ROOM, STAGED_STATE, STAGED_WORK, with_own_processes
 
 
 class Gvisor:
@@ -24,12 +24,12 @@ class Gvisor:
     stop_signal = signal.SIGKILL
     needs_scratch = True
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         if not machine.is_root:
             return "it needs root here"
-        return machine.lacks("runsc", "mount", "setpriv", "sh", "unshare")
+        return machine.lacks("runsc", "setpriv", "sh", "unshare")
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         return version_of(machine.programs["runsc"], "--version")
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
@@ -37,7 +37,7 @@ class Gvisor:
         found.pop(LimitName.PROCESSES.value, None)
         if machine.cgroups.has("memory"):
             found[LimitName.PROCESSES.value] = f"rlimit inside gVisor; their cost by {machine.cgroups.label}"
-        found[LimitName.DISK.value] = "tmpfs of fixed size"
+        found[LimitName.DISK.value] = ONE_ROOM
         found[LimitName.NETWORK.value] = "gVisor has no network but its loopback"
         return found
 
@@ -46,6 +46,10 @@ class Gvisor:
 
     def members(self, processes: int) -> int:
         return 4 * processes + 256  # gVisor's kernel is threads of the host, and some for each process inside
+
+    def native(self, machine: Machine) -> bool:
+        """By ptrace and systrap every call of the payload is taken up by another program; by KVM it would not be."""
+        return machine.gvisor_platform == "kvm"
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         if machine.cgroups.version:
@@ -59,8 +63,10 @@ class Gvisor:
             runtime.append("--host-uds=open")
         command = [*runtime, "run", "--bundle", str(plan.scratch), plan.run]
         document = oci.config(plan, machine, with_forwarder(plan), namespaces=("pid", "network", "ipc", "uts", "mount"))
-        command = staged(machine, oci.stage_lines(plan, machine), command, wait=plan.wait, own_processes=True)
-        return Built(joined(plan, machine, command), files=oci.files(plan, document))
+        command = joined(plan, machine, with_own_processes(plan, machine, command))
+        inherit = (plan.status_fd,)
+        acts = oci.stage(plan, machine)
+        return Built(command, files={"config.json": document}, inherit=inherit, acts=acts, tells_end=True)
 
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         return f"/proc/{leader}/root{STAGED_WORK}"

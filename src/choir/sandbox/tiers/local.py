@@ -1,7 +1,7 @@
 """The local tier: a process with limits, for one's own code. It must be asked for by name.
 
 Guarantees: the payload writes only below its workspace and reads only the system's programs and libraries
-(Landlock); it gains no privilege, meets the same system call filter as in the other tiers, and leaves no
+(Landlock); it has no privilege and gains none, meets the same system call filter as in the other tiers, and leaves no
 process behind. It shares the host's network. Started by root it runs as a user id of its own in a workspace of
 fixed size; started by a user it runs as that user, without a disk limit. It has process and IPC namespaces of its
 own wherever they can be had, so that all of it is gone with its first process; an ordinary user without them sees
@@ -25,13 +25,36 @@ from choir.sandbox.tiers.base import (
     host_applied,
     in_own_namespaces,
     joined,
+    name_files,
+    own_namespaces,
     rlimits,
     waiting,
 )
-from choir.sandbox.tiers.stage import STAGED_WORK, staged, work
+from choir.sandbox.tiers.stage import (
+    ONE_ROOM,
+    STAGED_OWN,
+    STAGED_SHM,
+    STAGED_TERMINALS,
+    STAGED_TMP,
+    STAGED_WORK,
+    Act,
+    BindAct,
+    FileAct,
+    HostNameAct,
+    lend,
+    own,
+    place,
+    rooms,
+    shown,
+    terminals,
+)
 
+STARTED = b"started\n"  # as the launcher says it
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", *ETC_FROM_HOST)
 _NAMES = ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/localtime")
+_COVERED = (("/tmp", STAGED_TMP), ("/dev/shm", STAGED_SHM))  # noqa: S108 - the run's own, where root arranges it
+_TERMINALS = (("/dev/pts", STAGED_TERMINALS), ("/dev/ptmx", STAGED_TERMINALS / "ptmx"))
+_HOST_NAME = "sandbox"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -44,20 +67,20 @@ class Local:
     stop_signal = signal.SIGTERM  # the launcher takes its descendants along
     needs_scratch = True
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         if not machine.landlock_abi:
             return "this kernel has no Landlock"
-        needed = ("mount", "setpriv", "unshare") if machine.is_root else ()
+        needed = ("setpriv", "unshare") if machine.is_root else ()
         return machine.lacks("python3", "sh", *needed)
 
-    def engine(self, machine: Machine) -> str:
+    def engine(self, machine: Machine, image: str | None = None) -> str:  # noqa: ARG002
         return f"landlock {machine.landlock_abi}"
 
     def applied(self, machine: Machine, image: str | None = None) -> dict[str, str]:  # noqa: ARG002
         found = host_applied(machine)
         if machine.is_root:
             found.setdefault(LimitName.PROCESSES.value, "rlimit of a user id of its own")
-            found[LimitName.DISK.value] = "tmpfs of fixed size"
+            found[LimitName.DISK.value] = ONE_ROOM
         elif machine.own_namespaces:
             found.setdefault(LimitName.PROCESSES.value, "rlimit, counted within the user namespace")
         return found
@@ -67,6 +90,9 @@ class Local:
 
     def members(self, processes: int) -> int:
         return processes + 2  # the launcher, and the process that holds its namespaces
+
+    def native(self, machine: Machine) -> bool:  # noqa: ARG002
+        return True
 
     def notes(self, machine: Machine) -> tuple[str, ...]:
         notes = ["It shares the host's network."]
@@ -80,11 +106,15 @@ class Local:
 
     def build(self, plan: Plan, machine: Machine) -> Built:
         folder = str(self.folder(plan))
+        covered = [path for path, _ in (*_COVERED, *_TERMINALS)] if plan.uid is not None else []
+        homes = {"HOME": folder, "GIT_CONFIG_NOSYSTEM": "1"} | ({} if covered else {"TMPDIR": folder})
         facts = {
+            "status": plan.status_fd,
+            "host_name": _HOST_NAME if plan.uid is None and machine.own_namespaces else "",
             "abi": machine.landlock_abi,
             "folder": folder,
-            "environment": environment(plan) | {"HOME": folder, "TMPDIR": folder} | dict(plan.spec.environment),
-            "writable": [folder, *_DEVICES, *(mount.source for mount in plan.mounts if mount.writable)],
+            "environment": environment(plan) | homes | dict(plan.spec.environment),
+            "writable": [folder, *covered, *_DEVICES, *(mount.source for mount in plan.mounts if mount.writable)],
             "readable": [*_SYSTEM, *_NAMES, *(mount.source for mount in plan.mounts if not mount.writable)],
             "rlimits": dict(_pair(word) for word in rlimits(plan, machine)),
             "seccomp": plan.seccomp_program.hex(),
@@ -96,10 +126,31 @@ class Local:
             command = in_own_namespaces(machine.programs, command) if machine.own_namespaces else command
         else:
             user = str(plan.uid)
-            command = [machine.programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
-            command = staged(machine, [work(plan)], command, wait=plan.wait, own_processes=True)
-        told = json.dumps(facts).encode()  # by descriptor: everyone on the machine can read a command line
-        return Built(joined(plan, machine, command), told, files={"work/": b""}, inherit=(plan.args_fd,))
+            nothing = ["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]
+            drop = [machine.programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", *nothing, "--"]
+            command = waiting(machine.programs["sh"], [*drop, *command]) if plan.wait else [*drop, *command]
+            command = [*own_namespaces(machine.programs), "--", *command]
+        return Built(
+            joined(plan, machine, command),
+            json.dumps(facts).encode(),  # by descriptor: everyone on the machine can read a command line
+            files={"work/": b""},
+            inherit=(plan.args_fd, plan.status_fd),
+            acts=self._acts(plan) if plan.uid is not None else (),
+            tells_end=True,
+        )
+
+    def _acts(self, plan: Plan) -> tuple[Act, ...]:
+        """Places of its own over the host's; what a spec mounts below one of them is shown there again."""
+        acts = [*rooms(plan), *own(), *terminals(plan), HostNameAct(_HOST_NAME)]
+        acts += [act for mount in plan.mounts for act in lend(mount)]
+        acts += [BindAct(str(source), path) for path, source in (*_COVERED, *_TERMINALS)]
+        for mount in plan.mounts:
+            if any(mount.source.startswith(f"{path}/") for path, _ in _COVERED):
+                acts += shown(place(plan, mount), mount.source, is_folder=mount.is_folder)
+        for name, content in name_files(plan.payload_uid, str(self.folder(plan))).items():
+            ours = str(STAGED_OWN / name)
+            acts += [FileAct(ours, content), BindAct(ours, f"/etc/{name}")]
+        return tuple(acts)
 
     def folder(self, plan: Plan) -> Path:
         return STAGED_WORK if plan.uid is not None else plan.scratch / "work"
@@ -113,9 +164,11 @@ class Local:
         return None
 
     def start_failure(self, exit_code: int, started: bool, status: bytes, stderr: bytes) -> str:  # noqa: ARG002
-        """Code 125 is the launcher's own; a payload that uses it as well must not begin its errors like ours."""
-        text = stderr.decode(errors="replace")
-        return text.strip() if exit_code == 125 and text.startswith(("choir:", "mount:", "unshare:")) else ""
+        """The launcher says that it starts the payload, by a descriptor that the payload does not have."""
+        if STARTED in status:
+            return ""
+        why = b"\n".join(line for line in (status + stderr).splitlines() if not line.startswith(b"exit "))
+        return why.decode(errors="replace").strip() or f"the launcher ended with code {exit_code}"
 
 
 def _pair(word: str) -> tuple[str, int]:

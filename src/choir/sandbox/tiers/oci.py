@@ -12,16 +12,32 @@ from typing import Any
 
 from choir.sandbox.model import WORKSPACE
 from choir.sandbox.seccomp import TERMINAL_PUSHES
-from choir.sandbox.seccomp_table import DENIED, UNCOUNTED
+from choir.sandbox.seccomp_table import ABSENT, DENIED, UNCOUNTED
 from choir.sandbox.tiers.base import ETC_FROM_HOST, Machine, MountPoint, Plan, environment, etc_files, rlimits
-from choir.sandbox.tiers.stage import STAGE, STAGED_ETC, STAGED_ROOT, STAGED_WORK, lend, work
+from choir.sandbox.tiers.stage import (
+    STAGE,
+    STAGED_ETC,
+    STAGED_ROOT,
+    STAGED_SHM,
+    STAGED_STATE,
+    STAGED_TMP,
+    STAGED_WORK,
+    TERMINAL_OPTIONS,
+    Act,
+    FileAct,
+    FolderAct,
+    LinkAct,
+    lend,
+    own,
+    rooms,
+)
 
 _NAMESPACES = ("pid", "network", "ipc", "uts", "mount", "cgroup")
 _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/sys/firmware")
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 _CAPABILITY_SETS = ("bounding", "effective", "permitted", "inheritable", "ambient")
 _SOCKETS_REFUSED = (0, 3, 4, 5, 6, 7, 8, 9)  # besides all above 10; UNIX, INET and INET6 stay
-_PLACES = {"/etc/ld.so.cache": b""}
+_PLACES = ("/etc/ld.so.cache",)  # files; the others are folders
 
 
 def config(plan: Plan, machine: Machine, command: list[str], *, namespaces: tuple[str, ...] = _NAMESPACES) -> bytes:
@@ -52,25 +68,24 @@ def config(plan: Plan, machine: Machine, command: list[str], *, namespaces: tupl
     return json.dumps(document).encode()
 
 
-def files(plan: Plan, document: bytes) -> dict[str, bytes]:
-    """The bundle and the /etc, below the run's folder."""
-    found = {"config.json": document}
-    if plan.spec.root is None:
-        found |= {f"etc/{name}": content for name, content in etc_files().items()}
-        for path in ETC_FROM_HOST:
-            place = path.removeprefix("/")
-            found |= {place: b""} if path in _PLACES else {f"{place}/": b""}
-    return found
-
-
-def stage_lines(plan: Plan, machine: Machine) -> list[tuple[str, str, str]]:
+def stage(plan: Plan, machine: Machine) -> tuple[Act, ...]:
     """What has to be on the stage before the runtime starts."""
-    lines = [work(plan), ("make", "-", "root"), ("make", "-", "state")]
-    if plan.spec.root is None:  # a copy, because a payload sees where on the host a mount comes from
-        lines.append(("copy", str(plan.scratch / "etc"), "etc"))
+    acts = [*rooms(plan), *own(), FolderAct(str(STAGED_ROOT)), FolderAct(str(STAGED_STATE), 0o700)]
+    if plan.spec.root is None:
+        acts += _etc(plan)
     links = plan.root_links if plan.spec.root else tuple((name, f"usr/{name}") for name in machine.usr_links)
-    lines += [("link", target, f"root/{name}") for name, target in links]
-    return lines + [lend(mount) for mount in _all_lent(plan)]
+    acts += [LinkAct(str(STAGED_ROOT / name), target) for name, target in links]
+    return (*acts, *(act for mount in _all_lent(plan) for act in lend(mount)))
+
+
+def _etc(plan: Plan) -> list[Act]:
+    """An /etc of our own, with places for what comes from the host."""
+    acts: list[Act] = [FolderAct(str(STAGED_ETC))]
+    acts += [FileAct(str(STAGED_ETC / name), content) for name, content in etc_files(plan.payload_uid).items()]
+    for path in ETC_FROM_HOST:
+        target = str(STAGED_ETC / path.removeprefix("/etc/"))
+        acts.append(FileAct(target) if path in _PLACES else FolderAct(target))
+    return acts
 
 
 def seccomp_rules(memory_is_counted: bool) -> dict[str, Any]:
@@ -80,7 +95,7 @@ def seccomp_rules(memory_is_counted: bool) -> dict[str, Any]:
     no_family = {"action": "SCMP_ACT_ERRNO", "errnoRet": errno.EAFNOSUPPORT}
     rules: list[dict[str, Any]] = [
         {"names": refused, **eperm},
-        {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
+        {"names": ["clone3", *sorted(ABSENT)], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
     ]
     for bit in (0x20000, *(1 << place for place in range(25, 31))):  # every CLONE_NEW…
         arguments = [{"index": 0, "value": bit, "valueTwo": bit, "op": "SCMP_CMP_MASKED_EQ"}]
@@ -100,13 +115,14 @@ def _low_half_is(index: int, value: int) -> dict[str, Any]:
 
 
 def _system(plan: Plan) -> list[dict[str, Any]]:
-    size = f"size={plan.limits.disk_bytes}"
+    hard = ("nosuid", "nodev")
     return [
         _mount("/proc", "proc", "proc", "nosuid", "noexec", "nodev"),
         _mount("/dev", "tmpfs", "tmpfs", "nosuid", "strictatime", "mode=755", "size=64k"),
-        _mount("/dev/shm", "tmpfs", "shm", "nosuid", "noexec", "nodev", "mode=1777", size),  # noqa: S108
-        _mount("/tmp", "tmpfs", "tmpfs", "nosuid", "nodev", "mode=1777", size),  # noqa: S108
-        _mount(WORKSPACE, "bind", str(STAGED_WORK), "bind", "rw", "nosuid", "nodev"),
+        _mount("/dev/pts", "devpts", "devpts", "nosuid", "noexec", *TERMINAL_OPTIONS, f"max={plan.limits.terminals}"),
+        _mount("/dev/shm", "bind", str(STAGED_SHM), "bind", "rw", "noexec", *hard),  # noqa: S108
+        _mount("/tmp", "bind", str(STAGED_TMP), "bind", "rw", *hard),  # noqa: S108
+        _mount(WORKSPACE, "bind", str(STAGED_WORK), "bind", "rw", *hard),
     ]
 
 
