@@ -77,9 +77,8 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     app.state.operators = Operators(operator_token(home), OperatorList(home).known)
     app.state.readiness = {"database": _database_check(node), "disk": disk_check(node)}
     settings = node.settings
-    return Guards(
-        app, node.policy.node, disk_check(node), Proxies(settings.trusted_proxies), Cors(settings.cors_origins)
-    )
+    proxies, cors = Proxies(settings.trusted_proxies), Cors(settings.cors_origins)
+    return Guards(app, node.policy.node, disk_check(node), proxies, cors, node.clock)
 
 
 def make_api() -> FastAPI:

@@ -34,6 +34,7 @@ from choir.doors.wire.agents import (
     VerifierIn,
 )
 from choir.doors.wire.base import (
+    TIME_HEADER,
     AccountNameText,
     Amount,
     Problem,
@@ -160,6 +161,7 @@ from choir.doors.wire.providers import (
 )
 
 __all__ = [
+    "TIME_HEADER",
     "AccountAct",
     "AccountActIn",
     "AccountIn",

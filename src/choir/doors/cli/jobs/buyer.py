@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from urllib.parse import quote, urlsplit
 
 from choir.doors.cli import output
 from choir.doors.cli.login import NotLoggedIn
-from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import NotAllowed, NotFound, Unauthenticated
 from choir.foundation.money import Asset
 from choir.foundation.settings import Settings, load_settings
@@ -36,7 +34,6 @@ _NAME = "buyer of this machine"
 _TOP_UP = 100_000_000  # milli-satoshi at least, so that not every job is a gift of its own
 _DEVELOPMENT = "dev"
 _CONNECT_S = 2.0
-_NOISE_S = 1.0
 
 
 class CannotBuy(NotAllowed):
@@ -111,7 +108,7 @@ def _machine(settings: Settings, address: str, chosen: Chosen, *, quiet: bool) -
         found = operator.node()
         if found.mode != _DEVELOPMENT:
             raise BuyerNeeded(node=address)
-        key = _key(settings, address, _secret(settings, address), found.now)
+        key = _key(settings, address, _secret(settings, address))
         with Client(address, auth=key, connect_s=_CONNECT_S) as client:
             agent = client.agents.stand(_NAME)
             if not quiet:
@@ -127,22 +124,17 @@ def machines_buyer(address: str) -> str | None:
     kept = _kept(settings, address)
     if kept is None:
         return None
-    with Client(address, "", connect_s=_CONNECT_S) as stranger:
-        now = stranger.node().now
-    with Client(address, auth=_key(settings, address, kept, now), connect_s=_CONNECT_S) as client:
+    with Client(address, auth=_key(settings, address, kept), connect_s=_CONNECT_S) as client:
         try:
             return client.me.who().agent
         except Unauthenticated:  # the node has never seen it
             return None
 
 
-def _key(settings: Settings, address: str, secret: str, now: str) -> NostrKey:
-    """Signs by the node's clock: a development node's can be moved."""
+def _key(settings: Settings, address: str, secret: str) -> NostrKey:
     from choir.doors.sdk.auth import NostrKey
 
-    ahead_s = parse_time(now) / MICROSECONDS - time.time()
-    ahead_s = 0.0 if abs(ahead_s) < _NOISE_S else ahead_s
-    return NostrKey(secret, public_url=_known_as(settings, address), now=lambda: time.time() + ahead_s)
+    return NostrKey(secret, public_url=_known_as(settings, address))
 
 
 def _top_up(operator: Client, account: str, needed: int) -> None:
