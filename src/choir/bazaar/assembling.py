@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from choir.bazaar import absences
 from choir.bazaar.attempts import Attempts
 from choir.bazaar.delivering import Delivering
 from choir.bazaar.disputes.service import Disputes
@@ -52,6 +53,24 @@ class Bazaar:
         """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
         self.jobs.forget(tx, owner)
         self.providers.forget(tx, owner)
+
+    def excuse(self, tx: Tx, since_us: int, now_us: int) -> None:
+        """The node was away since then: nobody could be heard, hand in or answer, and whoever still had time has it.
+
+        Told twice of the same absence, it adds nothing.
+        """
+        self.providers.excuse(tx)
+        self.jobs.excuse(tx)
+        if absences.note(tx, since_us, now_us):
+            for part in (self.jobs, self.disputes, self.uploads):
+                part.put_off(tx, since_us, now_us - since_us)
+
+    def turn_back(self, tx: Tx, since_us: int, by_us: int) -> None:
+        """The clock was at the one time and is so much earlier now: whoever still had time has as much as before."""
+        self.jobs.turn_back(tx, since_us, by_us)
+        self.providers.turn_back(tx, since_us, by_us)
+        for part in (self.disputes, self.uploads):
+            part.put_off(tx, since_us, -by_us)
 
 
 @dataclass(frozen=True, slots=True)
