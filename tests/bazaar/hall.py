@@ -102,7 +102,7 @@ class Hall:
             policy=Policy(bazaar=self.policy, providers=providers),
             policy_hash=POLICY,
         )
-        bazaar = assemble(parts, production=production)
+        self.bazaar = bazaar = assemble(parts, production=production)
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
         self.qualifying, self.forget = bazaar.qualifying, bazaar.forget

@@ -222,7 +222,7 @@ def test_nobody_is_silent_while_the_node_is_away(paid: Case, hall: Hall) -> None
     since_us = hall.clock.now_us()
     hall.wait(hall.policy.response_s + 3_600)
     with hall.tx() as tx:
-        assert hall.disputes.excuse(tx, since_us) == 1
+        assert hall.disputes.put_off(tx, since_us, hall.clock.now_us() - since_us) == 1
         assert hall.disputes.unanswered(tx, 10) == []
     hall.wait(hall.policy.response_s - 1)
     with hall.tx() as tx:
@@ -231,7 +231,7 @@ def test_nobody_is_silent_while_the_node_is_away(paid: Case, hall: Hall) -> None
     with hall.tx() as tx:
         assert hall.disputes.default(tx, dispute.id).winner is Winner.BUYER
     with hall.tx() as tx:
-        assert hall.disputes.excuse(tx, since_us) == 0  # what is decided stays
+        assert hall.disputes.put_off(tx, since_us, 1) == 0  # what is decided stays
     hall.check()
 
 

@@ -13,7 +13,7 @@ import httpx
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.storage.database import Database, Tx
 from choir.storage.outbox import Outbox
-from tests.operations.nodes import PLAIN, NodeUnderTest, until
+from tests.operations.nodes import ANSWER_S_MAX, PLAIN, WAIT_S_MAX, NodeUnderTest, until
 
 
 class Announcer:
@@ -53,11 +53,13 @@ class Ear:
         self.status = 0
         self.ended = threading.Event()
         self.began = threading.Event()
-        self._client = httpx.Client(base_url=node.url, headers=given, timeout=60, trust_env=False, verify=PLAIN)
+        self._client = httpx.Client(
+            base_url=node.url, headers=given, timeout=ANSWER_S_MAX, trust_env=False, verify=PLAIN
+        )
         self._params = params
         self._response: httpx.Response | None = None
         threading.Thread(target=self._listen, daemon=True).start()
-        assert self.began.wait(60)
+        assert self.began.wait(WAIT_S_MAX)
 
     @property
     def subjects(self) -> list[str]:

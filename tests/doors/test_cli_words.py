@@ -19,8 +19,11 @@ from typer.testing import CliRunner
 from choir.doors import wire
 from choir.doors.cli.ledger.issuing import what_next
 from choir.doors.cli.main import app
+from choir.foundation.clock import MICROSECONDS, parse_time
+from choir.sdk import Client, NostrKey
 from tests.doors.servers import answer, script
-from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, new_node
+from tests.doors.townsfolk import public_url
+from tests.operations.nodes import ADA, BOB, CHOIR, WAIT_S_MAX, NodeUnderTest, new_node, until
 
 
 @pytest.fixture(scope="module")
@@ -145,13 +148,34 @@ def test_a_part_of_the_policy_is_listed_where_one_value_would_be_explained(fresh
     assert fresh.run("policy", "explain", "issu").code == 1
 
 
-def test_after_a_clock_was_moved_back_it_is_said_that_entries_stay_ahead(fresh: NodeUnderTest) -> None:
-    assert "never runs backwards" not in fresh.run("clock", "--advance", "60").out
-    time.sleep(1.1)  # every process knows it after a second
-    assert fresh.run("fund", ADA, "1").code == 0
-    reset = fresh.run("clock", "--reset")
-    assert ", 0 seconds ahead of real time.\nThe last entry is from " in reset.out
-    assert "never runs backwards" in reset.out
+def _ahead_s(node: NodeUnderTest) -> float:
+    with node.client() as client:
+        return parse_time(client.node().now) / MICROSECONDS - time.time()
+
+
+def test_a_clock_that_is_moved_stops_nobody_and_says_what_it_does(fresh: NodeUnderTest) -> None:
+    """Whoever signs signs by it, holds can be placed after it went back, and checkpoints go on."""
+    with fresh.client() as client:
+        client.hold(ADA, 1, expires_in_s=60, reason="a test", key="short")
+    auth = NostrKey("23" * 32, public_url=public_url(fresh))
+    with Client(fresh.url, auth=auth) as agent:
+        agent.agents.stand("wanderer")
+        moved = fresh.run("clock", "--advance", "86400")
+        assert "By then the time of 1 open hold and 0 open jobs is over. That cannot be taken back." in moved.err
+        assert "never runs backwards" not in moved.out
+        until(lambda: _ahead_s(fresh) > 80_000)  # every process knows it after a second
+        assert agent.me.who().credential == "nostr"
+        assert fresh.run("fund", ADA, "1").code == 0
+        reset = fresh.run("clock", "--reset")
+        assert ", 0 seconds ahead of real time.\nThe last entry is from " in reset.out
+        assert "never runs backwards" in reset.out
+        until(lambda: _ahead_s(fresh) < 80_000)
+        assert agent.me.who().credential == "nostr"
+        with fresh.client() as client:
+            assert client.hold(ADA, 1, expires_in_s=60, reason="a test", key="again").hold
+    for argument in ("--help", "--reset"):
+        assert fresh.run("clock", argument).code == 0
+    assert "cannot be taken back" in " ".join(fresh.run("clock", "--help").out.split())
 
 
 def test_a_restore_says_how_to_start_what_it_restored(fresh: NodeUnderTest, tmp_path: Path) -> None:
@@ -211,7 +235,7 @@ def test_whoever_waits_longer_than_a_second_is_told_so(fresh: NodeUnderTest) -> 
             stderr=terminal,
         )
         os.close(terminal)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=WAIT_S_MAX)
         said = _everything(main)
     assert process.returncode == 0
     assert out.decode() == f"{ADA}  1.00 CREDIT\n"

@@ -23,7 +23,7 @@ from choir.storage.database import Tx
 from choir.storage.outbox import EVERYONE, Outbox
 from tests.doors.listening import Announcer, Ear, announcer
 from tests.identity.agency import Agency, session
-from tests.operations.nodes import NodeUnderTest, new_node, until
+from tests.operations.nodes import ANSWER_S_MAX, NodeUnderTest, new_node, until
 
 KILL_FEEDS = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'choir events'"
 LIMITS = {
@@ -143,7 +143,9 @@ def test_everyone_hears_what_is_addressed_to_them(
         ["adas", "both", "public"],
         ["both", "public"],
     ]
-    past = httpx.get(f"{town.url}/v1/events?after={start or '0-0'}&follow=false", headers=bobs, trust_env=False).text
+    past = httpx.get(
+        f"{town.url}/v1/events?after={start or '0-0'}&follow=false", headers=bobs, trust_env=False, timeout=ANSWER_S_MAX
+    ).text
     assert '"secret"' not in past
     assert '"adas"' not in past
     assert '"both"' in past
@@ -151,8 +153,8 @@ def test_everyone_hears_what_is_addressed_to_them(
 
 def test_without_the_scope_or_a_credential_there_is_no_stream(town: NodeUnderTest, agency: Agency) -> None:
     _, _, buyer = token_of(agency, Scope.BUY)
-    assert httpx.get(f"{town.url}/v1/events", headers=buyer, trust_env=False).status_code == 403
-    assert httpx.get(f"{town.url}/v1/events", trust_env=False).status_code == 401
+    assert httpx.get(f"{town.url}/v1/events", headers=buyer, trust_env=False, timeout=ANSWER_S_MAX).status_code == 403
+    assert httpx.get(f"{town.url}/v1/events", trust_env=False, timeout=ANSWER_S_MAX).status_code == 401
 
 
 @pytest.mark.parametrize("how", ["revoked", "erased", "delegation revoked"])
@@ -200,7 +202,7 @@ def test_a_stream_that_never_comes_to_follow_ends_with_its_credential_too(says: 
         streams = Streams(says.database, outbox, NodePolicy(stream_check_s=1))
         stream = streams.open("person:x", Hearing("person:x"), ended)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(ANSWER_S_MAX):
                 await stream.over.wait()
         finally:
             await streams.stop()
@@ -218,7 +220,9 @@ def test_nothing_is_lost_or_doubled_with_many_writers_and_readers_that_come_and_
     seen: list[str] = []
     ids: list[str] = []
     operator = {"Authorization": f"Bearer {town.token}"}
-    past = httpx.get(f"{town.url}/v1/events?follow=false&after=0-0", headers=operator, trust_env=False).text
+    past = httpx.get(
+        f"{town.url}/v1/events?follow=false&after=0-0", headers=operator, trust_env=False, timeout=ANSWER_S_MAX
+    ).text
     start = past.split("id: ")[-1].split("\n")[0]
 
     def write(writer: int) -> None:
@@ -290,25 +294,30 @@ def test_a_reader_that_does_not_read_is_let_go_and_others_are_not_held_up(
             says.say(*["x" * 60_000] * 5, type_="flood.said")
         says.say("over", type_="flood.end")
         ear.wait_for("over")
-        until(lambda: _streams(town) <= 1, 60)
+        until(lambda: _streams(town) <= 1)
     assert ear.subjects == ["over"]
 
 
 def _streams(node: NodeUnderTest) -> int:
-    text = httpx.get(f"{node.url}/metrics", trust_env=False).text
+    text = httpx.get(f"{node.url}/metrics", trust_env=False, timeout=ANSWER_S_MAX).text
     return sum(int(float(line.split()[-1])) for line in text.splitlines() if line.startswith("choir_http_streams"))
 
 
 def test_there_are_only_so_many_streams_for_one(town: NodeUnderTest, agency: Agency, ears: list[Ear]) -> None:
     _, _, credential = token_of(agency, Scope.READ)
     ears += [Ear(town, credential) for _ in range(6)]
-    refused = httpx.get(f"{town.url}/v1/events", headers=credential, trust_env=False)
+    refused = httpx.get(f"{town.url}/v1/events", headers=credential, trust_env=False, timeout=ANSWER_S_MAX)
     assert refused.status_code == 429
     assert refused.json()["code"] == "events.too_many_streams"
     assert int(refused.headers["retry-after"]) > 0
     ears.pop().close()
     until(
-        lambda: httpx.get(f"{town.url}/v1/events?follow=false", headers=credential, trust_env=False).status_code == 200
+        lambda: (
+            httpx.get(
+                f"{town.url}/v1/events?follow=false", headers=credential, trust_env=False, timeout=ANSWER_S_MAX
+            ).status_code
+            == 200
+        )
     )
 
 
@@ -316,8 +325,15 @@ def test_there_are_only_so_many_streams_for_one(town: NodeUnderTest, agency: Age
 def test_a_position_that_no_event_came_with_is_refused(town: NodeUnderTest, given: str) -> None:
     credential = {"Authorization": f"Bearer {town.token}"}
     for answer in (
-        httpx.get(f"{town.url}/v1/events", headers=credential | {"Last-Event-ID": given}, trust_env=False),
-        httpx.get(f"{town.url}/v1/events", headers=credential, params={"after": given}, trust_env=False),
+        httpx.get(
+            f"{town.url}/v1/events",
+            headers=credential | {"Last-Event-ID": given},
+            trust_env=False,
+            timeout=ANSWER_S_MAX,
+        ),
+        httpx.get(
+            f"{town.url}/v1/events", headers=credential, params={"after": given}, trust_env=False, timeout=ANSWER_S_MAX
+        ),
     ):
         assert answer.status_code == 422, answer.text
 
@@ -336,11 +352,10 @@ def test_a_stopping_node_ends_its_streams_at_once() -> None:
     with new_node(**LIMITS) as node:
         node.up()
         ears = [Ear(node) for _ in range(3)]
-        began = time.monotonic()
         assert node.stop() == 0
-        assert time.monotonic() - began < 8  # requests under way would get ten seconds
         for ear in ears:
-            assert ear.ended.wait(5)
+            assert ear.ended.wait(ANSWER_S_MAX)
+            assert ear.comments[-1].startswith("over: ")  # it was told, not cut off when its time was over
 
 
 def test_streams_survive_the_database() -> None:

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from choir.storage.embedded.previous import Places
 from choir.storage.processes import processes_of
-from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node, until
+from tests.operations.nodes import ADA, ANSWER_S_MAX, BOB, NodeUnderTest, fund, new_node, until
 
 ENTRY = {"reason": "a test", "legs": [{"from": ADA, "to": BOB, "amount": "1"}]}
 BODY_MAX = 200_000
@@ -74,7 +74,7 @@ def test_a_stranger_is_turned_away_before_anything_is_read(small: NodeUnderTest)
 
 
 def test_a_body_that_says_it_is_too_large_is_refused_unread(small: NodeUnderTest) -> None:
-    with socket.create_connection(("127.0.0.1", small.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", small.port), timeout=ANSWER_S_MAX) as connection:
         connection.sendall(_head(small, f"Content-Length: {BODY_MAX + 1}"))
         assert connection.recv(4096).startswith(b"HTTP/1.1 413 ")  # nothing of the body was sent
 
@@ -83,7 +83,7 @@ def test_a_body_in_chunks_is_not_read_beyond_the_limit(small: NodeUnderTest) -> 
     before = small.entries()
     sent = 0
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-    with socket.create_connection(("127.0.0.1", small.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", small.port), timeout=ANSWER_S_MAX) as connection:
         connection.sendall(_head(small, "Transfer-Encoding: chunked"))
         try:
             for _ in range(1000):  # 64 MB, if it were read
@@ -135,12 +135,12 @@ def _until_closed(connection: socket.socket) -> bytes:
 
 def test_a_request_that_trickles_in_is_ended(small: NodeUnderTest) -> None:
     begun = time.monotonic()
-    with socket.create_connection(("127.0.0.1", small.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", small.port), timeout=ANSWER_S_MAX) as connection:
         connection.sendall(_head(small, "Content-Length: 1000") + b"{")
         answer = _until_closed(connection)
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"http.timed_out" in answer
-    assert 1.5 < time.monotonic() - begun < 20
+    assert time.monotonic() - begun > 1.5
 
 
 def test_a_write_that_waits_too_long_is_answered_and_its_retry_has_one_effect(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import importlib
 import json
 import pkgutil
@@ -24,6 +25,7 @@ from choir.doors.sdk.auth import Bearer
 from choir.doors.sdk.errors import NodeError
 from choir.doors.sdk.retrying import Attempts
 from choir.doors.sdk.transport import trust_for
+from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Invalid, Unavailable, known_codes
 from choir.identity.model import BadCredential, CapExceeded, DelegationEnded, PersonNeeded, ScopeMissing, TooManyTries
 from choir.identity.nostr_keys import nsec
@@ -355,6 +357,58 @@ def test_a_signature_for_another_address_is_refused(funded: NodeUnderTest) -> No
     auth = NostrKey(KEY, public_url="https://elsewhere.example")
     with Client(funded.url, auth=auth) as client, pytest.raises(BadCredential):
         client.me.who()
+
+
+def _refused(ahead_s: float, *headers: str) -> bytes:
+    """What a node says whose clock is that far ahead, and that does not like the signature."""
+    now_us = SystemClock().now_us() + int(ahead_s * MICROSECONDS)
+    return problem(
+        401, "identity.bad_credential", '{"why": "the time"}', f"Choir-Time: {format_time(now_us)}", *headers
+    )
+
+
+def _signed_s(request: bytes) -> float:
+    """The time of a request's signature, counted from now."""
+    [header] = [line for line in request.splitlines() if line.startswith(b"Authorization: Nostr ")]
+    return float(json.loads(base64.b64decode(header.split()[-1]))["created_at"] - time.time())
+
+
+_NOTHING = dict.fromkeys(("handle", "person", "agent", "delegation", "fresh_until"))
+ME = answer(200, json.dumps({"role": "agent", "owner": "agent:x", "scopes": [], "credential": "nostr", **_NOTHING}))
+
+
+def test_what_is_signed_is_signed_by_the_nodes_time() -> None:
+    """It is refused once, then signed by the time that the refusal told; at another node by ours, as before."""
+    key = NostrKey(KEY)
+    proxys = f"Date: {format_datetime(datetime.now(UTC), usegmt=True)}"  # which is not the node's
+
+    async def run(url: str) -> str:
+        async with AsyncClient(url, auth=key) as client:
+            return (await client.me.who()).credential
+
+    with script(_refused(86_400, proxys), ME) as server, Client(server.url, auth=key) as client:
+        assert client.me.who().credential == "nostr"
+        assert client.twin().me.who().credential == "nostr"
+        assert [round(_signed_s(request) / 86_400) for request in server.requests] == [0, 1, 1]
+    with script(_refused(-86_400), ME) as server:
+        assert asyncio.run(run(server.url)) == "nostr"
+        assert [round(_signed_s(request) / 86_400) for request in server.requests] == [0, -1]
+    with script(ME) as other, Client(other.url, auth=key) as client:
+        client.me.who()
+        assert round(_signed_s(other.requests[0]) / 86_400) == 0
+
+
+@pytest.mark.parametrize(("ahead_s", "sent"), [((0, 0), 1), ((86_400, 3 * 86_400), 2)])
+def test_a_refusal_that_is_not_for_the_time_stands(ahead_s: tuple[int, int], sent: int) -> None:
+    """Nor does a node whose time is another with each answer keep a caller busy."""
+    with script(*map(_refused, ahead_s)) as server, Client(server.url, auth=NostrKey(KEY)) as client:
+        with pytest.raises(BadCredential):
+            client.me.who()
+        assert len(server.requests) == sent
+    with script(_refused(86_400)) as server, Client(server.url, SECRET) as client:  # nothing of it is signed
+        with pytest.raises(BadCredential):
+            client.me.who()
+        assert len(server.requests) == 1
 
 
 def test_nobody_is_believed_without_a_certificate() -> None:

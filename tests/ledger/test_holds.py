@@ -326,3 +326,23 @@ def test_no_other_kind_begins_like_those_of_holds(books: Books) -> None:
         assert refused.code == "ledger.entry.invalid"
     books.post(draft("k", Leg(ISSUANCE, ALICE, 1), kind="holding"))
     books.check()
+
+
+def test_a_hold_lasts_from_the_ledgers_time_on_when_the_clock_went_back(funded: Books) -> None:
+    """Also where that is further ahead than a hold may last by the clock."""
+    funded.clock.advance(2 * funded.policy.hold_s_max)
+    funded.post(moved("ahead", ALICE, BOB, 1))
+    ledger_us = funded.clock.at_us
+    funded.clock.advance(-2 * funded.policy.hold_s_max)
+    with funded.tx() as tx:
+        assert reading.time_us(tx, funded.clock.at_us) == ledger_us
+
+    def place(key: str, expires_us: int) -> Draft:
+        return holds.place(ALICE, 10, expires_us=expires_us, reason="a job", source="test", key=key)
+
+    assert "in the future" in str(funded.refused(place("by the clock", funded.clock.at_us + 100 * MICROSECONDS)))
+    funded.post(place("good", ledger_us + 100 * MICROSECONDS))
+    longest_us = ledger_us + funded.policy.hold_s_max * MICROSECONDS
+    assert "at most" in str(funded.refused(place("long", longest_us + 1)))
+    funded.post(pay(holds.placed_id("test", "good"), (BOB, 10)))
+    funded.check()

@@ -21,6 +21,7 @@ from choir.storage import processes
 from choir.storage.embedded import binaries, previous
 
 IS_ROOT = os.geteuid() == 0
+WAIT_S_MAX = 300.0
 root_only = pytest.mark.skipif(not IS_ROOT, reason="needs root")
 
 _PRELUDE = """
@@ -60,7 +61,14 @@ def run_script(
 ) -> str:
     """Run a script to its end and return what it told."""
     done = subprocess.run(
-        script(code, home, uid), env=env, umask=umask, cwd="/", capture_output=True, text=True, check=False, timeout=60
+        script(code, home, uid),
+        env=env,
+        umask=umask,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S_MAX,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
@@ -86,8 +94,8 @@ class Node:
         self.process.communicate()
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float = 15) -> None:
-    """Wait for something that must become true."""
+def wait_for(condition: Callable[[], bool], limit_s: float = WAIT_S_MAX) -> None:
+    """Wait for something that must become true. The limit is a last resort; how long it takes is not judged."""
     deadline = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline, "it did not come true"

@@ -390,3 +390,31 @@ def test_what_yields_goes_behind_what_comes_a_little_later_and_waits_for_nobody_
     bench.clock.at_us += 200 * MICROSECONDS
     worker.run_due()
     assert ran[1:] == ["yields little", "later", "yields much", "latest"]
+
+
+def test_what_repeats_itself_goes_on_when_the_clock_went_back(bench: Bench) -> None:
+    """Else a node would expire no holds and sign no checkpoints until the clock has caught up."""
+    bench.add("q", every_s=10)
+    scheduler = bench.scheduler({"q": bench.effect, "once": bench.effect})
+    assert scheduler.run_due() == 1
+    bench.clock.advance(-86_400)
+    assert scheduler.run_due() == 1
+    assert (scheduler.run_due(), bench.due_in_s("q")) == (0, 10)
+
+
+def test_what_is_still_to_come_keeps_the_time_that_was_left_when_the_clock_is_turned_back(bench: Bench) -> None:
+    bench.add("due")
+    bench.add("later", in_s=100)
+    bench.clock.advance(1)
+    since_us = bench.clock.at_us
+    bench.clock.advance(-86_400)
+    with bench.database.unit_of_work() as tx:
+        tasks.turn_back(tx, since_us, 86_400 * MICROSECONDS)
+    assert (bench.due_in_s("due"), bench.due_in_s("later")) == (0, 99)
+
+
+def test_a_task_that_failed_is_not_tried_sooner_because_it_repeats_itself_more_often(bench: Bench) -> None:
+    bench.add("q", every_s=1)
+    scheduler = bench.scheduler({"q": fail})
+    assert scheduler.run_due() == 1
+    assert (scheduler.run_due(), bench.due_in_s("q")) == (0, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from choir.bazaar import job_store
+from choir.bazaar import absences, job_store
 from choir.bazaar.attempts import Attempts
 from choir.bazaar.delivering import Delivering
 from choir.bazaar.disputes import store as dispute_store
@@ -70,6 +70,24 @@ class Bazaar:
         dispute = dispute_store.undecided_with_hold(tx, hold)
         if dispute is not None:
             raise HoldOfDispute(hold=hold_id(hold), dispute=dispute_id(dispute))
+
+    def excuse(self, tx: Tx, since_us: int, now_us: int) -> None:
+        """The node was away since then: nobody could be heard, hand in or answer, and whoever still had time has it.
+
+        Told twice of the same absence, it adds nothing.
+        """
+        self.providers.excuse(tx)
+        self.jobs.excuse(tx)
+        if absences.note(tx, since_us, now_us):
+            for part in (self.jobs, self.disputes, self.uploads):
+                part.put_off(tx, since_us, now_us - since_us)
+
+    def turn_back(self, tx: Tx, since_us: int, by_us: int) -> None:
+        """The clock was at the one time and is so much earlier now: whoever still had time has as much as before."""
+        self.jobs.turn_back(tx, since_us, by_us)
+        self.providers.turn_back(tx, since_us, by_us)
+        for part in (self.disputes, self.uploads):
+            part.put_off(tx, since_us, -by_us)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from choir.storage.outbox import ANNOUNCE_NEWS, event_bell
 _JOB: LiteralString = (
     "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
     " time_limit_s, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us,"
-    " ready_us, qualifies"
+    " ready_us, qualifies, held_until_us"
 )
 _ATTEMPT: LiteralString = (
     "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
@@ -61,12 +61,12 @@ def insert_job(tx: Tx, job: Job) -> bool:
     return bool(
         tx.run(
             f"insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
-            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
             " on conflict do nothing",  # of any kind: the same order sent at the same time also has the same hold
             job.id, job.buyer, job.actor, job.delegation, job.key, job.type, job.state, job.request, Jsonb(job.inputs),
             job.hidden, job.budget, job.hold, Jsonb(job.strategy), Jsonb(job.criteria), job.time_limit_s,
             job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,
-            job.receipt, job.closed_us, job.ready_us, job.qualifies,
+            job.receipt, job.closed_us, job.ready_us, job.qualifies, job.held_until_us,
         )
     )  # fmt: skip
 
@@ -256,6 +256,36 @@ def to_look_at(tx: Tx, now_us: int, verify_us: int, limit: int) -> list[UUID]:
 def resume(tx: Tx, now_us: int) -> int:
     """Note at all live tries that the node was away until now; says how many there are."""
     return tx.run("update job_attempts set resumed_us = %s where ended_us is null and state = any(%s)", now_us, _LIVE)
+
+
+def live_until(tx: Tx, until_us: int) -> int:
+    """How many jobs that are not over are given up by then."""
+    return int(tx.value("select count(*) from jobs where closed_us is null and expires_us <= %s", until_us))
+
+
+def put_off(tx: Tx, since_us: int, by_us: int, spare_us: int) -> int:
+    """Move what was to come after that time, of jobs that are not over; says how many these are.
+
+    None is given up later than so much before its hold ends, unless it was to be from the beginning.
+    """
+    return tx.run(
+        "update jobs set"
+        " expires_us = case when expires_us <= first then expires_us"
+        "  else least(greatest(expires_us + by, first), greatest(expires_us, held_until_us - %s)) end,"
+        " offer_us = case when offer_us <= first then offer_us else greatest(offer_us + by, first) end,"
+        " ready_us = case when ready_us <= first then ready_us else greatest(ready_us + by, first) end"
+        " from (select %s::bigint as by, %s::bigint as first) moved where closed_us is null",
+        spare_us, by_us, min(since_us, since_us + by_us),
+    )  # fmt: skip
+
+
+def turn_back(tx: Tx, since_us: int, by_us: int) -> int:
+    """Move the ends of live tries so much earlier, as the clock was; says how many these are."""
+    return tx.run(
+        "update job_attempts set deadline_us = greatest(deadline_us - %s, %s)"
+        " where ended_us is null and deadline_us > %s",
+        by_us, since_us - by_us, since_us - by_us,
+    )  # fmt: skip
 
 
 def at_work_unheard(tx: Tx, now_us: int, limit: int) -> list[UUID]:

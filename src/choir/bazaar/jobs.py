@@ -33,6 +33,7 @@ from choir.bazaar.model import (
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope, agent_owner, person_owner
+from choir.ledger import reading
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 from choir.storage.tasks import schedule
@@ -83,7 +84,7 @@ class Jobs:
         request = self._objects.put_atom(tx, order.request, buyer).hash
         if known is not None:
             return _same(known, order, request), False
-        job = replace(self._new_job(buyer, who.source, order, request, key), delegation=who.delegation)
+        job = replace(self._new_job(tx, buyer, who.source, order, request, key), delegation=who.delegation)
         self._lives.market.check(job)
         if not store.insert_job(tx, job):  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
@@ -94,9 +95,7 @@ class Jobs:
         if live > policy.open_jobs_per_buyer_max:
             raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
         self._enter(tx, job, live)
-        self._lives.settling.hold(
-            tx, who, job, rules.hold_expires_us(job.expires_us, policy), captures=policy.captures_max
-        )
+        self._lives.settling.hold(tx, who, job, captures=policy.captures_max)
         return job, True
 
     @staticmethod
@@ -111,14 +110,14 @@ class Jobs:
         if known is not None:
             return known
         request = self._objects.put_atom(tx, order.request, None).hash
-        job = self._new_job(SOURCE, SOURCE, order, request, key)
+        job = self._new_job(tx, SOURCE, SOURCE, order, request, key)
         self._lives.market.check(job)
         if not store.insert_job(tx, job):  # another process was quicker, and has committed
             known = store.job_by_key(tx, SOURCE, key)
             assert known is not None
             return known
         self._enter(tx, job, store.live_jobs(tx, SOURCE))
-        self._lives.settling.hold_own(tx, job, rules.hold_expires_us(job.expires_us, policy), policy.captures_max)
+        self._lives.settling.hold_own(tx, job, policy.captures_max)
         return job
 
     def _enter(self, tx: Tx, job: Job, live: int) -> None:
@@ -130,12 +129,13 @@ class Jobs:
             yields_us = live * self._lives.policy.verify_turn_s * MICROSECONDS
             schedule(tx, EXAMINE, str(job.id), job.created_us, yields_us=yields_us)
 
-    def _new_job(self, buyer: str, actor: str, order: Order, request: ObjectHash, key: str) -> Job:
+    def _new_job(self, tx: Tx, buyer: str, actor: str, order: Order, request: ObjectHash, key: str) -> Job:
         policy = self._lives.policy
         now_us = self._lives.clock.now_us()
         time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
         examine_s = policy.examine_s_max if order.type in EXAMINED else 0
         offer_us = now_us + examine_s * MICROSECONDS
+        expires_us = rules.job_expires_us(now_us, time_limit_s, policy)
         return Job(
             id=self._lives.new_id(),
             buyer=buyer,
@@ -153,9 +153,10 @@ class Jobs:
             criteria=order.criteria,
             time_limit_s=time_limit_s,
             created_us=now_us,
-            expires_us=rules.job_expires_us(now_us, time_limit_s, policy),
+            expires_us=expires_us,
             offer_us=offer_us,
             ready_us=offer_us,
+            held_until_us=reading.time_us(tx, now_us) + rules.hold_us(expires_us - now_us, policy),
         )
 
     def to_examine(self, tx: Tx, id_: UUID) -> Job | None:
@@ -248,6 +249,20 @@ class Jobs:
     def excuse(self, tx: Tx) -> int:
         """The node itself was away: what could not be handed in or verified then counts against nobody."""
         return store.resume(tx, self._lives.clock.now_us())
+
+    @staticmethod
+    def live_until(tx: Tx, until_us: int) -> int:
+        """How many jobs are given up by then if nothing comes of them."""
+        return store.live_until(tx, until_us)
+
+    def put_off(self, tx: Tx, since_us: int, by_us: int) -> None:
+        """What was still to come then comes so much later, for as long as the budget is held; sooner, if below zero."""
+        store.put_off(tx, since_us, by_us, rules.verify_us(self._lives.policy))
+
+    def turn_back(self, tx: Tx, since_us: int, by_us: int) -> None:
+        """The clock was at the one time and is so much earlier now: everybody keeps the time that was left."""
+        self.put_off(tx, since_us, -by_us)
+        store.turn_back(tx, since_us, by_us)
 
     def look(self, tx: Tx, id_: UUID) -> Job:
         """See whether a time is over or a provider has vanished, and go on accordingly."""

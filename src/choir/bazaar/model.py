@@ -184,6 +184,7 @@ class Job:
     closed_us: int | None = None  # from here on nothing is held
     ready_us: int = 0  # while it is open: from when a slot that comes free may go to it
     qualifies: UUID | None = None  # a job of the node's own, for nothing, that shows what this provider can do
+    held_until_us: int | None = None  # when its hold ends, in the ledger's time; a qualification has none
 
     @property
     def is_live(self) -> bool:

@@ -3,7 +3,7 @@
 Guarantees: each job is gone on with in a transaction of its own, and one that fails keeps no other waiting; every
 round is bounded; what a round did not reach is reached by one of the next. Rounds over all providers keep their
 place in the task itself. While the node is away it can hear nobody, take nothing in and verify nothing: that is held
-against no provider, and whoever has to answer a dispute has so much longer.
+against no provider, and whatever was still to come then comes so much later.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class MarketRounds:
         """Offer jobs that are open, and go on where a time is over."""
         node, bazaar = self._node, self._bazaar
         if self._was_away(task):
-            node.database.run(lambda tx: self._excuse(tx, task.due_us))
+            node.database.run(lambda tx: bazaar.excuse(tx, task.due_us, node.clock.now_us()))
         with node.unit_of_work() as tx:
             late = bazaar.jobs.to_look_at(tx, _JOBS_AT_ONCE)
             silent = bazaar.disputes.unanswered(tx, _JOBS_AT_ONCE)
@@ -57,13 +57,6 @@ class MarketRounds:
         with node.unit_of_work() as tx:
             open_ = bazaar.jobs.to_offer(tx, _JOBS_AT_ONCE)
         self._each(open_, bazaar.jobs.assign)
-
-    def _excuse(self, tx: Tx, since_us: int) -> None:
-        """Nobody could be heard, hand in, or answer since then."""
-        bazaar = self._bazaar
-        bazaar.providers.excuse(tx)
-        bazaar.jobs.excuse(tx)
-        bazaar.disputes.excuse(tx, since_us)
 
     def look(self, task: Task) -> None:
         """Go on with one job, because something about it has changed."""

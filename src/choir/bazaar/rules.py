@@ -51,9 +51,17 @@ def job_expires_us(now_us: int, time_limit_s: int, policy: BazaarPolicy) -> int:
     return now_us + (policy.open_s + policy.attempts_max * (time_limit_s + policy.backoff_s)) * MICROSECONDS
 
 
-def hold_expires_us(expires_us: int, policy: BazaarPolicy) -> int:
-    """The money is held for as long as anything that was handed in can still be verified."""
-    return expires_us + (policy.verify_tries_max + 1) * policy.verify_s_max * MICROSECONDS
+def hold_us(lasts_us: int, policy: BazaarPolicy) -> int:
+    """How long money is held for a job that is given up after that time: until all that was handed in is verified.
+
+    The node may be away meanwhile. Nobody waits for the rest of it: when the job is over, what is left goes back.
+    """
+    return lasts_us + verify_us(policy) + policy.away_s_max * MICROSECONDS
+
+
+def verify_us(policy: BazaarPolicy) -> int:
+    """What it takes at most to verify what is handed in at the last moment, with some to spare."""
+    return (policy.verify_tries_max + 1) * policy.verify_s_max * MICROSECONDS
 
 
 def settle(job: Job, attempt: Attempt, verdict: Verdict, held: int, policy: BazaarPolicy) -> Settled:
@@ -137,7 +145,9 @@ def verify_until_us(job: Job, attempt: Attempt, policy: BazaarPolicy) -> int:
     """Until when what was handed in is verified; after an absence of the node anew, for as long as it can be paid."""
     since_us = max(attempt.delivered_us or 0, attempt.resumed_us or 0)
     until_us = since_us + policy.verify_s_max * policy.verify_tries_max * MICROSECONDS
-    return min(until_us, hold_expires_us(job.expires_us, policy) - policy.verify_s_max * MICROSECONDS)
+    if job.held_until_us is None:
+        return until_us
+    return min(until_us, job.held_until_us - policy.verify_s_max * MICROSECONDS)
 
 
 def is_over(state: JobState, attempts: Sequence[Attempt]) -> bool:

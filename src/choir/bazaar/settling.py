@@ -64,13 +64,14 @@ class Settling:
         self._keys = keys
         self._policy_hash = policy_hash
 
-    def hold(self, tx: Tx, who: Principal, job: Job, expires_us: int, captures: int) -> None:
+    def hold(self, tx: Tx, who: Principal, job: Job, captures: int) -> None:
         """Set the budget aside; whoever cannot pay has ordered nothing."""
+        assert job.held_until_us is not None
         self._accounts.open(tx, [available(job.buyer)], reason="orders work", source=SOURCE)
         draft = holds.place(
             available(job.buyer),
             job.budget,
-            expires_us=expires_us,
+            expires_us=job.held_until_us,
             captures=captures,
             reason="the budget of a job",
             source=who.source,
@@ -80,12 +81,13 @@ class Settling:
         )
         self._spending.spend_and_post(tx, who, [draft])
 
-    def hold_own(self, tx: Tx, job: Job, expires_us: int, captures: int) -> None:
+    def hold_own(self, tx: Tx, job: Job, captures: int) -> None:
         """Set the budget of an order of the node's own aside, from what the platform has earned."""
+        assert job.held_until_us is not None
         draft = holds.place(
             PLATFORM,
             job.budget,
-            expires_us=expires_us,
+            expires_us=job.held_until_us,
             captures=captures,
             reason="the budget of a job",
             source=SOURCE,

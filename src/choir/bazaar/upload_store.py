@@ -107,6 +107,15 @@ def drop(tx: Tx, upload: UUID) -> None:
     tx.run("delete from uploads where id = %s", upload)
 
 
+def put_off(tx: Tx, since_us: int, by_us: int) -> int:
+    """Move the ends of uploads whose time was not over then; says how many."""
+    first_us = min(since_us, since_us + by_us)
+    return tx.run(
+        "update uploads set expires_us = greatest(expires_us + %s, %s) where expires_us > %s",
+        by_us, first_us, first_us,
+    )  # fmt: skip
+
+
 def forget(tx: Tx, now_us: int, limit: int) -> int:
     """Drop uploads whose time is over, but for those that somebody is at work on."""
     return tx.run(

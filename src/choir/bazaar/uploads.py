@@ -126,6 +126,10 @@ class Uploads:
         if upload is not None and upload.owner == owner:
             store.drop(tx, id_)
 
+    def put_off(self, tx: Tx, since_us: int, by_us: int) -> int:
+        """What was not over then may take so much longer; says how many uploads these are."""
+        return store.put_off(tx, since_us, by_us)
+
     def forget(self, tx: Tx, limit: int) -> int:
         """Drop what was not finished in its time."""
         return store.forget(tx, self._clock.now_us(), limit)

@@ -294,7 +294,6 @@ def rows_of(bench: Bench, drafts: list[Draft], head_seq: int) -> tuple[list[Entr
     groups = ledger.prepare_batch([[draft] for draft in drafts])
     view = ledger.read(bench.owner, groups, committed=True, keys=False)
     view.head = Head(head_seq, bytes(32), 0, 0, bytes(32))
-    decision = deciding.decide(
-        groups, view, ledger.clock.now_us(), ledger.entropy.bytes(chaining.ID_RANDOM_BYTES * len(drafts))
-    )
+    random = ledger.entropy.bytes(chaining.ID_RANDOM_BYTES * len(drafts))
+    decision = deciding.decide(groups, view, ledger.clock.now_us(), random, ledger.policy)
     return decision.entries, decision.postings

@@ -15,6 +15,7 @@ from uuid import UUID
 from choir.foundation.clock import format_time
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX
+from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining
 from choir.ledger.model import (
     HOLD_CAPTURE,
@@ -42,7 +43,7 @@ from choir.ledger.model import (
     hold_id,
 )
 from choir.ledger.rounds import Decision, EntryRow, HoldState, PostingRow, View
-from choir.ledger.rules import Outcome, Prepared, complete, same_request
+from choir.ledger.rules import Outcome, Prepared, check_hold_length, complete, same_request
 
 _SETTLED_AT_ONCE = 500  # groups; most have two postings
 _CHAINED_AT_ONCE = 1000  # entries; a COPY stores its rows by the thousand
@@ -58,9 +59,11 @@ class _Again(NamedTuple):
 _Settled = Refusal | Posted | _Again | int  # a number is a place among what was accepted
 
 
-def decide(groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> Decision:
+def decide(
+    groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes, policy: LedgerPolicy
+) -> Decision:
     """Accept or refuse each draft in order; a group stands or falls together."""
-    round_ = Round(groups, view, now_us, random)
+    round_ = Round(groups, view, now_us, random, policy)
     for _ in chain(round_.settle(), round_.chain()):
         pass
     return round_.finish()
@@ -84,8 +87,16 @@ class Round:
     as they are. Every change is noted, so that a refused group leaves no trace.
     """
 
-    def __init__(self, groups: Sequence[Sequence[Prepared | Refusal]], view: View, now_us: int, random: bytes) -> None:
+    def __init__(
+        self,
+        groups: Sequence[Sequence[Prepared | Refusal]],
+        view: View,
+        now_us: int,
+        random: bytes,
+        policy: LedgerPolicy,
+    ) -> None:
         self.view = view
+        self._policy = policy
         self._groups = groups
         self._random = random
         self._at_us = max(now_us, view.head.at_us)
@@ -315,6 +326,7 @@ class Round:
             raise BadEntry(why=f"the hold {hold_id(terms.id)} exists already")
         if terms.expires_us <= self._at_us:
             raise BadEntry(why="a hold must expire in the future")
+        check_hold_length(terms, self._at_us, self._policy)
         account = self.view.new_account_ids.pop()
         self.view.ids[leg.to] = account
         self.view.balances[account] = 0

@@ -63,6 +63,14 @@ def head(tx: Tx) -> Head:
     return Head(*row)
 
 
+def time_us(tx: Tx, clock_us: int) -> int:
+    """The ledger's time: the clock's, or the last entry's where that is later because the clock went back.
+
+    Whatever is to last a while in the ledger, such as a hold, lasts from then on.
+    """
+    return max(clock_us, head(tx).at_us)
+
+
 def balance(tx: Tx, name: str) -> Account:
     """An account and its balance now."""
     account_name(name)
@@ -195,6 +203,11 @@ def expired_holds(tx: Tx, now_us: int, limit: int, but: Iterable[UUID] = ()) -> 
         now_us, list(but), limit,
     )  # fmt: skip
     return [row[0] for row in rows]
+
+
+def holds_until(tx: Tx, until_us: int) -> int:
+    """How many open holds are over by then."""
+    return int(tx.value("select count(*) from holds where closed_seq is null and expires_us <= %s", until_us))
 
 
 def trial_balance(tx: Tx) -> list[TrialLine]:

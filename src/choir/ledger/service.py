@@ -93,8 +93,6 @@ class Ledger:
         if isinstance(draft, Refusal):
             return draft
         try:
-            if draft.hold is not None and isinstance(draft.hold, HoldTerms):
-                rules.check_hold_length(draft.hold, self.clock.now_us(), self.policy)
             if draft.memo is not None and not draft.memo_salt:
                 draft = replace(draft, memo_salt=self.entropy.bytes(rules.MEMO_SALT_BYTES))
             return rules.prepare(draft, self.policy, self._account_ids)
@@ -128,11 +126,11 @@ class Ledger:
         random = self.entropy.bytes(chaining.ID_RANDOM_BYTES * drafts)
         now_us = self.clock.now_us()
         if drafts < store.FEW_ENTRIES:
-            decision = deciding.decide(groups, view, now_us, random)
+            decision = deciding.decide(groups, view, now_us, random, self.policy)
             if decision.refused and not keys:  # before the append, which may be a commit of its own
                 _check_refused(db, groups, decision.outcomes)
             return decision if store.append_few(db, decision, view.head) else None
-        decision = store.append_many(db, deciding.Round(groups, view, now_us, random), view.head)
+        decision = store.append_many(db, deciding.Round(groups, view, now_us, random, self.policy), view.head)
         if decision.refused and not keys:
             _check_refused(db, groups, decision.outcomes)
         return decision

@@ -4,10 +4,10 @@ Guarantees: a quick task's effect and its completion commit together, so it happ
 runs without an open transaction under a lease, and the fencing token keeps a process that was
 thought dead from completing what another has taken over. What fails is tried again, later and
 later, and set aside with its error at the end, unless it is persistent. A repeating task is rescheduled from its due
-time. A task that is put on the list is begun at once by a free scheduler of the same process, and within a second by
-any other. One that is hastened while it is being done is done once more afterwards, so that nothing which was asked
-for is lost. Of what is due, a task that yields comes behind those that became due up to so much later; alone it waits
-for nobody.
+time; if that is further away than it repeats itself, the clock went back, and it is done now. A task that is put on the
+list is begun at once by a free scheduler of the same process, and within a second by any other. One that is hastened
+while it is being done is done once more afterwards, so that nothing which was asked for is lost. Of what is due, a task
+that yields comes behind those that became due up to so much later; alone it waits for nobody.
 """
 
 from __future__ import annotations
@@ -106,6 +106,13 @@ def failures(tx: Tx, name: str) -> Failures:
     """Of a task without a key."""
     row = tx.row("select attempts, last_error from tasks where name = %s and key = ''", name)
     return Failures(0, None) if row is None else Failures(*row)
+
+
+def turn_back(tx: Tx, since_us: int, by_us: int) -> None:
+    """The clock was at the one time and is so much earlier now: what was due is due, all else keeps the time left."""
+    now_us = since_us - by_us
+    tx.run("update tasks set due_us = greatest(due_us - %s, %s) where due_us > %s", by_us, now_us, now_us)
+    tx.run("update tasks set leased_until_us = leased_until_us - %s where leased_until_us > %s", by_us, since_us)
 
 
 def forget_leases(tx: Tx) -> None:
@@ -241,7 +248,7 @@ class Scheduler:
     def _claim(self, tx: Tx) -> Task | None:
         now_us = self._clock.now_us()
         leased_until_us = now_us + self._policy.task_lease_s * MICROSECONDS
-        row = tx.row(_CLAIM, now_us, now_us, self._handlers.names, list(self._handlers.slow), leased_until_us)
+        row = tx.row(_CLAIM, now_us, now_us, now_us, self._handlers.names, list(self._handlers.slow), leased_until_us)
         return None if row is None else Task(*row)
 
     def _complete(self, tx: Tx, task: Task) -> None:
@@ -252,8 +259,9 @@ class Scheduler:
             return
         next_us = task.due_us
         if task.every_us is not None:
-            late_us = max(0, self._clock.now_us() - task.due_us)
-            next_us += (late_us // task.every_us + 1) * task.every_us  # after a long sleep once
+            now_us = self._clock.now_us()
+            next_us = min(task.due_us, now_us)  # the clock may have gone back
+            next_us += ((now_us - next_us) // task.every_us + 1) * task.every_us  # after a long sleep once
         tx.run(
             "update tasks set due_us = case when due_us = %s then %s else due_us end,"  # else it was hastened meanwhile
             " attempts = 0, last_error = null, leased_until_us = null where name = %s and key = %s and token = %s",
@@ -303,7 +311,8 @@ _HASTEN = """
 _CLAIM = """
     with due as (
         select name, key from tasks
-        where due_us <= %s and not set_aside and (leased_until_us is null or leased_until_us <= %s)
+        where (due_us <= %s or due_us > %s + every_us and attempts = 0) and not set_aside
+            and (leased_until_us is null or leased_until_us <= %s)
             and name = any(%s)
         order by due_us + yields_us limit 1 for update skip locked
     )

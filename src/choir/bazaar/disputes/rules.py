@@ -24,7 +24,7 @@ from choir.foundation.policy import BazaarPolicy
 
 
 def check_open(job: Job, attempt: Attempt, side: Side, trigger: Trigger, now_us: int, policy: BazaarPolicy) -> None:
-    """Raise unless this side may dispute this attempt now."""
+    """Raise unless this side may dispute this attempt now; a time in which the node was away is no part of `now_us`."""
     if job.qualifies is not None:
         raise NotDisputable(why="it was a qualification; it can be tried again instead")
     if job.closed_us is None or attempt.ended_us is None or attempt.verdict is None:

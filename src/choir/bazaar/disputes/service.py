@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from choir.bazaar import debts, earning, job_store, pricing, settling
+from choir.bazaar import absences, debts, earning, job_store, pricing, settling
 from choir.bazaar.disputes import rules, store
 from choir.bazaar.disputes.model import (
     Dispute,
@@ -76,7 +76,8 @@ class Disputes:
         lives = self._lives
         now_us = lives.clock.now_us()
         rules.check_statement(statement, lives.policy)
-        rules.check_open(found, tried, side, trigger, now_us, lives.policy)
+        away_us = 0 if tried.ended_us is None else absences.since(tx, tried.ended_us)
+        rules.check_open(found, tried, side, trigger, now_us - away_us, lives.policy)
         opener = found.buyer if side is Side.BUYER else tried.owner
         dispute = Dispute(
             id=lives.new_id(),
@@ -151,9 +152,9 @@ class Disputes:
         """Disputes whose other side has let its time pass."""
         return store.unanswered(tx, self._lives.clock.now_us(), limit)
 
-    def excuse(self, tx: Tx, since_us: int) -> int:
-        """The node was away since then, and nobody could answer: that time is added to what they have."""
-        return store.put_off(tx, since_us, self._lives.clock.now_us() - since_us)
+    def put_off(self, tx: Tx, since_us: int, by_us: int) -> int:
+        """Whoever still had to answer then has so much longer."""
+        return store.put_off(tx, since_us, by_us)
 
     def default(self, tx: Tx, id_: UUID) -> Dispute:
         """Nobody answered in time: the opener is right."""
@@ -278,7 +279,8 @@ class Disputes:
         return debts.record(tx, dispute.id, missing)
 
     def _hold_deposit(self, tx: Tx, who: Principal, dispute: Dispute, attempt: Attempt) -> None:
-        expires_us = dispute.respond_by_us + self._lives.policy.ruling_s * MICROSECONDS
+        lasts_us = dispute.respond_by_us - dispute.opened_us + self._lives.policy.ruling_s * MICROSECONDS
+        expires_us = reading.time_us(tx, dispute.opened_us) + lasts_us
         draft = holds.place(
             settling.available(dispute.opener),
             dispute.deposit,

@@ -91,10 +91,11 @@ def unanswered(tx: Tx, now_us: int, limit: int) -> list[UUID]:
 
 def put_off(tx: Tx, since_us: int, by_us: int) -> int:
     """Give everybody so much more time whose time to answer was not over then; says how many there are."""
+    first_us = min(since_us, since_us + by_us)
     return tx.run(
-        "update disputes set respond_by_us = respond_by_us + %s"
+        "update disputes set respond_by_us = greatest(respond_by_us + %s, %s)"
         " where state <> 'resolved' and response is null and respond_by_us > %s",
-        by_us, since_us,
+        by_us, first_us, first_us,
     )  # fmt: skip
 
 

@@ -251,6 +251,10 @@ class Providers:
         now_us = self._clock.now_us()
         return store.excuse(tx, now_us, now_us + self._policy.heartbeat_s * MICROSECONDS)
 
+    def turn_back(self, tx: Tx, since_us: int, by_us: int) -> None:
+        """The clock was at the one time and is so much earlier now."""
+        store.turn_back(tx, since_us, by_us)
+
     def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
         """Of these, the ones that no longer answer."""
         return store.gone(tx, providers, now_us)

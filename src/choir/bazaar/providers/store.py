@@ -167,6 +167,18 @@ def excuse(tx: Tx, now_us: int, until_us: int) -> int:
     )  # fmt: skip
 
 
+def turn_back(tx: Tx, since_us: int, by_us: int) -> None:
+    """Move what was to come after that time so much earlier: when silence begins, and when trials may."""
+    now_us = since_us - by_us
+    tx.run(
+        "update provider_market set alive_until_us = greatest(alive_until_us - %s, %s) where alive_until_us > %s",
+        by_us, now_us, now_us,
+    )  # fmt: skip
+    tx.run(
+        "update provider_offers set retry_us = greatest(retry_us - %s, %s) where retry_us > %s", by_us, now_us, now_us
+    )
+
+
 def gone(tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
     """Of these, the ones that were not heard from lately."""
     rows = tx.rows(

@@ -11,7 +11,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from choir.foundation.logs import set_up_logs
 from choir.foundation.settings import Settings
 from choir.foundation.words import count
 from choir.operations.home import RunningNode, running_node
+
+if TYPE_CHECKING:
+    from choir.operations.moving import Ending
 
 key_app = typer.Typer(help="Show or replace the node's signing key.", no_args_is_help=True)
 
@@ -285,30 +288,55 @@ def _up_command(settings: Settings) -> str:
 def clock(
     advance: Annotated[int | None, typer.Option(help="Move it forward by this many seconds.", min=1)] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Back to real time.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, whatever ends.")] = False,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or advance a development node's clock."""
+    """Show or move a development node's clock, to see what happens when time passes.
+
+    Forward, everything happens at once that would have happened by then: holds, sessions and tokens end, jobs and
+    attempts are given up. That cannot be taken back. With --reset, what is still to come keeps the time that was left
+    to it, and work goes on. But what ended stays ended, and entries keep the time of the last one until the clock has
+    caught up, because the ledger's time never runs backwards.
+    """
     from choir.foundation.clock import MICROSECONDS, format_time
     from choir.ledger import reading
+    from choir.operations import moving
     from choir.operations.preparing import opened_node
-    from choir.storage.identity import move_clock, offset_of
+    from choir.storage.identity import offset_of
 
     output.want_json(as_json)
-    with opened_node(output.settings_of(home), output.say) as node, node.unit_of_work() as tx:
-        last_us = reading.head(tx).at_us
-        offset_us = offset_of(tx)
-        if reset or advance is not None:
-            offset_us = 0 if reset else offset_us + (advance or 0) * MICROSECONDS
-            move_clock(tx, node.identity, offset_us)
+    with opened_node(output.settings_of(home), output.say) as node:
+        if advance is not None and not reset:
+            with node.unit_of_work() as tx:
+                ending = moving.ending(node, tx, advance * MICROSECONDS)
+            _confirm_ending(ending, ask=not yes)
+        with node.unit_of_work() as tx:
+            if reset:
+                moving.turn_back(node, tx)
+            elif advance is not None:
+                moving.advance(node, tx, advance * MICROSECONDS)
+            last_us, offset_us = reading.head(tx).at_us, offset_of(tx)
     now_us = SystemClock().now_us() + offset_us
     now = format_time(now_us)
     told = f"The node's time is {now}, {offset_us // MICROSECONDS} seconds ahead of real time."
     if last_us > now_us:
         told += f"\nThe last entry is from {format_time(last_us)}; until then entries are stamped with that time,"
-        told += " because the ledger's time never runs backwards."
+        told += " because the ledger's time never runs backwards. Holds last from then on."
     about = {"now": now, "offset_s": offset_us // MICROSECONDS, "entries_not_before": format_time(max(last_us, now_us))}
     _tell(as_json, about, told)
+
+
+def _confirm_ending(ending: Ending, *, ask: bool) -> None:
+    """Say what will be over. Whoever sits at a terminal is asked; a script has decided."""
+    if not ending.holds and not ending.jobs:
+        return
+    ends = f"{count(ending.holds, 'open hold')} and {count(ending.jobs, 'open job')}"
+    output.say(f"By then the time of {ends} is over. That cannot be taken back.")
+    if ask and sys.stdin.isatty() and not typer.confirm("Move the clock?", err=True):
+        from choir.doors.cli.jobs.disputing import NotConfirmed
+
+        raise NotConfirmed
 
 
 def _tell(as_json: bool, value: object, text: str) -> None:

@@ -84,6 +84,7 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
         disk_check(node),
         Proxies(settings.trusted_proxies),
         Cors(settings.cors_origins),
+        node.clock,
         over_tls=is_https(node),
     )
 

@@ -1,5 +1,5 @@
 """What every request passes: an id, the client's address, a size limit, a time limit, the disk guard, security
-headers, other sites' rights, metrics.
+headers, the node's time, other sites' rights, metrics.
 
 Plain ASGI, so that it costs little and holds for streams too. Guarantees: no body beyond the limit is read,
 which is low for strangers; a request that takes too long is answered; writes are refused while the disk is
@@ -22,7 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from choir.doors.http.cors import Cors, Headers
 from choir.doors.http.problems import problem_of, respond
 from choir.doors.http.proxies import Proxies
-from choir.doors.wire import HeaderTwice, NoHost, RequestTimedOut
+from choir.doors.wire import TIME_HEADER, HeaderTwice, NoHost, RequestTimedOut
+from choir.foundation.clock import Clock, format_time
 from choir.foundation.deadline import Deadline
 from choir.foundation.errors import ChoirError, TooLarge
 from choir.foundation.policy import NodePolicy
@@ -50,6 +51,7 @@ _PAGE_CSP = (
 _DISK_FRESH_S = 1.0
 _STREAM = b"text/event-stream; charset=utf-8"
 _ONCE = {b"host": "Host", b"idempotency-key": "Idempotency-Key"}  # of which no value can be preferred to another
+_TIME = TIME_HEADER.lower().encode()
 
 
 class Guards:
@@ -62,10 +64,12 @@ class Guards:
         check_disk: Callable[[], None],
         proxies: Proxies,
         cors: Cors,
+        clock: Clock,
         *,
         over_tls: bool,
     ) -> None:
         self._app = app
+        self._clock = clock
         # Only where the public address says so: whatever is in front of the node speaks TLS, not the node itself.
         self._hsts = [(b"strict-transport-security", b"max-age=%d" % policy.hsts_s)] if over_tls else []
         self._proxies = proxies
@@ -82,7 +86,7 @@ class Guards:
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
         self._proxies.resolve(scope)
-        answer = _Answer(scope, send, request_id, [*self._cors.headers(scope), *self._hsts])
+        answer = _Answer(scope, send, request_id, [*self._cors.headers(scope), *self._hsts], self._clock)
         deadline = Deadline(self._policy.request_s_max)
         try:
             preflight = self._cors.preflight(scope)
@@ -148,8 +152,9 @@ class BodyLimit:
 class _Answer:
     """Adds headers to the answer and remembers what it was."""
 
-    def __init__(self, scope: Scope, send: Send, request_id: str, extra: Headers) -> None:
+    def __init__(self, scope: Scope, send: Send, request_id: str, extra: Headers, clock: Clock) -> None:
         self.scope = scope
+        self._clock = clock
         self._extra = extra
         self._method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._send = send
@@ -167,6 +172,8 @@ class _Answer:
                 self._streams = True  # a stream has no time limit
                 self.on_stream()
             extra = [(b"x-request-id", self._request_id.encode()), *_HEADERS, *self._extra]
+            # What a signed request is judged by, and a development node's may be moved; proxies write `Date` anew.
+            extra.append((_TIME, format_time(self._clock.now_us()).encode()))
             extra.append((b"content-security-policy", _PAGE_CSP if _is_page(headers) else _API_CSP))
             message = {**message, "headers": [*headers, *extra]}
         await self._send(message)

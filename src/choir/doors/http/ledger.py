@@ -316,11 +316,11 @@ def _end_of(node: Node, body: wire.HoldIn, hold: UUID) -> int:
     """When it ends. A hold that was placed before keeps its end, so that the request that placed it can be repeated."""
     if body.expires_in_s is None:
         return parse_time(body.expires_at or "")
-    try:
-        with node.unit_of_work() as tx:
+    with node.unit_of_work() as tx:
+        try:
             return reading.hold(tx, hold).expires_us
-    except UnknownHold:
-        return node.clock.now_us() + body.expires_in_s * MICROSECONDS
+        except UnknownHold:
+            return reading.time_us(tx, node.clock.now_us()) + body.expires_in_s * MICROSECONDS
 
 
 def _draft_or_refusal(node: Node, item: wire.BatchEntryIn, source: str) -> Draft | Refusal:

@@ -1,7 +1,8 @@
 """The node's time, as seen from a machine whose own clock may be off.
 
-Deadlines, trajectories and signed requests are judged by the node's clock. So the difference is noted whenever the node
-says its time, told when it matters, and added: a provider with a wrong clock works all the same.
+Deadlines and trajectories are judged by the node's clock. (So are signed requests; for those the SDK cares.) So the
+difference is noted whenever the node says its time, told when it matters, and added: a provider with a wrong clock
+works all the same.
 
 Guarantees: a difference that the way to the node explains counts as none; what comes out never depends on anything but
 the machine's clock and the last difference that was noted.
@@ -28,10 +29,6 @@ class NodeClock:
 
     def now_us(self) -> int:
         return self.own_us() + self.ahead_us
-
-    def now_s(self) -> float:
-        """For signing requests."""
-        return self.now_us() / MICROSECONDS
 
     @property
     def ahead_s(self) -> float:

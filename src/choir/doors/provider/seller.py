@@ -129,7 +129,7 @@ def _by_key(url: str, key: SecretKey, file: Path, asked: _Asked) -> Seller | Non
     secret = key.reveal().hex()
 
     def client() -> Client:
-        auth = NostrKey(secret, public_url=asked.signed_url, now=asked.clock.now_s)
+        auth = NostrKey(secret, public_url=asked.signed_url)
         return Client(url, auth=auth, timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S)
 
     try:

@@ -11,12 +11,14 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import httpx
 
 from choir.foundation.errors import Invalid
+
+AHEAD_S = "choir.ahead_s"  # of a request: how far the clock of the node that it goes to is ahead of ours
 
 if TYPE_CHECKING:
     from choir.identity.secret_values import SecretKey
@@ -40,8 +42,8 @@ class NostrKey(httpx.Auth):
     """A secp256k1 key (nsec1… or 64 hex digits) that signs each request.
 
     `delegation` names the one to act by, where the agent has several. `public_url` is the address that the
-    node knows itself by, where that is another than the one it is reached at: it is what gets signed. `now` is
-    for a machine whose own clock is not the node's.
+    node knows itself by, where that is another than the one it is reached at: it is what gets signed. It signs by
+    the time of the node that it is sent to, as far as that has told it: what it signs is good for that address alone.
     """
 
     requires_request_body = True
@@ -52,38 +54,36 @@ class NostrKey(httpx.Auth):
         *,
         delegation: str | None = None,
         public_url: str | None = None,
-        now: Callable[[], float] = time.time,
     ) -> None:
         from choir.identity.nostr_keys import parse_secret, public_of
 
         self._secret: SecretKey = parse_secret(secret)
         self.public = public_of(self._secret)
         self._delegation = delegation
-        self._now = now
         self._public_url = public_url.rstrip("/") if public_url else None
 
     def __repr__(self) -> str:
         return f"NostrKey({self.public.hex()[:16]}…)"
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        request.headers["Authorization"] = self._signed(request.method, self._address(request.url), request.content)
+        request.headers["Authorization"] = self._signed(request)
         yield request
 
     def _address(self, url: httpx.URL) -> str:
         own = url.copy_with(fragment=None)
         return f"{self._public_url}{own.raw_path.decode()}" if self._public_url else str(own)
 
-    def _signed(self, method: str, url: str, body: bytes) -> str:
+    def _signed(self, request: httpx.Request) -> str:
         import coincurve
 
         from choir.identity.nostr import HTTP_AUTH_KIND, NostrEvent, event_id, event_json
 
-        tags = [("u", url), ("method", method), ("nonce", secrets.token_hex(8))]
-        if body:
-            tags.append(("payload", hashlib.sha256(body).hexdigest()))
+        tags = [("u", self._address(request.url)), ("method", request.method), ("nonce", secrets.token_hex(8))]
+        if request.content:
+            tags.append(("payload", hashlib.sha256(request.content).hexdigest()))
         if self._delegation is not None:
             tags.append(("delegation", self._delegation))
-        now = int(self._now())
+        now = int(time.time() + request.extensions.get(AHEAD_S, 0.0))
         id_ = event_id(self.public, now, HTTP_AUTH_KIND, tuple(tags), "")
         signature = coincurve.PrivateKey(self._secret.reveal()).sign_schnorr(id_)
         event = NostrEvent(id_, self.public, now, HTTP_AUTH_KIND, tuple(tags), "", signature)

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import ChoirError, NotAllowed, NotFound, Unauthenticated
 from choir.foundation.settings import Settings, load_settings
 
@@ -33,7 +31,6 @@ _NAME = "buyer of this machine"
 _TOP_UP = 100_000_000  # milli-satoshi at least, so that not every job is a gift of its own
 _DEVELOPMENT = "dev"
 _CONNECT_S = 2.0
-_NOISE_S = 1.0
 
 
 class BuyerNeeded(NotAllowed):
@@ -71,7 +68,7 @@ def at(operator: Client, settings: Settings | None = None) -> MachineBuyer:
     found = operator.node()
     if found.mode != _DEVELOPMENT:
         raise BuyerNeeded(node=operator.url)
-    key = _key(settings, operator.url, _secret(settings, operator.url), found.now)
+    key = _key(settings, operator.url, _secret(settings, operator.url))
     client = Client(operator.url, auth=key, connect_s=_CONNECT_S)
     try:
         agent = client.agents.stand(_NAME)
@@ -115,19 +112,14 @@ def _kept_client(settings: Settings, address: str) -> Iterator[Client | None]:
     if kept is None:
         yield None
         return
-    with Client(address, "", connect_s=_CONNECT_S) as stranger:
-        now = stranger.node().now
-    with Client(address, auth=_key(settings, address, kept, now), connect_s=_CONNECT_S) as client:
+    with Client(address, auth=_key(settings, address, kept), connect_s=_CONNECT_S) as client:
         yield client
 
 
-def _key(settings: Settings, address: str, secret: str, now: str) -> NostrKey:
-    """Signs by the node's clock: a development node's can be moved."""
+def _key(settings: Settings, address: str, secret: str) -> NostrKey:
     from choir.doors.sdk.auth import NostrKey
 
-    ahead_s = parse_time(now) / MICROSECONDS - time.time()
-    ahead_s = 0.0 if abs(ahead_s) < _NOISE_S else ahead_s
-    return NostrKey(secret, public_url=_known_as(settings, address), now=lambda: time.time() + ahead_s)
+    return NostrKey(secret, public_url=_known_as(settings, address))
 
 
 def _known_as(settings: Settings, address: str) -> str:

@@ -1,7 +1,8 @@
 """When a request is sent again.
 
 Guarantees: a call is repeated only if that is harmless: it reads, it carries an idempotency key, or it
-never left this machine; never after a refusal; never sooner than the node asked for with `Retry-After`;
+never left this machine; never after a refusal, but once where a signature was made by another clock than the
+node's; never sooner than the node asked for with `Retry-After`;
 never beyond the caller's patience. Both clients ask here, so they agree.
 """
 
@@ -40,6 +41,12 @@ class Attempts:
         self._give_up_at = began + patience_s
         self._connect_until = began + min(connect_s, patience_s)
         self._pause_s = _PAUSE_S
+        self._signed_again = False
+
+    def sign_again(self) -> bool:
+        """Whether a call that was refused for its signature's time is sent with another: once, and nothing was done."""
+        first, self._signed_again = not self._signed_again, True
+        return first
 
     def after_answer(self, answer: httpx.Response) -> float | None:
         """Seconds to wait before the next try; None: this answer is the one."""

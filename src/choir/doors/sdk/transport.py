@@ -1,8 +1,9 @@
 """One connection pool to one node: what sends calls, for both kinds of client.
 
 Guarantees: what is sent again, and when, is decided in `retrying`; how much of an answer is read, in `bodies`; what it
-means, in `answers`; a stream goes on behind the last event it gave out. The two classes differ in nothing but how they
-wait. An `AsyncTransport` that is cancelled leaves its other calls alone.
+means, in `answers`; a stream goes on behind the last event it gave out. What is signed is signed by the node's time as
+this node told it last, and once more if it was refused by another time than it was signed by. The two classes differ in
+nothing but how they wait. An `AsyncTransport` that is cancelled leaves its other calls alone.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from typing import Any, TypeVar
 import httpx
 
 from choir.doors.sdk import answers, bodies
-from choir.doors.sdk.auth import header_value
+from choir.doors.sdk.auth import AHEAD_S, NostrKey, header_value
 from choir.doors.sdk.calls import Call
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.retrying import Attempts
 from choir.doors.sdk.streams import EventReader, Told
+from choir.doors.wire import TIME_HEADER
+from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 T = TypeVar("T")
@@ -60,19 +63,28 @@ class _Base:
     def twin(self) -> Transport:
         """A transport that waits, for the same node and credential, with connections of its own."""
         auth, timeout_s = self._options["auth"], self._options["timeout"]
-        return Transport(self.url, auth, timeout_s=timeout_s, patience_s=self._patience_s, connect_s=self._connect_s)
+        made = Transport(self.url, auth, timeout_s=timeout_s, patience_s=self._patience_s, connect_s=self._connect_s)
+        made.ahead_s = self.ahead_s
+        return made
 
     def _attempts(self, call: Call[Any]) -> Attempts:
         return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
 
+    def _pause(self, answer: httpx.Response, attempts: Attempts) -> float | None:
+        """Seconds until it is sent again; None: this answer is the one."""
+        self._heard(answer)
+        apart_s = abs(self.ahead_s - answer.request.extensions.get(AHEAD_S, 0.0))
+        signed = isinstance(self._options["auth"], NostrKey)
+        if signed and answer.status_code == httpx.codes.UNAUTHORIZED and apart_s > _DATE_S and attempts.sign_again():
+            return 0.0
+        return attempts.after_answer(answer)
+
     def _heard(self, answer: httpx.Response) -> None:
-        """Compare clocks; a date has whole seconds, and takes its time to get here."""
-        try:
-            date = parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
-        except (ValueError, TypeError):
-            return
-        ahead_s = date - time.time()
-        self.ahead_s = ahead_s if abs(ahead_s) > _DATE_S else 0.0
+        """Compare clocks; what is said takes its time to get here."""
+        told_s = _time_of(answer)
+        if told_s is not None:
+            ahead_s = told_s - time.time()
+            self.ahead_s = ahead_s if abs(ahead_s) > _DATE_S else 0.0
 
     def _unreachable(self, error: httpx.TransportError) -> ChoirError:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -100,20 +112,36 @@ def trust_for(url: str) -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
+def _time_of(answer: httpx.Response) -> float | None:
+    """When the node says it answered; older ones, and strangers, say it by their machine's clock."""
+    try:
+        if told := answer.headers.get(TIME_HEADER):
+            return parse_time(told) / MICROSECONDS
+        return parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
+    except (Invalid, ValueError, TypeError, OverflowError):
+        return None
+
+
+def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], ahead_s: float) -> httpx.Request:
     headers = {"Idempotency-Key": header_value(call.key, "the key")} if call.key is not None else {}
     if call.content is not None:
         headers["Content-Type"] = "application/octet-stream"
-        return http.build_request(call.method, call.path, content=call.content, params=call.given, headers=headers)
-    return http.build_request(call.method, call.path, json=call.body, params=call.given, headers=headers)
+    return http.build_request(
+        call.method, call.path, content=call.content, json=call.body, params=call.given, headers=headers,
+        extensions={AHEAD_S: ahead_s},
+    )  # fmt: skip
 
 
-def _stream_request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], last_id: str | None) -> httpx.Request:
+def _stream_request(
+    http: httpx.Client | httpx.AsyncClient, call: Call[Any], last_id: str | None, ahead_s: float
+) -> httpx.Request:
     headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-store"}
     if last_id:
         headers["Last-Event-ID"] = header_value(last_id, "the event to go on behind")
     timeout = httpx.Timeout(_SILENCE_S_MAX)
-    return http.build_request(call.method, call.path, params=call.given, headers=headers, timeout=timeout)
+    return http.build_request(
+        call.method, call.path, params=call.given, headers=headers, timeout=timeout, extensions={AHEAD_S: ahead_s}
+    )
 
 
 def _shaped(call: Call[T], told: Told) -> T:
@@ -145,14 +173,13 @@ class Transport(_Base):
         attempts = self._attempts(call)
         while True:
             try:
-                answer = bodies.read(self._http.send(_request(self._http, call), stream=True))
+                answer = bodies.read(self._http.send(_request(self._http, call, self.ahead_s), stream=True))
             except httpx.TransportError as error:
                 pause_s = attempts.after_error(error)
                 if pause_s is None:
                     raise self._unreachable(error) from None
             else:
-                self._heard(answer)
-                pause_s = attempts.after_answer(answer)
+                pause_s = self._pause(answer, attempts)
                 if pause_s is None:
                     return answers.result(call.shape, answer)
             self._sleep(pause_s)
@@ -190,7 +217,7 @@ class Transport(_Base):
 
     def _open(self, call: Call[Any], reader: EventReader, attempts: Attempts) -> Generator[bytes, None, None]:
         """What one connection brings; another one is needed when it returns or breaks off."""
-        answer = self._http.send(_stream_request(self._http, call, reader.last_id), stream=True)
+        answer = self._http.send(_stream_request(self._http, call, reader.last_id, self.ahead_s), stream=True)
         try:
             if answer.is_success:
                 try:
@@ -199,7 +226,7 @@ class Transport(_Base):
                     raise _BrokenOff from None
                 raise _Ended if call.ends else _BrokenOff
             answer = bodies.read(answer)
-            pause_s = attempts.after_answer(answer)
+            pause_s = self._pause(answer, attempts)
             if pause_s is None:
                 raise answers.refusal(answer)
         finally:
@@ -224,14 +251,14 @@ class AsyncTransport(_Base):
         attempts = self._attempts(call)
         while True:
             try:
-                answer = await bodies.read_async(await self._http.send(_request(self._http, call), stream=True))
+                request = _request(self._http, call, self.ahead_s)
+                answer = await bodies.read_async(await self._http.send(request, stream=True))
             except httpx.TransportError as error:
                 pause_s = attempts.after_error(error)
                 if pause_s is None:
                     raise self._unreachable(error) from None
             else:
-                self._heard(answer)
-                pause_s = attempts.after_answer(answer)
+                pause_s = self._pause(answer, attempts)
                 if pause_s is None:
                     return answers.result(call.shape, answer)
             await asyncio.sleep(pause_s)
@@ -270,7 +297,7 @@ class AsyncTransport(_Base):
 
     async def _open(self, call: Call[Any], reader: EventReader, attempts: Attempts) -> AsyncGenerator[bytes, None]:
         """What one connection brings; another one is needed when it returns or breaks off."""
-        answer = await self._http.send(_stream_request(self._http, call, reader.last_id), stream=True)
+        answer = await self._http.send(_stream_request(self._http, call, reader.last_id, self.ahead_s), stream=True)
         try:
             if answer.is_success:
                 try:
@@ -280,7 +307,7 @@ class AsyncTransport(_Base):
                     raise _BrokenOff from None
                 raise _Ended if call.ends else _BrokenOff
             answer = await bodies.read_async(answer)
-            pause_s = attempts.after_answer(answer)
+            pause_s = self._pause(answer, attempts)
             if pause_s is None:
                 raise answers.refusal(answer)
         finally:

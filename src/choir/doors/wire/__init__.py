@@ -34,6 +34,7 @@ from choir.doors.wire.agents import (
     VerifierIn,
 )
 from choir.doors.wire.base import (
+    TIME_HEADER,
     AccountNameText,
     Amount,
     HeaderTwice,
@@ -169,6 +170,7 @@ from choir.doors.wire.providers import (
 )
 
 __all__ = [
+    "TIME_HEADER",
     "AccountAct",
     "AccountActIn",
     "AccountIn",

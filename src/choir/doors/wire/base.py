@@ -27,6 +27,9 @@ AccountNameText = Annotated[
 ShortText = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
+TIME_HEADER = "Choir-Time"  # on every answer: the node's time, by which signed requests are judged
+
+
 class RequestTimedOut(Unavailable):
     """The time limit was reached; what a write did is unknown until it is asked for again with its key."""
 

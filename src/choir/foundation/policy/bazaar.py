@@ -74,6 +74,14 @@ class BazaarPolicy:
         "engineering",
         "An attempt whose time ends while the node is away, or so soon after, counts against nobody.",
     )
+    away_s_max: int = value(
+        7 * _DAY_S,
+        "seconds",
+        0,
+        90 * _DAY_S,
+        "engineering",
+        "A job waits while the node is away, for so long at most: its budget is held that much longer than it needs.",
+    )
     verify_turn_s: int = value(
         600,
         "seconds",
