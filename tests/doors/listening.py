@@ -13,7 +13,8 @@ import httpx
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.storage.database import Database, Tx
 from choir.storage.outbox import Outbox
-from tests.operations.nodes import ANSWER_S_MAX, PLAIN, WAIT_S_MAX, NodeUnderTest, until
+from tests.operations.nodes import ANSWER_S_MAX, PLAIN, NodeUnderTest, until
+from tests.storage.servers import WAIT_S_MAX
 
 
 class Announcer:

@@ -23,7 +23,8 @@ from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.sdk import Client, NostrKey
 from tests.doors.servers import answer, script
 from tests.doors.townsfolk import public_url
-from tests.operations.nodes import ADA, BOB, CHOIR, WAIT_S_MAX, NodeUnderTest, new_node, until
+from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, new_node, until
+from tests.storage.servers import WAIT_S_MAX
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from choir.bazaar.model import SOURCE, Attempt, Job, JobState, UnknownJob, Verdi
 from choir.bazaar.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
-from choir.ledger import holds
+from choir.ledger import holds, reading
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
