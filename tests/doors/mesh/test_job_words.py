@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from choir.bazaar.contracts import Approval, ReviewFocus, ReviewIssue, Severity, StructuredReview
+from choir.bazaar.contracts import Approval, PatchGenRequest, ReviewFocus, ReviewIssue, Severity, StructuredReview
 from choir.bazaar.model import Check as Checked
-from choir.bazaar.model import Verdict
+from choir.bazaar.model import JobType, Verdict
 from choir.doors.cli.jobs import buyer, explaining, nobody, options, sending
 from choir.doors.cli.jobs.buyer import BuyerNeeded
 from choir.doors.cli.jobs.following import View, _words
@@ -19,11 +19,13 @@ from choir.doors.cli.jobs.looking import COLUMNS, rows_of, shown_check
 from choir.doors.cli.jobs.results import review_lines
 from choir.doors.cli.jobs.verifying import _word
 from choir.doors.cli.output import day_and_time, may_write, print_table
+from choir.doors.sdk.checked import proof_of
 from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.mesh_model import Check
 from choir.doors.sdk.rechecking import _side_by_side
 from choir.foundation.errors import Invalid, NotAllowed
+from choir.foundation.policy import VerificationPolicy
 from choir.foundation.settings import load_settings
 from tests.doors.servers import answer, script
 
@@ -276,3 +278,69 @@ def test_the_widest_job_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> N
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line.rstrip()) for line in lines) <= 80
     assert lines[1].split()[:3] == ["job_01j9zq7d3zj9ywb4q6r7f8g9ha", "review", "cancelled"]
+
+
+REPORTED, BY_CODE = Check("tests", passed=True), Check("tests by exit code", passed=True)
+HIDDEN = Check("hidden check 1", passed=True, hidden=True)
+
+
+@pytest.mark.parametrize(
+    ("type_", "checks", "word", "checked", "more"),
+    [
+        (JobType.SANDBOX_RUN, [Check("re-run", passed=True)], "Verified", "ran it again", ""),
+        (
+            JobType.SANDBOX_RUN,
+            [Check("re-run", passed=True, details="Not run again: not deterministic.")],
+            "Accepted",
+            "exit code and output hash are as claimed by the provider; not run again",
+            "--deterministic",
+        ),
+        (
+            JobType.SANDBOX_RUN,
+            [Check("re-run", passed=True, details="Not run again: not drawn.")],
+            "Accepted",
+            "not run again (only some are, by lot)",
+            "",
+        ),
+        (JobType.SANDBOX_RUN, [], "Accepted", "not run again", "--deterministic"),
+        (JobType.PATCH_GEN, [REPORTED], "Verified", "(V2)", ""),
+        (JobType.PATCH_GEN, [REPORTED, HIDDEN], "Verified", "(V3)", ""),
+        (JobType.PATCH_GEN, [BY_CODE], "Accepted", "weak verdict (V1)", "pytest command"),
+        (JobType.PATCH_GEN, [BY_CODE, HIDDEN], "Verified", "(V3)", ""),
+        (JobType.TEXT_GEN, [], "Accepted", "not what it says", ""),
+        (JobType.CODE_REVIEW, [], "Accepted", "not whether it is right", ""),
+    ],
+)
+def test_what_was_checked_is_said_and_no_more(
+    type_: JobType, checks: list[Check], word: str, checked: str, more: str
+) -> None:
+    proof = proof_of(type_, checks)
+    assert (proof.word, checked in proof.checked, more in proof.more) == (word, True, True), proof
+    assert bool(proof.more) == bool(more)
+
+
+def test_who_orders_by_exit_code_hears_what_that_proves(capsys: pytest.CaptureFixture[str]) -> None:
+    sending.tell_exit_code("npm test", hidden=False)
+    said = capsys.readouterr().err
+    assert "Only whether `npm test` ends with code 0 is judged, a weak proof (V1)" in said
+    assert "--hidden adds tests" in said
+    sending.tell_exit_code("npm test", hidden=True)
+    assert "--hidden" not in capsys.readouterr().err
+
+
+def test_a_command_without_a_report_is_refused_with_what_to_type() -> None:
+    request = {
+        "title": "t", "base_commit": "0" * 40, "test_command": "npm test", "max_cost_msat": "1000", "time_limit_s": 60,
+        "idempotency_key": "k",
+    }  # fmt: skip
+    with pytest.raises(Invalid, match="add `--exit-code`") as refusal:
+        PatchGenRequest.from_json(request, VerificationPolicy())
+    for word in (
+        "`python3 -m pytest -q`",
+        "`npm test`",
+        "nothing but its exit code is judged",
+        "(V1)",
+        "hidden checks",
+    ):
+        assert word in str(refusal.value)
+    PatchGenRequest.from_json(request | {"evidence": "exit_code"}, VerificationPolicy())

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _ROWS = 20
 
-_NOT_DONE = "Not run again"
-
 
 def register(app: typer.Typer) -> None:
     app.command("ls", epilog="Example: choir job ls")(ls)
@@ -162,13 +160,10 @@ def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
 
 def shown_check(check: Check) -> str:
     """One check in one line."""
+    from choir.doors.sdk.checked import is_left_out
+
     kind = " (hidden)" if check.hidden else ""
     said = check.details or in_words(check.reason)  # also of what passed: "Not run again" matters
     why = f": {plain(said)}" if said else ""
     word = "FAILED" if not check.passed else "left out" if is_left_out(check) else "passed"
     return f"{word}  {plain(check.name)}{kind}{why}"
-
-
-def is_left_out(check: Check) -> bool:
-    """Whether nothing was done: a run that is not deterministic, or was not drawn, is not run again."""
-    return check.passed and check.details.startswith(_NOT_DONE)

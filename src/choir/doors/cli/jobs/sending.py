@@ -37,6 +37,17 @@ def tell_diff(files: int, size: int, *, whole: bool) -> None:
     output.say(f"Sending a diff of {count(files, 'file', 'files')} ({size} bytes){more}. {_READERS}")
 
 
+def tell_exit_code(command: str, *, hidden: bool) -> None:
+    """Say how little an exit code proves, before it is paid for."""
+    from choir.doors.sdk.checked import MORE_PROOF
+
+    output.say(
+        f"Only whether `{command}` ends with code 0 is judged, a weak proof (V1): the patched code can force it."
+    )
+    if not hidden:
+        output.say(MORE_PROOF)
+
+
 def compared(repo: Path, asked: str, file: Path | None, include: list[str]) -> tuple[str, str, bytes]:
     """From which commit to which, and the diff."""
     from choir.doors.sdk import bundles

@@ -146,7 +146,7 @@ def patch(
         bool, typer.Option("--no-fail-before", help="The tests need not fail without the patch.")
     ] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Any command: code 0 is proof. The patched code could forge it.")
+        bool, typer.Option("--exit-code", help="Any command, such as 'npm test': only its code is judged (V1, weak).")
     ] = False,
     files: Annotated[
         int, typer.Option("--files", help="Most changed files that are paid for.", min=1)
@@ -168,6 +168,8 @@ def patch(
             sending.tell_bundle(sent)
         with output.reading_options():
             checks, hidden_files = sending.hidden_of(hidden or [], sent.subdir)
+        if exit_code and not wanted.as_json:
+            sending.tell_exit_code(test, hidden=bool(checks))
         _buy(
             wanted,
             JobType.PATCH_GEN,

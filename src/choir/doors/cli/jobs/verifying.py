@@ -10,7 +10,6 @@ from choir.bazaar.reasons import in_words
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument
-from choir.doors.cli.jobs.looking import is_left_out
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
 
@@ -83,6 +82,8 @@ def _differs(line: Line) -> str:
 def _word(check: Check | None) -> str:
     if check is None:
         return "not made"
+    from choir.doors.sdk.checked import is_left_out
+
     if is_left_out(check):
         return "left out"
     return "passed" if check.passed else f"failed: {plain(in_words(check.reason))}"
