@@ -97,7 +97,11 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     job = market.job()
     shown = node.run("job", "show", job)
     assert "check       passed  exit code" in shown.out
-    assert shown.out.splitlines()[0] == f"{job}  run  paid"
+    assert shown.out.splitlines()[:2] == [f"{job}  run  paid", "  what        python3 -c 'print(6*7)'"]
+    assert node.run("job", "show", job[:-6]).out == node.run("job", "show", job[4:-6]).out == shown.out
+    assert node.run("job", "ls").out.splitlines()[1].endswith("  python3 -c 'print(6*7)'")
+    unknown = node.run("job", "show", "job_00000000000", "--json")
+    assert (unknown.code, json.loads(unknown.err)["error"]["code"]) == (1, "bazaar.prefix_unknown")
     explained = node.run("job", "explain", job, "--json").json
     (one,) = explained[0]["why"]["candidates"]
     assert one["total"] == sum(part["points"] for part in one["components"])

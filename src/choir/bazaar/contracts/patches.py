@@ -28,8 +28,8 @@ _URL_CHARS_MAX = 1_000
 _NO_REPORT = (
     "it is no plain pytest command, and only such a one gives a report of each test. Use one, which runs unittest tests"
     " too, such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code` (in a"
-    " request: `evidence` is `exit_code`): then nothing but its exit code is judged, a weak proof (V1) that the patched code can"
-    " forge; hidden checks make it stronger"
+    " request: `evidence` is `exit_code`): then nothing but its exit code is judged, a weak proof (V1) that the patched"
+    " code can forge; hidden checks make it stronger"
 )
 SUITE = "python3 -m pytest -q"
 

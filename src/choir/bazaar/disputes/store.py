@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -43,6 +44,18 @@ def of_job(tx: Tx, job: UUID) -> list[Dispute]:
     """All disputes about a job, oldest first."""
     rows = tx.rows(f"select {_COLUMNS} from disputes where job = %s order by id", job)  # noqa: S608
     return [_dispute(row) for row in rows]
+
+
+def ids_between(
+    tx: Tx, first: UUID, last: UUID, *, bought_by: Collection[str], done_by: Collection[str], all_: bool, limit: int
+) -> list[UUID]:
+    """Ids of disputes in a range about what these bought, or about their own attempts; or of all."""
+    rows = tx.rows(
+        "select d.id from disputes d join jobs j on j.id = d.job join job_attempts a on a.id = d.attempt"
+        " where d.id between %s and %s and (%s or j.buyer = any(%s) or a.owner = any(%s)) order by d.id limit %s",
+        first, last, all_, list(bought_by), list(done_by), limit,
+    )  # fmt: skip
+    return [row[0] for row in rows]
 
 
 def undecided_about(tx: Tx, attempt: UUID) -> bool:

@@ -69,6 +69,7 @@ _WAIT_S = 1.0  # after which a person is told that we are waiting
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _RECENT_MONTHS = 5
+_WIDE = 240  # columns where nobody looks at a terminal
 _CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f]")  # the others are escaped by everybody who writes JSON
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
@@ -306,7 +307,29 @@ def print_table(
 ) -> None:
     """A plain table; numbers in the columns `right` stand to the right."""
     table = table_of(columns, rows, right=right, whole=whole)
-    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
+    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else _WIDE).print(
+        table
+    )
+
+
+def width() -> int:
+    """How many columns there are; in a file or a pipe as many as lines need."""
+    return Console().width if sys.stdout.isatty() else _WIDE
+
+
+def cut_lines(lines: Sequence[str]) -> list[Text]:
+    """Lines with the first as their head, each cut where the terminal ends."""
+    return [
+        Text(plain(line), style="" if place else "bold", no_wrap=True, overflow="ellipsis")
+        for place, line in enumerate(lines)
+    ]
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Lines with the first as their head; a terminal shows as much of each as it has columns for."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+    for line in cut_lines(lines):
+        console.print(line)
 
 
 def table_of(

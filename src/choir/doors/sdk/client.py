@@ -14,7 +14,7 @@ from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.events import Events
 from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, People, Tokens
 from choir.doors.sdk.issuing import Issuances
-from choir.doors.sdk.jobs import Disputes, Jobs, Uploads
+from choir.doors.sdk.jobs import Disputes, Ids, Jobs, Uploads
 from choir.doors.sdk.ledger import Ledger
 from choir.doors.sdk.liabilities import Liabilities
 from choir.doors.sdk.providers import AttemptsRoom, Providers
@@ -46,6 +46,7 @@ class Rooms(Ledger[R], Events[R]):
         self.attempts: AttemptsRoom[R] = AttemptsRoom(transport)
         self.providers: Providers[R] = Providers(transport)
         self.disputes: Disputes[R] = Disputes(transport)
+        self.ids: Ids[R] = Ids(transport)
 
     @property
     def ahead_s(self) -> float:

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from choir.doors.cli import output
-from choir.doors.cli.jobs.looking import COLUMNS, rows_of
+from choir.doors.cli.jobs.looking import lines_of
 from choir.foundation.errors import Unavailable
 from choir.foundation.words import count
 
@@ -55,7 +55,7 @@ class OpenJobs:
         if self._away:
             parts.append(Text("The node does not answer; this is how it was.", style="red"))
         if self._shown:
-            parts.append(output.table_of(COLUMNS, rows_of(self._shown.values()), right=(3,), whole=(0,)))
+            parts += output.cut_lines(lines_of(list(self._shown.values()), output.width()))
         return Group(*parts)
 
 

@@ -12,11 +12,12 @@ import typer
 from rich.text import Text
 
 from choir.bazaar.reasons import in_words
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs import nobody
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import NodeOption
+from choir.foundation.errors import ChoirError
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 EXIT_NOT_DONE = 6
 _PATIENCE_S = 3.0
 
-JobArgument = Annotated[str, typer.Argument(help="Such as job_01h….", metavar="JOB")]
+JobArgument = Annotated[str, typer.Argument(help="Such as job_01h…, or its beginning.", metavar="JOB")]
 
 
 def register(app: typer.Typer) -> None:
@@ -52,12 +53,13 @@ def watch(
         elif job is None:
             _watch_all(buyer.client, as_json=as_json)
         else:
-            _watch_one(buyer.client, job, timeout, as_json=as_json)
+            _watch_one(buyer.client, ids.whole(buyer.client, "job", job), timeout, as_json=as_json)
 
 
 def _watch_one(client: Client, job: str, timeout_s: float | None, *, as_json: bool) -> None:
     from choir.doors.sdk.mesh import MeshClient
 
+    output.say(headline(client.jobs.get(job)))
     with telling(client, steps_to="stdout", as_json=as_json) as view, ending_early(job):
         found = MeshClient(client).wait(job, timeout_s, on_change=view.look)
     if found.winner is None:
@@ -69,13 +71,30 @@ def _watch_all(client: Client, *, as_json: bool) -> None:
     import json
 
     output.say(f"Listening to {client.url}; Ctrl-C ends it.")
+    known: dict[str, str] = {}
     for event in client.events(type_="bazaar.job"):
         if as_json:
             output.print_line(json.dumps(event.model_dump()))
         elif not event.missed:
             what = event.type.removeprefix("bazaar.job.")
+            if event.subject not in known:
+                known[event.subject] = _what(client, event.subject)
+                output.print_line(known[event.subject])
             output.print_line(f"{_clock(event.at)}  {event.subject}  {_words(what, event.data, {})}")
         sys.stdout.flush()
+
+
+def headline(job: wire.JobOut) -> str:
+    """A job and what was ordered with it, in a line."""
+    return plain(f"{job.id}  {job.type.word}  {job.summary or ''}").rstrip()
+
+
+def _what(client: Client, job: str) -> str:
+    """The same for a job of which only the id is known."""
+    try:
+        return headline(client.jobs.get(job))
+    except ChoirError:  # not theirs to see whole, or the node is away for a moment
+        return job
 
 
 @contextmanager

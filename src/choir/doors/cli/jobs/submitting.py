@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from choir.bazaar.model import JobType
-from choir.doors.cli import helping, output
+from choir.doors.cli import helping, ids, output
 from choir.doors.cli.jobs import nobody, options, results, sending
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import ending_early, telling
@@ -218,6 +218,7 @@ def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[Mesh
 
     with as_buyer(wanted.node, quiet=wanted.as_json) as buyer:
         mesh = MeshClient(buyer.client)
+        ids.name_providers(buyer.client, wanted.strategy)
         budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy)
         buyer.cover(budget)
         with _perhaps_ordered():

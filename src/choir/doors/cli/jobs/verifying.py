@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from choir.bazaar.reasons import in_words
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.live_output import plain
@@ -36,11 +36,13 @@ def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
     output.want_json(as_json)
     if output.operator_wanted():
         with output.client_of(node) as client:
-            check_again(client, judged(client, client.jobs.get(job)), as_json=as_json)
+            found = client.jobs.get(ids.whole(client, "job", job))
+            check_again(client, judged(client, found), as_json=as_json)
         return
     with as_buyer(node, quiet=True) as buyer:
         mesh = MeshClient(buyer.client)
-        check_again(buyer.client, mesh.verified(buyer.client.jobs.get(job)), as_json=as_json)
+        found = buyer.client.jobs.get(ids.whole(buyer.client, "job", job))
+        check_again(buyer.client, mesh.verified(found), as_json=as_json)
 
 
 def check_again(client: Client, outcome: Judged, *, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from choir.doors.cli import ids
 from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.jobs.verifying import check_again
 from choir.doors.cli.provider.asking import Asking, own_provider
@@ -31,4 +32,5 @@ def verify(
     from choir.doors.sdk.judged import judged
 
     with asking.client() as client:
-        check_again(client, judged(client, client.jobs.get(job), attempt), as_json=asking.as_json)
+        found = client.jobs.get(ids.whole(client, "job", job))
+        check_again(client, judged(client, found, ids.attempt_of(found, attempt)), as_json=asking.as_json)
