@@ -24,6 +24,7 @@ from choir.doors.sdk.events import Event
 from choir.doors.sdk.mesh import MeshClient
 from choir.doors.sdk.mesh_async import AsyncMeshClient
 from choir.doors.sdk.mesh_model import Handle, JobFailed, NotDoneYet, Outcome
+from choir.doors.sdk.progress import Progress
 from choir.foundation.errors import ChoirError
 from choir.foundation.money import Asset
 
@@ -45,6 +46,7 @@ __all__ = [
     "NostrKey",
     "NotDoneYet",
     "Outcome",
+    "Progress",
     "Task",
     "new_key",
     "should_delegate",

@@ -19,7 +19,7 @@ from choir.doors.cli.jobs.following import View, _words, headline
 from choir.doors.cli.jobs.looking import lines_of, shown_check
 from choir.doors.cli.jobs.results import review_lines
 from choir.doors.cli.jobs.verifying import _word
-from choir.doors.cli.output import day_and_time, may_write, print_lines
+from choir.doors.cli.output import Ticking, day_and_time, may_write, print_lines
 from choir.doors.sdk.checked import proof_of
 from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
@@ -391,3 +391,27 @@ def test_a_command_without_a_report_is_refused_with_what_to_type() -> None:
     ):
         assert word in str(refusal.value)
     PatchGenRequest.from_json(request | {"evidence": "exit_code"}, VerificationPolicy())
+
+
+def test_where_no_terminal_shows_it_a_line_says_how_long_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    node = node_with("provider_1")
+    view = View(node, "stderr", None, as_json=False)
+    job = waiting("sandbox_run")
+    view.look(job)
+    capsys.readouterr()
+    view.look(job)
+    assert "still" not in capsys.readouterr().err
+    view._said_s -= 60
+    view._began_s -= 60
+    view.look(job)
+    assert f"{job.id} is still open after 1:0" in capsys.readouterr().err
+    view.look(job)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_text_that_ticks_shows_the_time_that_has_passed() -> None:
+    ticking = Ticking("Waiting")
+    assert ticking.__rich__().plain == "Waiting  0:00"
+    ticking._began -= 3_725
+    ticking.text = "job_1 is open"
+    assert ticking.__rich__().plain == "job_1 is open  1:02:05"

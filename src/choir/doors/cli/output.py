@@ -14,6 +14,7 @@ import re
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ from choir.doors.cli.live_output import plain
 from choir.doors.sdk.errors import NoNode
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed, Refusal, Unauthenticated
 from choir.foundation.settings import Settings, load_settings, meant, unknown_variables
+from choir.foundation.words import clock
 from choir.identity.model import Scope
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
@@ -186,13 +188,24 @@ def stranger_at(address: str, token: str = "") -> Iterator[Client]:
         yield client
 
 
+class Ticking:
+    """A text with the time that has passed since it began to wait; it goes on by itself wherever it is drawn."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._began = time.monotonic()
+
+    def __rich__(self) -> Text:
+        return Text(plain(f"{self.text}  {clock(time.monotonic() - self._began)}"))
+
+
 @contextmanager
 def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     """A sign of life on standard error when something takes long, shown only to people."""
     if quiet or not sys.stderr.isatty():
         yield
         return
-    status = errors.status(Text(plain(text)))
+    status = errors.status(Ticking(text))
     timer = threading.Timer(_WAIT_S, status.start)
     timer.daemon = True
     timer.start()

@@ -21,6 +21,7 @@ from choir.bazaar.disputes.model import Trigger
 from choir.bazaar.reasons import in_words
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, receipts, waiting
+from choir.doors.sdk.deadlines import within
 from choir.doors.sdk.mesh_model import (
     Handle,
     Outcome,
@@ -103,7 +104,8 @@ class MeshClient(Orders):
             left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
             job = self.wait(handle, left_s, on_change=on_change, stop=stop)
             try:
-                return self.verified(job, handle)
+                with within(None if until_s is None else until_s - time.monotonic()):
+                    return self.verified(job, handle)
             except Unavailable:
                 if left_s == 0.0 or (stop is not None and stop.is_set()):
                     raise

@@ -20,6 +20,7 @@ import httpx
 from choir.doors.sdk import answers, bodies
 from choir.doors.sdk.auth import header_value
 from choir.doors.sdk.calls import Call
+from choir.doors.sdk.deadlines import limited
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.retrying import Attempts
 from choir.doors.sdk.streams import EventReader, Told
@@ -63,7 +64,8 @@ class _Base:
         return Transport(self.url, auth, timeout_s=timeout_s, patience_s=self._patience_s, connect_s=self._connect_s)
 
     def _attempts(self, call: Call[Any]) -> Attempts:
-        return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
+        patience_s, connect_s = limited(self._patience_s), limited(self._connect_s)
+        return Attempts(repeatable=call.repeatable, patience_s=patience_s, connect_s=connect_s)
 
     def _heard(self, answer: httpx.Response) -> None:
         """Compare clocks; a date has whole seconds, and takes its time to get here."""
@@ -104,8 +106,11 @@ def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.R
     headers = {"Idempotency-Key": header_value(call.key, "the key")} if call.key is not None else {}
     if call.content is not None:
         headers["Content-Type"] = "application/octet-stream"
-        return http.build_request(call.method, call.path, content=call.content, params=call.given, headers=headers)
-    return http.build_request(call.method, call.path, json=call.body, params=call.given, headers=headers)
+        body: dict[str, Any] = {"content": call.content}
+    else:
+        body = {"json": call.body}
+    timeout = httpx.Timeout(limited(http.timeout.read or _SILENCE_S_MAX))
+    return http.build_request(call.method, call.path, params=call.given, headers=headers, timeout=timeout, **body)
 
 
 def _stream_request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], last_id: str | None) -> httpx.Request:
