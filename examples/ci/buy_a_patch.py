@@ -24,12 +24,14 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from choir.doors.sdk import bundles
 from choir.doors.sdk.checked import proof_of
 from choir.doors.sdk.deadlines import within
+from choir.doors.sdk.policies import policy_of
 from choir.foundation.errors import Broken, ChoirError, Unavailable
 from choir.sdk import Asset, Client, JobFailed, MeshClient, Progress
 
@@ -86,7 +88,10 @@ class Step:
         """The diff, verified; raises where there is none."""
         options = self.options
         until = time.monotonic() + options.timeout
-        with Client() as client, bundles.bundle(options.repo, ref="HEAD") as sent:
+        with ExitStack() as stack:
+            client = stack.enter_context(Client())
+            most = policy_of(client).bazaar.inputs_bytes_max
+            sent = stack.enter_context(bundles.bundle(options.repo, ref="HEAD", bytes_max=most))
             mesh = MeshClient(client, node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY"))
             self.goes_on = "It may have been ordered: run this step again to get it, or look with: choir job ls"
             with within(options.timeout):

@@ -8,6 +8,7 @@ or says, a terminal only shows it: no control character and no markup of theirs 
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import re
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command
     from rich.console import JustifyMethod
 
     from choir.doors.sdk.client import Client
+    from choir.foundation.policy import Policy
 
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
@@ -177,6 +179,19 @@ def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
             if error.code in _PERSONS_ONLY and client.who.source == "operator":
                 raise AskAsPerson from None
             raise
+
+
+def policy_at(node: str | None) -> Policy:
+    """The policy of the node that a command talks to: its limits count, not this machine's. Everybody may read it."""
+    return _policy_of(address_of(node))
+
+
+@functools.cache
+def _policy_of(address: str) -> Policy:
+    from choir.doors.sdk.policies import policy_of
+
+    with stranger_at(address) as client:
+        return policy_of(client)
 
 
 @contextmanager

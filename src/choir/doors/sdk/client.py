@@ -19,6 +19,7 @@ from choir.doors.sdk.ledger import Ledger
 from choir.doors.sdk.liabilities import Liabilities
 from choir.doors.sdk.providers import AttemptsRoom, Providers
 from choir.doors.sdk.transport import AsyncTransport, Transport
+from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
 
 __all__ = ["AsyncClient", "Client", "NoNode", "new_key"]
@@ -32,6 +33,7 @@ class Rooms(Ledger[R], Events[R]):
 
     def __init__(self, transport: R) -> None:
         super().__init__(transport)
+        self.known_policy: Policy | None = None  # of the node, once somebody asked: `policies.policy_of`
         self.issuances: Issuances[R] = Issuances(transport)
         self.liabilities: Liabilities[R] = Liabilities(transport)
         self.me: Me[R] = Me(transport)

@@ -34,13 +34,12 @@ from choir.doors.sdk.mesh_model import (
     winner_of,
 )
 from choir.doors.sdk.mesh_orders import Orders
+from choir.doors.sdk.policies import policy_of
 from choir.foundation.errors import NotFound, Unavailable
-from choir.foundation.policy import BazaarPolicy
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
-_ARTIFACT_BYTES_MAX = BazaarPolicy().artifact_bytes_max
 _PAUSE_S = 1.0
 
 
@@ -126,12 +125,13 @@ class MeshClient(Orders):
         receipts.check_receipt(receipt, job, attempt, self.node_key, self._payer(job))
         assert attempt.artifact is not None  # a verdict names it
         part = partial(self.client.jobs.artifact_part, job.id)
-        data = blobs.whole(part, attempt.artifact, "The artifact", _ARTIFACT_BYTES_MAX)
+        policy = policy_of(self.client)
+        data = blobs.whole(part, attempt.artifact, "The artifact", policy.bazaar.artifact_bytes_max)
         return Outcome(
             job=job,
             attempt=attempt,
             data=data,
-            artifact=typed(job, data),
+            artifact=typed(job, data, policy.verification),
             checks=checks_of(judged.verdict),
             verdict=judged.verdict,
             receipt=receipt.value,

@@ -48,7 +48,7 @@ def tell_exit_code(command: str, *, hidden: bool) -> None:
         output.say(MORE_PROOF)
 
 
-def compared(repo: Path, asked: str, file: Path | None, include: list[str]) -> tuple[str, str, bytes]:
+def compared(repo: Path, asked: str, file: Path | None, include: list[str], bytes_max: int) -> tuple[str, str, bytes]:
     """From which commit to which, and the diff."""
     from choir.doors.sdk import bundles
 
@@ -56,7 +56,7 @@ def compared(repo: Path, asked: str, file: Path | None, include: list[str]) -> t
         return "", "", sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     base, dots, head = asked.partition("..")
     head = (head.lstrip(".") or "HEAD") if dots else "HEAD"
-    found = bundles.diff(repo, base, head, include=include)
+    found = bundles.diff(repo, base, head, include=include, bytes_max=bytes_max)
     for path, why in found.left_out:
         output.say(f"  not {path}: {why}")
     return base, head, found.data
