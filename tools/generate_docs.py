@@ -24,7 +24,7 @@ from choir.doors.http.problems import status_of
 from choir.feature import load_features
 from choir.features import FEATURES
 from choir.foundation.errors import Broken, ChoirError, Refusal, Unavailable, known_codes
-from choir.foundation.policy import Policy, describe
+from choir.foundation.policy import Policy, PolicyValue, describe
 from choir.foundation.settings import RawSettings
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -176,16 +176,22 @@ def policy_page() -> str:
         "# Policy",
         "Every limit, window, price and weight of the system. An override outside its bounds is refused at start."
         " [How to change policy](../how-to/change-policy.md).",
+        "Amounts are shown as people write them. They are set in whole smallest units: 10.000 SAT is `10000`, 500.00"
+        " CREDIT is `50000`. `choir policy explain NAME` says both.",
     ]
     values = list(describe(Policy()))
     for feature in dict.fromkeys(item.name.partition(".")[0] for item in values):
         rows = [
-            [f"`{item.name}`", f"{item.default}", item.unit, f"{item.low} to {item.high}", item.doc, item.source]
+            [f"`{item.name}`", *item.shown(item.default), _bounds(item), item.doc, item.source]
             for item in values
             if item.name.startswith(f"{feature}.")
         ]
         parts += [f"## {feature}", _table(["name", "default", "unit", "bounds", "what it is", "source"], rows)]
     return _page(parts)
+
+
+def _bounds(item: PolicyValue) -> str:
+    return f"{item.shown(item.low)[0]} to {item.shown(item.high)[0]}"
 
 
 def settings_page() -> str:

@@ -8,9 +8,12 @@ verdict and the receipt's signature before it writes the diff. What is done with
 show it, upload it, open a pull request. Do not merge it unseen.
 
 The same files, tests and budget are one order, so a step that is run again gets the same patch and pays nothing more.
+While it waits, it says so with the time that has passed, and why if nobody can take the order. When the time is over or
+somebody presses Ctrl-C, the order goes on, and the last line says how to call it off.
 
 Exit codes: 0 the tests pass already, or the diff is written; 1 nobody delivered a patch that passes; 2 something is
-missing or wrong here; 3 the node is away, or the time is over; 5 what came does not fit its hashes or signatures.
+missing or wrong here; 3 the node is away, or the time is over; 5 what came does not fit its hashes or signatures; 130
+after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -20,11 +23,26 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from choir.sdk import Asset, Broken, ChoirError, JobFailed, MeshClient, Unavailable, bundle
+from choir.sdk import (
+    Asset,
+    Broken,
+    ChoirError,
+    JobFailed,
+    MeshClient,
+    Progress,
+    Unavailable,
+    bundle,
+    policy_of,
+    proof_of,
+    within,
+)
 
-DONE, NO_PATCH, NOT_READY, NOT_NOW, WRONG = 0, 1, 2, 3, 5
+DONE, NO_PATCH, NOT_READY, NOT_NOW, WRONG, INTERRUPTED = 0, 1, 2, 3, 5, 130
 
 
 def asked() -> argparse.Namespace:
@@ -34,7 +52,9 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--title", default="Make the tests pass")
     parser.add_argument("--out", default="fix.diff", type=Path, help="where the diff is written")
     parser.add_argument("--budget", default="5000", help="the most it may cost, in SAT")
-    parser.add_argument("--timeout", default=1800.0, type=float, help="how many seconds to wait")
+    parser.add_argument(
+        "--timeout", default=1800.0, type=float, help="seconds that ordering and waiting may take together"
+    )
     return parser.parse_args()
 
 
@@ -47,20 +67,55 @@ def order_key(commit: str, test: str, budget: str) -> str:
     return "ci-" + hashlib.sha256("\0".join((commit, test, budget)).encode()).hexdigest()
 
 
-def buy(options: argparse.Namespace) -> bytes:
-    """The diff, verified; raises where there is none."""
-    key = os.environ.get("CHOIR_NODE_PUBLIC_KEY")
-    with MeshClient(node_key=key) as mesh, bundle(options.repo, ref="HEAD") as sent:
-        order = mesh.request_patch(
-            sent,
-            options.title,
-            test_command=options.test,
-            budget=Asset.SAT.parse(options.budget),
-            key=order_key(sent.commit, options.test, options.budget),
-        )
-        print(f"ordered {order.id} for at most {options.budget} SAT", flush=True)
-        found = mesh.await_and_verify(order, options.timeout)
-        print(f"verified and paid: {Asset.SAT.format(found.price)} SAT, receipt {found.receipt_hash}")
+def say(text: str) -> None:
+    print(text, flush=True)  # a CI log shows it at once
+
+
+@dataclass
+class Step:
+    """What is to be done, and what goes on without us if somebody ends it."""
+
+    options: argparse.Namespace
+    goes_on: str = "Nothing was ordered."
+
+    def run(self) -> int:
+        options = self.options
+        if tests_pass(options.test, options.repo):
+            say("The tests pass; nothing is bought.")
+            return DONE
+        try:
+            options.out.write_bytes(self.buy())
+        except ChoirError as error:
+            print(error, error.advice, file=sys.stderr)
+            return code_of(error)
+        say(f"The patch is in {options.out}; apply it with: git apply {options.out}")
+        return DONE
+
+    def buy(self) -> bytes:
+        """The diff, verified; raises where there is none."""
+        options = self.options
+        until = time.monotonic() + options.timeout
+        with ExitStack() as stack:
+            mesh = stack.enter_context(MeshClient(node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY")))
+            most = policy_of(mesh.client).bazaar.inputs_bytes_max
+            sent = stack.enter_context(bundle(options.repo, ref="HEAD", bytes_max=most))
+            self.goes_on = "It may have been ordered: run this step again to get it, or look with: choir job ls"
+            with within(options.timeout):
+                order = mesh.request_patch(
+                    sent,
+                    options.title,
+                    test_command=options.test,
+                    budget=Asset.SAT.parse(options.budget),
+                    key=order_key(sent.commit, options.test, options.budget),
+                )
+            self.goes_on = (
+                f"{order.id} goes on: run this step again to get it. Call it off: choir job cancel {order.id}"
+            )
+            say(f"ordered {order.id} for at most {options.budget} SAT")
+            found = mesh.await_and_verify(order, until - time.monotonic(), on_change=Progress(mesh.client, say))
+        proof = proof_of(found.job.type, found.checks)
+        say(f"{proof.word.lower()} and paid: {Asset.SAT.format(found.price)} SAT, receipt {found.receipt_hash}")
+        say(f"checked: {proof.checked}")
         return found.data
 
 
@@ -70,20 +125,15 @@ def code_of(error: ChoirError) -> int:
 
 
 def main() -> int:
-    options = asked()
+    step = Step(asked())
     if not os.environ.get("CHOIR_TOKEN"):
         print("CHOIR_TOKEN is not set: it needs a token with the scopes read and buy.", file=sys.stderr)
         return NOT_READY
-    if tests_pass(options.test, options.repo):
-        print("The tests pass; nothing is bought.")
-        return DONE
     try:
-        options.out.write_bytes(buy(options))
-    except ChoirError as error:
-        print(error, error.advice, file=sys.stderr)
-        return code_of(error)
-    print(f"The patch is in {options.out}; apply it with: git apply {options.out}")
-    return DONE
+        return step.run()
+    except KeyboardInterrupt:
+        print(f"Interrupted. {step.goes_on}", file=sys.stderr)
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ from choir.bazaar.contracts import RunOutput, StructuredReview
 from choir.doors.sdk.auth import NostrKey
 from choir.doors.sdk.bundles import Bundle, bundle
 from choir.doors.sdk.calls import new_key
+from choir.doors.sdk.checked import proof_of
 from choir.doors.sdk.client import AsyncClient, Client, NoNode
+from choir.doors.sdk.deadlines import within
 from choir.doors.sdk.delegating import (
     Complexity,
     DelegateToMesh,
@@ -31,6 +33,8 @@ from choir.doors.sdk.events import Event
 from choir.doors.sdk.mesh import MeshClient
 from choir.doors.sdk.mesh_async import AsyncMeshClient
 from choir.doors.sdk.mesh_model import Check, Handle, JobFailed, NotDoneYet, Outcome
+from choir.doors.sdk.policies import policy_of
+from choir.doors.sdk.progress import Progress
 from choir.doors.sdk.publishing import published
 from choir.foundation.errors import (
     Broken,
@@ -73,6 +77,7 @@ __all__ = [
     "NotDoneYet",
     "NotFound",
     "Outcome",
+    "Progress",
     "Refusal",
     "RunOutput",
     "StructuredReview",
@@ -81,9 +86,12 @@ __all__ = [
     "Unavailable",
     "bundle",
     "new_key",
+    "policy_of",
+    "proof_of",
     "published",
     "should_delegate",
     "try_worker",
+    "within",
 ]
 
 

@@ -292,6 +292,6 @@ def test_no_order_of_anybody_else_can_be_for_nothing(newcomers: Hall) -> None:
         replace(bought, qualifies=job.qualifies),
     ):
         with newcomers.tx() as tx, pytest.raises(psycopg.errors.CheckViolation), tx.savepoint():
-            job_store.insert_job(tx, wrong)
+            job_store.insert_job(tx, wrong, "")
     with newcomers.tx() as tx:
-        assert job_store.insert_job(tx, bought)
+        assert job_store.insert_job(tx, bought, "")

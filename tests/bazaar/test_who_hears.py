@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from choir.bazaar.model import FREE, JobState, attempt_id, job_id
+import pytest
+
+from choir.bazaar import job_store
+from choir.bazaar.model import FREE, AmbiguousPrefix, JobState, UnknownPrefix, attempt_id, job_id
+from choir.foundation.errors import Invalid
+from choir.foundation.ids import PREFIX_LETTERS_MIN
 from choir.storage.outbox import Event, Position
 from tests.bazaar.hall import Hall, verdict
 
@@ -59,6 +64,37 @@ def test_who_was_at_work_hears_that_it_is_over(hall: Hall) -> None:
         own = [event for event in heard if event.type.startswith("bazaar.provider.")]
         assert {"bazaar.provider.registered", "bazaar.provider.capabilities"} <= {event.type for event in own}
         assert all(event.audience == (owner,) for event in own)
+
+
+def test_a_beginning_names_what_its_asker_may_look_at_and_nothing_else(hall: Hall) -> None:
+    buyer, other = hall.person(30_000), hall.person(20_000)
+    mine, theirs = [job_id(hall.order(buyer).id) for _ in range(2)], job_id(hall.order(other).id)
+    shared = mine[0][: 4 + PREFIX_LETTERS_MIN]
+    assert all(id_.startswith(shared) for id_ in (*mine, theirs))  # made within the same second
+    with hall.tx() as tx:
+        assert hall.reading.id(tx, buyer, mine[1][:-2]) == mine[1]
+        assert hall.reading.id(tx, other, shared) == theirs  # unique among what it may look at
+        with pytest.raises(AmbiguousPrefix) as several:
+            hall.reading.id(tx, buyer, shared)
+        assert several.value.fields["candidates"] == mine
+        assert theirs not in str(several.value)
+        with pytest.raises(UnknownPrefix):
+            hall.reading.id(tx, buyer, theirs[:-2])
+        with pytest.raises(UnknownPrefix):
+            hall.reading.id(tx, buyer, theirs)  # not even by all of it
+        for odd in (shared[:-1], "agent_" + shared[4:]):
+            with pytest.raises(Invalid):
+                hall.reading.id(tx, buyer, odd)
+
+
+def test_a_line_about_an_order_goes_with_its_buyer(hall: Hall) -> None:
+    erased, other = hall.person(20_000), hall.person(20_000)
+    jobs = [hall.order(erased), hall.order(other)]
+    with hall.tx() as tx:
+        ids = [job.id for job in jobs]
+        assert set(job_store.summaries(tx, ids)) == set(ids)
+        hall.forget(tx, erased.source)
+        assert set(job_store.summaries(tx, ids)) == {jobs[1].id}
 
 
 def test_what_an_erased_person_ordered_and_was_working_on(hall: Hall) -> None:

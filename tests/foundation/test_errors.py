@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pickle
 import pkgutil
+import re
 import string
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +66,28 @@ def test_what_a_caller_wrote_is_not_formatted_again() -> None:
 
     error = ConflictingKey(key="{source.__class__}", source="{}")
     assert str(error) == "The key '{source.__class__}' was already used by {} for other content."
+
+
+# An amount as people write it has its asset's name behind it ("200.000 SAT"), never the name of a smallest unit.
+RAW = re.compile(r"(?<=[}0-9])\s+(units\b|milli-?satoshi|msat\b|millisats?\b)")
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__qualname__)
+def test_no_sentence_shows_an_amount_in_smallest_units(cls: type[ChoirError]) -> None:
+    assert RAW.search(cls.sentence) is None
+    assert RAW.search(cls.hint) is None
+
+
+def as_written(node: ast.JoinedStr) -> str:
+    """An f-string with a brace where a value stands."""
+    return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)  # type: ignore[misc]
+
+
+def test_no_text_in_the_source_shows_an_amount_in_smallest_units() -> None:
+    found = [
+        f"{file.name}:{node.lineno}: {as_written(node)}"
+        for file in sorted(Path(choir.__path__[0]).rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.JoinedStr) and RAW.search(as_written(node))
+    ]
+    assert found == []

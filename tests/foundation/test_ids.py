@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.foundation.errors import Invalid
-from choir.foundation.ids import parse_id, show_id, uuid7
+from choir.foundation.ids import PREFIX_LETTERS_MIN, id_range, is_whole, parse_id, show_id, uuid7
 
 times = st.integers(0, 2**48 * 1000 - 1)
 randoms = st.binary(min_size=6, max_size=6)
@@ -61,3 +61,26 @@ def test_letters_that_look_alike_are_taken_for_each_other() -> None:
 def test_what_is_not_an_id_of_this_kind_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
         parse_id("job", text)
+
+
+@given(st.uuids(), st.uuids(), st.integers(PREFIX_LETTERS_MIN, 26))
+def test_the_range_of_a_beginning_has_exactly_what_begins_so(one: UUID, other: UUID, letters: int) -> None:
+    text = show_id("job", one)[: 4 + letters]
+    kind, first, last = id_range(text)
+    assert kind == "job"
+    assert first <= one <= last
+    assert show_id("job", first).startswith(text)
+    assert show_id("job", last).startswith(text)
+    assert (first <= other <= last) == show_id("job", other).startswith(text)
+    assert id_range(text.upper().replace("JOB", "job")) == (kind, first, last)
+
+
+def test_a_beginning_can_be_too_short_too_long_and_no_beginning() -> None:
+    text = show_id("job", A)
+    assert is_whole(text)
+    assert not is_whole(text[:-1])
+    with pytest.raises(Invalid, match="at least 8 letters behind job_"):
+        id_range(text[: 4 + PREFIX_LETTERS_MIN - 1])
+    for odd in ("", "job", "job_", "_01h01h01h", "job_uuuuuuuuuu", "job_zzzzzzzzzz", f"{text}0", "job_01h 01h01h01h"):
+        with pytest.raises(Invalid):
+            id_range(odd)

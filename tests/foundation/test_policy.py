@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from choir.foundation.canonical import canonical_hash
-from choir.foundation.policy import Policy, UnknownPolicy, describe, effective_hash, load, tree
+from choir.foundation.money import Asset
+from choir.foundation.policy import Policy, PolicyValue, UnknownPolicy, describe, effective_hash, load, tree
 from choir.foundation.policy.values import PolicyOutOfBounds
 
 VALUES = list(describe(Policy()))
@@ -13,8 +14,6 @@ VALUES = list(describe(Policy()))
 
 @pytest.mark.parametrize("item", VALUES, ids=lambda item: item.name)
 def test_every_value_is_documented_and_within_its_bounds(item: object) -> None:
-    from choir.foundation.policy import PolicyValue
-
     assert isinstance(item, PolicyValue)
     assert item.low <= item.default <= item.high
     assert item.value == item.default
@@ -26,8 +25,6 @@ def test_every_value_is_documented_and_within_its_bounds(item: object) -> None:
 
 @pytest.mark.parametrize("item", VALUES, ids=lambda item: item.name)
 def test_every_value_can_be_set_to_its_bounds_and_no_further(item: object) -> None:
-    from choir.foundation.policy import PolicyValue
-
     assert isinstance(item, PolicyValue)
     for number in (item.low, item.high):
         changed = load(Policy(), {item.name: str(number)})
@@ -72,3 +69,17 @@ def test_names_are_unique_and_the_tree_is_what_is_hashed() -> None:
             value = value[part]
         assert value == item.value
     assert effective_hash(Policy()) == canonical_hash(policy)
+
+
+@pytest.mark.parametrize("item", VALUES, ids=lambda item: item.name)
+def test_amounts_are_shown_as_people_write_them_and_all_else_as_it_is(item: PolicyValue) -> None:
+    number, unit = item.shown(item.value)
+    if item.unit in ("milli-satoshi", "units of CREDIT", "units of CHIP"):
+        assert Asset.of(unit).format(item.value) == number
+    else:
+        assert (number, unit) == (str(item.value), item.unit)
+
+
+def test_the_smallest_budget_reads_as_ten_satoshi() -> None:
+    item = next(item for item in VALUES if item.name == "bazaar.budget_msat_min")
+    assert item.shown(item.value) == ("10.000", "SAT")

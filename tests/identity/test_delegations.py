@@ -80,6 +80,8 @@ def test_a_cap_is_kept_and_says_what_was_left(agency: Agency) -> None:
         agency.spend(principal, 41)
     fields = refusal.value.fields
     assert (fields["cap"], fields["spent"], fields["asked"], fields["period"]) == (100, 60, 41, "day")
+    allowed = "The delegation allows 1.00 CREDIT per day; 0.60 CREDIT are spent and 0.41 CREDIT were asked for."
+    assert str(refusal.value) == allowed
     agency.spend(principal, 40)
     assert agency.spent(granted.id) == 100
 

@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
+from choir.foundation.money import Asset
 from choir.foundation.settings import PUBLISHED, load_settings
 from choir.ledger import reading
 from choir.ledger.liabilities import service
@@ -241,7 +242,7 @@ def test_what_cannot_be_counted_is_told_to_who_asks(another: Another, monkeypatc
     ask(node)
 
     def missed(*_: object) -> None:
-        raise NotAllCounted(asset="CREDIT", owed="1", rest="0")
+        raise NotAllCounted.of(Asset.CREDIT, 1, 0)
 
     with monkeypatch.context() as patched:
         patched.setattr(service, "count", missed)

@@ -56,19 +56,41 @@ _STEPS: LiteralString = f"""
 _LIVE = [state.value for state in LIVE_ATTEMPT]
 
 
-def insert_job(tx: Tx, job: Job) -> bool:
-    """Keep a new job; False if its buyer has one by that key, also one that was sent at this very moment."""
+def insert_job(tx: Tx, job: Job, summary: str) -> bool:
+    """Keep a new job and a line about it; False if its buyer has one by that key, also if it was sent this moment."""
     return bool(
         tx.run(
-            f"insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
+            f"with job as (insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
             " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-            " on conflict do nothing",  # of any kind: the same order sent at the same time also has the same hold
+            " on conflict do nothing returning id, buyer)"  # of any kind: the same order also has the same hold
+            " insert into job_summaries (job, buyer, summary) select id, buyer, %s from job",
             job.id, job.buyer, job.actor, job.delegation, job.key, job.type, job.state, job.request, Jsonb(job.inputs),
             job.hidden, job.budget, job.hold, Jsonb(job.strategy), Jsonb(job.criteria), job.time_limit_s,
             job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,
-            job.receipt, job.closed_us, job.ready_us, job.qualifies, job.held_until_us,
+            job.receipt, job.closed_us, job.ready_us, job.qualifies, job.held_until_us, summary,
         )
     )  # fmt: skip
+
+
+def summaries(tx: Tx, jobs: Sequence[UUID]) -> dict[UUID, str]:
+    """What was ordered with these jobs, in a line each; nothing where the buyer was erased."""
+    return dict(tx.rows("select job, summary from job_summaries where job = any(%s)", list(jobs)))
+
+
+def erase_summaries(tx: Tx, buyer: str) -> int:
+    return tx.run("delete from job_summaries where buyer = %s", buyer)
+
+
+def ids_between(
+    tx: Tx, first: UUID, last: UUID, *, bought_by: Collection[str], done_by: Collection[str], all_: bool, limit: int
+) -> list[UUID]:
+    """Ids of jobs in a range that these buy or were asked to do; or of all."""
+    rows = tx.rows(
+        "select j.id from jobs j where j.id between %s and %s and (%s or j.buyer = any(%s) or exists"
+        " (select from job_attempts a where a.job = j.id and a.owner = any(%s))) order by j.id limit %s",
+        first, last, all_, list(bought_by), list(done_by), limit,
+    )  # fmt: skip
+    return [row[0] for row in rows]
 
 
 def job(tx: Tx, id_: UUID, *, lock: bool = False) -> Job | None:

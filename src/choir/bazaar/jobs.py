@@ -30,6 +30,7 @@ from choir.bazaar.model import (
     UnknownJob,
     job_id,
 )
+from choir.bazaar.summaries import summary_of
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope, agent_owner, person_owner
@@ -86,7 +87,8 @@ class Jobs:
             return _same(known, order, request), False
         job = replace(self._new_job(tx, buyer, who.source, order, request, key), delegation=who.delegation)
         self._lives.market.check(job)
-        if not store.insert_job(tx, job):  # somebody sent the same order at the same time, and has committed
+        inserted = store.insert_job(tx, job, summary_of(order.type, order.request))
+        if not inserted:  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
             if known is None:  # the credential has ordered with this key, and somebody else pays for it now
                 raise KeyOfAnotherJob(key=key)
@@ -112,7 +114,8 @@ class Jobs:
         request = self._objects.put_atom(tx, order.request, None).hash
         job = self._new_job(tx, SOURCE, SOURCE, order, request, key)
         self._lives.market.check(job)
-        if not store.insert_job(tx, job):  # another process was quicker, and has committed
+        inserted = store.insert_job(tx, job, summary_of(order.type, order.request))
+        if not inserted:  # another process was quicker, and has committed
             known = store.job_by_key(tx, SOURCE, key)
             assert known is not None
             return known
@@ -310,6 +313,7 @@ class Jobs:
             schedule(tx, LOOK, str(id_), now_us)
         for attempt in store.at_work_of_owner(tx, owner):
             schedule(tx, LOOK, str(attempt), now_us)
+        store.erase_summaries(tx, owner)
 
     # Seeing
 
@@ -330,6 +334,11 @@ class Jobs:
     def attempts_made(tx: Tx, jobs: Sequence[Job]) -> dict[UUID, int]:
         """How many attempts there were at each of these; for who may see them whole."""
         return store.attempts_made(tx, [job.id for job in jobs])
+
+    @staticmethod
+    def summaries(tx: Tx, jobs: Sequence[Job]) -> dict[UUID, str]:
+        """What was ordered, in a line each; for who may read these orders."""
+        return store.summaries(tx, [job.id for job in jobs])
 
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside for a job; for who may see it whole."""

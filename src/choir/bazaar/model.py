@@ -262,6 +262,18 @@ class UnknownAttempt(NotFound):
     sentence = "There is no attempt {attempt} of yours."
 
 
+class UnknownPrefix(NotFound):
+    code = "bazaar.prefix_unknown"
+    sentence = "Nothing that you may look at begins with '{prefix}'."
+    hint = "`choir job ls` and `choir provider ls` list what there is."
+
+
+class AmbiguousPrefix(Refusal):
+    code = "bazaar.prefix_ambiguous"
+    sentence = "'{prefix}' is the beginning of several: {named}."
+    hint = "Give more letters of the one that you mean."
+
+
 class JobOver(Refusal):
     code = "bazaar.job_over"
     sentence = "The job {job} is {state}; that can no longer be changed."

@@ -18,6 +18,7 @@ from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, JobState, Job
 from choir.bazaar.providers.fallback import Pinned, strategy_json
 from choir.bazaar.providers.model import NotQualifying, provider_id
 from choir.bazaar.providers.service import Providers
+from choir.bazaar.summaries import summary_of
 from choir.bazaar.trials import Chance, Trial
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
@@ -43,7 +44,7 @@ class Qualifying:
         terms = Terms(0, self._policy.qualification_limit_s, job_id(id_))
         trial = trials.make(type_, Chance(lives.entropy), terms)
         job = self._job(tx, id_, provider, type_, trial, now_us)
-        store.insert_job(tx, job)
+        store.insert_job(tx, job, summary_of(type_, trial.request))
         if not self._providers.reserve(tx, provider, job.id):
             why = "it has no free slot"
             raise NotQualifying(provider=provider_id(provider), type=type_.value, work=type_.word, why=why)

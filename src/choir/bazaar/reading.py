@@ -3,6 +3,7 @@
 | what                           | buyer                | its provider                  | operator              |
 |--------------------------------|----------------------|-------------------------------|-----------------------|
 | the job, its steps             | yes                  | who was asked, own steps only | yes                   |
+| what was ordered, in a line    | as the request       | as the request                | as the request        |
 | who the buyer is               | yes                  | once its delivery was judged  | yes                   |
 | attempts                       | all                  | its own                       | all                   |
 | request, repository, diff      | yes                  | while its attempt lives, and  | while a dispute about |
@@ -35,6 +36,7 @@ from choir.bazaar.inspecting import HIDDEN
 from choir.bazaar.jobs import concerns, may_see, owners_of
 from choir.bazaar.model import (
     LIVE_ATTEMPT,
+    AmbiguousPrefix,
     Attempt,
     HiddenClosed,
     Job,
@@ -46,15 +48,21 @@ from choir.bazaar.model import (
     OrderClosed,
     UnknownAttempt,
     UnknownJob,
+    UnknownPrefix,
     attempt_id,
     job_id,
 )
+from choir.bazaar.providers import store as provider_store
 from choir.foundation.canonical import ObjectHash
+from choir.foundation.errors import Invalid
+from choir.foundation.ids import id_range, show_id
 from choir.identity.model import Principal, Role, Scope
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 
+CANDIDATES_MAX = 6  # of a beginning that fits several; one more than are named
 _WHY = "why"  # what an offer's choice is explained by
+_BETWEEN = {"job": job_store.ids_between, "dispute": dispute_store.ids_between}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,7 @@ class Seen:
     job: Job
     attempts: tuple[Attempt, ...]  # those the reader may see
     whole: bool  # the buyer's own view, or an operator's: with what is held, strategy and criteria
+    summary: str | None = None  # what was ordered, in a line; for who may read the order
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +93,46 @@ class Reading:
     def job(self, tx: Tx, who: Principal, id_: UUID) -> Seen:
         """A job with the attempts at it that the reader may see."""
         job, part, attempts = self._look(tx, who, id_)
+        summary = self._summary(tx, job) if self._may_read_order(tx, job, part) else None
         if part.buyer or part.operator:
-            return Seen(job, _as_seen(attempts, part), whole=True)
-        return Seen(_for_provider(job, part.own), part.own, whole=False)
+            return Seen(job, _as_seen(attempts, part), whole=True, summary=summary)
+        return Seen(_for_provider(job, part.own), part.own, whole=False, summary=summary)
 
     def ordered(self, tx: Tx, job: Job) -> Seen:
         """A job for whoever has just ordered or cancelled it, whatever else they may read."""
         buyer = _Part(buyer=True, operator=False, own=())
-        return Seen(job, _as_seen(job_store.attempts(tx, job.id), buyer), whole=True)
+        attempts = _as_seen(job_store.attempts(tx, job.id), buyer)
+        return Seen(job, attempts, whole=True, summary=self._summary(tx, job))
+
+    def ids(self, tx: Tx, who: Principal, prefix: str) -> list[str]:
+        """Ids that begin like this, of what the reader may look at; no more than fit a sentence.
+
+        Of jobs, disputes and providers. What somebody may not see is not there, however much of its id is known.
+        """
+        kind, first, last = id_range(prefix)
+        mine = owners_of(who)
+        if kind == "provider":  # whoever is signed in may look at all of them
+            found = provider_store.ids_between(tx, first, last, CANDIDATES_MAX)
+        elif kind in _BETWEEN:
+            found = _BETWEEN[kind](
+                tx, first, last, all_=who.role is Role.OPERATOR, limit=CANDIDATES_MAX,
+                bought_by=mine if Scope.READ in who.scopes else (),
+                done_by=mine if who.scopes & {Scope.READ, Scope.SELL} else (),
+            )  # fmt: skip
+        else:
+            raise Invalid(what=f"id '{prefix[:60]}'", why="only job_, dispute_ and provider_ are looked up")
+        return [show_id(kind, id_) for id_ in found]
+
+    def id(self, tx: Tx, who: Principal, prefix: str) -> str:
+        """The one id that begins like this, of what the reader may look at."""
+        found = self.ids(tx, who, prefix)
+        if not found:
+            raise UnknownPrefix(prefix=prefix[:60])
+        if len(found) > 1:
+            named = found[: CANDIDATES_MAX - 1]
+            more = ", …" if len(found) > len(named) else ""
+            raise AmbiguousPrefix(prefix=prefix[:60], candidates=named, named=", ".join(named) + more)
+        return found[0]
 
     def steps(self, tx: Tx, who: Principal, id_: UUID) -> list[JobEvent]:
         """The steps of a job's life that concern the reader."""
@@ -173,10 +214,18 @@ class Reading:
 
     def _open_order(self, tx: Tx, who: Principal, id_: UUID) -> Job:
         job, part, _ = self._look(tx, who, id_)
-        works = any(attempt.state in LIVE_ATTEMPT or attempt.delivered_us is not None for attempt in part.own)
-        if part.buyer or works or (part.operator and dispute_store.undecided_about_job(tx, job.id)):
+        if self._may_read_order(tx, job, part):
             return job
         raise OrderClosed(job=job_id(id_))
+
+    @staticmethod
+    def _may_read_order(tx: Tx, job: Job, part: _Part) -> bool:
+        works = any(attempt.state in LIVE_ATTEMPT or attempt.delivered_us is not None for attempt in part.own)
+        return part.buyer or works or (part.operator and dispute_store.undecided_about_job(tx, job.id))
+
+    @staticmethod
+    def _summary(tx: Tx, job: Job) -> str | None:
+        return job_store.summaries(tx, [job.id]).get(job.id)
 
     def _released(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
         job, attempt, part = self._look_at(tx, who, id_)

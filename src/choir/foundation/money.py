@@ -24,7 +24,7 @@ class AmountOutOfRange(Invalid):
     """Zero, negative, or beyond 64 bits."""
 
     code = "money.out_of_range"
-    sentence = "The amount {amount} is out of range: it must be between 1 and 9223372036854775807 units."
+    sentence = "The amount {amount} is out of range: it counts smallest units, from 1 to 9223372036854775807."
 
 
 class AmountMalformed(Invalid):

@@ -14,6 +14,13 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
+def clock(seconds: float) -> str:
+    """A time that has passed, as a stopwatch shows it: "0:42", "1:02:03"."""
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def shown(text: str) -> str:
     """A text that a stranger may have chosen, within a sentence of ours: a plain word as it is, all else quoted.
 

@@ -157,9 +157,9 @@ def checked_caps(caps: Sequence[Cap]) -> tuple[Cap, ...]:
     if len(caps) > _CAPS_MAX:
         raise BadTerms(why=f"it has more than {_CAPS_MAX} caps")
     for cap in caps:
-        Asset.of(cap.asset)
+        asset = Asset.of(cap.asset)
         if isinstance(cap.cap, bool) or not isinstance(cap.cap, int) or not 0 <= cap.cap <= AMOUNT_MAX:
-            raise BadTerms(why=f"a cap must be a whole number of units from 0 to {AMOUNT_MAX}")
+            raise BadTerms(why=f"a cap is from 0 to {asset.format(AMOUNT_MAX)} {asset.name}, in whole smallest units")
     if len({(cap.asset, cap.period) for cap in caps}) != len(caps):
         raise BadTerms(why="an asset and period is capped twice")
     return tuple(sorted(caps, key=lambda cap: (cap.asset, cap.period)))
@@ -256,12 +256,26 @@ def charges(chain: Chain, caps: Iterable[CapState], amounts: Mapping[str, int], 
                 raise NoCap(delegation=delegation_id(link.id), asset=asset)
             for cap in sorted(of_asset, key=lambda cap: cap.period):
                 if cap.spent + amount > cap.cap:
-                    raise CapExceeded(
-                        delegation=delegation_id(link.id), asset=asset, period=cap.period.value,
-                        cap=cap.cap, spent=cap.spent, asked=amount,
-                    )  # fmt: skip
+                    raise _exceeded(cap, amount)
                 found.append(Charge(link.id, asset, cap.period, begins[cap.period], amount))
     return found
+
+
+def _exceeded(state: CapState, asked: int) -> CapExceeded:
+    """With units for machines and decimals for people."""
+    asset = Asset.of(state.asset)
+    return CapExceeded(
+        delegation=delegation_id(state.delegation),
+        asset=asset.name,
+        period=state.period.value,
+        within="in total" if state.period is Period.TOTAL else f"per {state.period.value}",
+        cap=state.cap,
+        spent=state.spent,
+        asked=asked,
+        cap_shown=asset.format(state.cap),
+        spent_shown=asset.format(state.spent),
+        asked_shown=asset.format(asked),
+    )
 
 
 # What drafts take from whom

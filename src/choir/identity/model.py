@@ -247,7 +247,8 @@ class CrossSite(NotAllowed):
 class CapExceeded(Refusal):
     code = "identity.cap_exceeded"
     sentence = (
-        "The delegation allows {cap} units of {asset} per {period}; {spent} are spent and {asked} were asked for."
+        "The delegation allows {cap_shown} {asset} {within}; {spent_shown} {asset} are spent and {asked_shown} {asset}"
+        " were asked for."
     )
 
 

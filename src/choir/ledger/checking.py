@@ -14,7 +14,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from choir.foundation.errors import ChoirError
-from choir.foundation.money import AMOUNT_MAX
+from choir.foundation.money import AMOUNT_MAX, Asset
 from choir.ledger import hashing
 from choir.ledger.merkle import Frontier
 from choir.ledger.model import (
@@ -180,7 +180,7 @@ class JournalCheck:
 
     def _check_unused(self, name: str, where: str) -> None:
         if self.balances.get(name, 0) != 0:
-            self.differ(where, f"{name} is closed with a balance of {self.balances[name]}")
+            self.differ(where, f"{name} is closed with a balance of {_shown(name, self.balances[name])}")
         if self.held.get(name, 0) != 0:
             self.differ(where, f"{name} is closed while an open hold would return money to it")
 
@@ -240,7 +240,7 @@ class JournalCheck:
             for name in (leg.from_, leg.to):
                 balance = self.balances[name]
                 if balance < 0 and not account_name(name).may_overdraw:
-                    self.differ(where, f"the balance of {name} falls to {balance}")
+                    self.differ(where, f"the balance of {name} falls to {_shown(name, balance)}")
 
     def _apply_hold(self, draft: Draft, where: str) -> None:
         if draft.kind == HOLD_PLACE:
@@ -338,4 +338,10 @@ class JournalCheck:
             totals[asset] = totals.get(asset, 0) + balance
         for asset, total in totals.items():
             if total != 0:
-                self.differ(f"asset {asset}", f"all accounts together have {total}, not zero")
+                self.differ(f"asset {asset}", f"all accounts together have {Asset.of(asset).format(total)}, not zero")
+
+
+def _shown(name: str, units: int) -> str:
+    """A balance as people read it."""
+    asset = account_name(name).asset
+    return f"{asset.format(units)} {asset.name}"

@@ -41,8 +41,10 @@ def test_the_default_table_is_the_specs(type_: JobType, terms: Terms) -> None:
 def test_premiums_are_relative_to_the_default_table_and_exact(tier: int, most: int) -> None:
     default = rules.default_terms(PATCH, POLICY)
     rules.check_terms(Terms(most * SAT, default.per_unit, default.cap), PATCH, tier, POLICY)
-    with pytest.raises(PriceAboveLimit):
+    with pytest.raises(PriceAboveLimit) as refusal:
         rules.check_terms(Terms(most * SAT + 1, default.per_unit, default.cap), PATCH, tier, POLICY)
+    assert (refusal.value.fields["asked"], refusal.value.fields["limit"]) == (most * SAT + 1, most * SAT)
+    assert f"The base price of {most}.001 SAT is above {most}.000 SAT" in str(refusal.value)
 
 
 @given(tier=st.integers(0, 3), units=st.integers(0, 10**6), type_=st.sampled_from(JobType))

@@ -70,6 +70,7 @@ JOBS = [
     Row("POST", "/v1/jobs", (401, 409, 403, 201, 201, 403), body=_order),
     Row("GET", "/v1/jobs", (401, 200, 403, 200, 200, 403)),
     Row("GET", "/v1/jobs/{job}", BOTH_SIDES, path=_job("")),
+    Row("GET", "/v1/ids/{prefix}", BOTH_SIDES, path=lambda s: f"/v1/ids/{s.job['id'][:20]}"),
     Row("GET", "/v1/jobs/{job}/steps", BOTH_SIDES, path=_job("/steps")),
     Row("GET", "/v1/jobs/{job}/request", (401, 404, 403, 200, 200, 403), path=_job("/request")),
     Row("GET", "/v1/jobs/{job}/inputs/{name}", (401, 404, 403, 404, 404, 403), path=_job("/inputs/repository")),

@@ -44,6 +44,7 @@ THINGS = {
     "verdict 2": "/v1/attempts/{second}/verdict",
     "hidden 2": "/v1/attempts/{second}/hidden",
 }
+_FOUND = {200: "y", 404: "0", 401: "x"}
 _SHOWN = {200: "y", 403: "n", 404: "0", 401: "x"}
 
 # Two providers race. Columns: buyer, other buyer, first, second, provider of another job, operator, nobody.
@@ -133,6 +134,18 @@ class Race:
             for thing, path in self.paths().items()
         }
 
+    def told_what(self) -> str:
+        """Who is told with the job what was ordered."""
+        jobs = (reader.get(self.paths()["job"]) for reader in self.readers.values())
+        told = [found.json()["summary"] if found.status_code == 200 else None for found in jobs]
+        assert set(told) <= {None, "mend it (python3 -m pytest -q)"}, told
+        return "".join("y" if one else "-" for one in told)
+
+    def finds(self, id_: str) -> str:
+        """Who is shown a whole id for its first letters."""
+        asked = f"/v1/ids/{id_[:-8]}"
+        return "".join(_FOUND[reader.get(asked).status_code] for reader in self.readers.values())
+
     def deliver(self, n: int) -> None:
         result = PatchGenResult(COMMIT).to_json()
         self.inside.work(self.sellers[n], self.attempts[n], None, artifact=f"patch {n}".encode(), result=result)
@@ -151,6 +164,8 @@ def race(served: NodeUnderTest) -> Iterator[Race]:
 
 def test_the_whole_table_as_the_job_goes_on(race: Race) -> None:
     assert race.seen() == AT_WORK
+    assert race.told_what() == "y-yy---"
+    assert race.finds(race.job["id"]) == "y0yy0yx"
     race.deliver(0)
     assert race.seen() == HANDED_IN
     _check_before_a_verdict(race)
@@ -164,6 +179,9 @@ def test_the_whole_table_as_the_job_goes_on(race: Race) -> None:
     body = {"trigger": "output_irrelevant", "statement": "It mends something else."}
     dispute = done(race.buyer.http.post(f"/v1/jobs/{race.job['id']}/disputes", json=body), 201)
     assert race.seen() == DISPUTED
+    assert race.told_what() == "y-yy-y-"
+    assert race.finds(dispute["id"]) == "y00y0yx"
+    assert race.finds(race.sellers[0].id) == "yyyyyyx"
     race.inside.under_review(dispute["id"], verdict())
     assert race.seen() == DISPUTED
     _check_disputes(race, dispute["id"])

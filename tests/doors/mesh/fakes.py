@@ -13,7 +13,7 @@ from choir.bazaar.contracts import RunOutput
 from choir.doors import wire
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.errors import Unavailable
-from choir.foundation.policy import Policy, describe
+from choir.foundation.policy import Policy, describe, load
 from choir.foundation.signing import Ed25519Signer
 from choir.ledger.notes import VerifierKey
 
@@ -36,6 +36,8 @@ class FakeNode:
     asked: list[str] = field(default_factory=list)
     passed: bool = True
     paid: int = 200_000
+    overrides: dict[str, str] = field(default_factory=dict)  # of its policy
+    known_policy: Policy | None = None  # as a client keeps it
 
     def __post_init__(self) -> None:
         self.signer = Ed25519Signer(b"\7" * 32)
@@ -67,7 +69,8 @@ class FakeNode:
         return SimpleNamespace(key=key, mode=self.mode)
 
     def policy(self) -> Any:
-        return SimpleNamespace(values=list(describe(Policy())))
+        self.asked.append("policy")
+        return SimpleNamespace(values=list(describe(load(Policy(), self.overrides))))
 
     # Jobs
 

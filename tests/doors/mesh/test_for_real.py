@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -98,7 +99,11 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     job = market.job()
     shown = node.run("job", "show", job)
     assert "check       passed  exit code" in shown.out
-    assert shown.out.splitlines()[0] == f"{job}  run  paid"
+    assert shown.out.splitlines()[:2] == [f"{job}  run  paid", "  what        python3 -c 'print(6*7)'"]
+    assert node.run("job", "show", job[:-6]).out == node.run("job", "show", job[4:-6]).out == shown.out
+    assert node.run("job", "ls").out.splitlines()[1].endswith("  python3 -c 'print(6*7)'")
+    unknown = node.run("job", "show", "job_00000000000", "--json")
+    assert (unknown.code, json.loads(unknown.err)["error"]["code"]) == (1, "bazaar.prefix_unknown")
     explained = node.run("job", "explain", job, "--json").json
     (one,) = explained[0]["why"]["candidates"]
     assert one["total"] == sum(part["points"] for part in one["components"])
@@ -143,6 +148,9 @@ def test_a_terminal_shows_all_open_jobs(market: Market) -> None:
     assert process.wait(30) == 0, shown
     assert "1 open job at " in shown
     assert re.search(rf"{job} +run +open +≤ \S+ +\d\d \w{{3}} \d\d:\d\d", shown), shown
+    assert re.search(r"1 open job at \S+  0:0\d; Ctrl-C ends the view", shown), shown
+    piped = node.run("job", "watch", "--timeout", "1")  # of all, and not for ever
+    assert (piped.code, piped.out) == (0, ""), piped
     assert node.run("job", "cancel", job).code == 0
 
 
@@ -270,10 +278,31 @@ def test_ci_buys_a_patch_and_buys_it_once(market: Market) -> None:
         git(repo, "apply", str(out))
         passed = subprocess.run(command, env=settings | token, capture_output=True, text=True, check=False)
         assert (passed.returncode, "nothing is bought" in passed.stdout) == (0, True)
+        git(repo, "checkout", "-q", ".")
+        _check_ci_that_nobody_serves([*command, "--budget", "11"], settings | token)
         readers = {"CHOIR_TOKEN": ada.token("read")}
         refused = node.run("job", "submit", "run", "--budget", "300", "--", "true", env=readers)
         assert refused.code == 4
         assert "choir login --scope read --scope buy" in refused.err
+
+
+def _check_ci_that_nobody_serves(command: list[str], environment: dict[str, str]) -> None:
+    """For so little nobody does it: that is said, the time limit is kept, and Ctrl-C is one line."""
+    late = subprocess.run([*command, "--timeout", "6"], env=environment, capture_output=True, text=True, check=False)
+    assert late.returncode == 3, late
+    assert re.search(
+        r"^0:0\d  (job_\w+) is open: nobody can take it now .*choir job cancel \1$", late.stdout, re.MULTILINE
+    ), late
+    assert "and it goes on. Wait again with" in late.stderr
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    job = next(line for line in process.stdout if "nobody can take it" in line).split()[1]
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said == f"Interrupted. {job} goes on: run this step again to get it. Call it off: choir job cancel {job}\n"
 
 
 def test_an_agent_on_a_key_sends_as_much_as_others(market: Market) -> None:

@@ -9,20 +9,24 @@ from typing import Any, cast
 
 import pytest
 
-from choir.bazaar.contracts import Approval, ReviewFocus, ReviewIssue, Severity, StructuredReview
+from choir.bazaar.contracts import Approval, PatchGenRequest, ReviewFocus, ReviewIssue, Severity, StructuredReview
+from choir.bazaar.model import AmbiguousPrefix, JobType, Verdict
 from choir.bazaar.model import Check as Checked
-from choir.bazaar.model import Verdict
+from choir.doors.cli import ids
 from choir.doors.cli.jobs import buyer, explaining, nobody, options, sending
-from choir.doors.cli.jobs.following import View, _words
-from choir.doors.cli.jobs.looking import COLUMNS, rows_of, shown_check
+from choir.doors.cli.jobs.following import View, _words, headline
+from choir.doors.cli.jobs.looking import lines_of, shown_check
+from choir.doors.cli.jobs.results import review_lines
 from choir.doors.cli.jobs.verifying import _word
-from choir.doors.cli.output import day_and_time, may_write, print_table
+from choir.doors.cli.output import Ticking, day_and_time, may_write, print_lines
+from choir.doors.sdk.checked import proof_of
 from choir.doors.sdk.choosing import Chosen
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.machine_buyer import BuyerNeeded
 from choir.doors.sdk.mesh_model import Check
 from choir.doors.sdk.rechecking import _side_by_side
 from choir.foundation.errors import Invalid, NotAllowed
+from choir.foundation.policy import VerificationPolicy
 from choir.foundation.settings import load_settings
 from tests.doors.servers import answer, script
 
@@ -266,12 +270,148 @@ def test_times_are_as_short_as_those_of_ls() -> None:
     assert day_and_time("2027-01-02T00:00:00.000000Z", now) == "02 Jan  2027"  # another's clock
 
 
-def test_the_widest_job_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    job = SimpleNamespace(
-        id="job_01j9zq7d3zj9ywb4q6r7f8g9ha", type="code_review", state="cancelled", budget="20000000",
-        price=None, closed_at=None, created_at="2026-11-16T04:59:58.000000Z",
-    )  # fmt: skip
-    print_table(COLUMNS, rows_of(cast("Any", [job])), right=(3,), whole=(0,))
-    lines = capsys.readouterr().out.splitlines()
-    assert max(len(line.rstrip()) for line in lines) <= 80
-    assert lines[1].split()[:3] == ["job_01j9zq7d3zj9ywb4q6r7f8g9ha", "review", "cancelled"]
+def job_of(**more: Any) -> Any:
+    known = {
+        "id": "job_01j9zq7d3zj9ywb4q6r7f8g9ha", "type": JobType.CODE_REVIEW, "state": "cancelled", "price": None,
+        "budget": "20000000", "closed_at": None, "created_at": "2026-11-16T04:59:58.000000Z",
+        "summary": "commit 01234567; standard, all",
+    }  # fmt: skip
+    return SimpleNamespace(**known | more)
+
+
+def test_the_widest_job_fits_80_columns_and_says_what_was_ordered() -> None:
+    head, first, what = lines_of([job_of()], 80)
+    assert max(map(len, (head, first, what))) <= 80
+    assert first.split()[:3] == ["job_01j9zq7d3zj9ywb4q6r7f8g9ha", "review", "cancelled"]
+    assert what == "  commit 01234567; standard, all"
+    assert len(lines_of([job_of(summary=None)], 80)) == 2  # its buyer was erased
+    head, line = lines_of([job_of()], 160)
+    assert head.endswith("what")
+    assert line.endswith("commit 01234567; standard, all")
+
+
+def test_what_a_stranger_ordered_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    job = job_of(summary="\x1b[2Jgone [bold]x")
+    print_lines(lines_of([job], 160))
+    shown = capsys.readouterr().out + headline(job)
+    assert "\x1b" not in shown
+    assert shown.count("[bold]x") == 2
+
+
+def test_a_whole_id_costs_no_request_and_a_beginning_is_looked_up() -> None:
+    id_ = "job_01j9zq7d3zj9ywb4q6r7f8g9ha"
+    asked: list[str] = []
+
+    def find(prefix: str) -> Any:
+        asked.append(prefix)
+        return SimpleNamespace(id=id_)
+
+    client = cast("Any", SimpleNamespace(ids=SimpleNamespace(find=find)))
+    assert ids.whole(client, "job", id_) == ids.whole(client, "job", id_[4:]) == id_
+    assert asked == []
+    assert ids.whole(client, "job", "01j9zq7d3z") == ids.whole(client, "job", "job_01j9zq7d3z") == id_
+    assert asked == ["job_01j9zq7d3z"] * 2
+    strategy = {"kind": "preferred_then_pool", "preferred": ["01j9zq7d3z", f"provider_{id_[4:]}"]}
+    ids.name_providers(client, strategy)
+    assert strategy["preferred"] == [id_, f"provider_{id_[4:]}"]
+    assert asked[2:] == ["provider_01j9zq7d3z"]
+
+
+def test_an_attempt_is_named_by_the_beginning_of_its_id_among_those_of_its_job() -> None:
+    one, other = f"attempt_01j9zq7d3z{'0' * 16}", f"attempt_01j9zq7d3z{'1' * 16}"
+    job = cast("Any", SimpleNamespace(attempts=[SimpleNamespace(id=one), SimpleNamespace(id=other)]))
+    assert ids.attempt_of(job, None) is None
+    assert ids.attempt_of(job, one[:20]) == ids.attempt_of(job, one[8:20]) == one
+    with pytest.raises(AmbiguousPrefix, match=other):
+        ids.attempt_of(job, "01j9zq7d3z")
+    assert ids.attempt_of(job, "01jz") == "attempt_01jz"  # the node says that there is none
+
+
+REPORTED, BY_CODE = Check("tests", passed=True), Check("tests by exit code", passed=True)
+HIDDEN = Check("hidden check 1", passed=True, hidden=True)
+
+
+@pytest.mark.parametrize(
+    ("type_", "checks", "word", "checked", "more"),
+    [
+        (JobType.SANDBOX_RUN, [Check("re-run", passed=True)], "Verified", "ran it again", ""),
+        (
+            JobType.SANDBOX_RUN,
+            [Check("re-run", passed=True, details="Not run again: not deterministic.")],
+            "Accepted",
+            "exit code and output hash are as claimed by the provider; not run again",
+            "--deterministic",
+        ),
+        (
+            JobType.SANDBOX_RUN,
+            [Check("re-run", passed=True, details="Not run again: not drawn.")],
+            "Accepted",
+            "not run again (only some are, by lot)",
+            "",
+        ),
+        (JobType.SANDBOX_RUN, [], "Accepted", "not run again", "--deterministic"),
+        (JobType.PATCH_GEN, [REPORTED], "Verified", "(V2)", ""),
+        (JobType.PATCH_GEN, [REPORTED, HIDDEN], "Verified", "(V3)", ""),
+        (JobType.PATCH_GEN, [BY_CODE], "Accepted", "weak verdict (V1)", "pytest command"),
+        (JobType.PATCH_GEN, [BY_CODE, HIDDEN], "Verified", "(V3)", ""),
+        (JobType.TEXT_GEN, [], "Accepted", "not what it says", ""),
+        (JobType.CODE_REVIEW, [], "Accepted", "not whether it is right", ""),
+    ],
+)
+def test_what_was_checked_is_said_and_no_more(
+    type_: JobType, checks: list[Check], word: str, checked: str, more: str
+) -> None:
+    proof = proof_of(type_, checks)
+    assert (proof.word, checked in proof.checked, more in proof.more) == (word, True, True), proof
+    assert bool(proof.more) == bool(more)
+
+
+def test_who_orders_by_exit_code_hears_what_that_proves(capsys: pytest.CaptureFixture[str]) -> None:
+    sending.tell_exit_code("npm test", hidden=False)
+    said = capsys.readouterr().err
+    assert "Only whether `npm test` ends with code 0 is judged, a weak proof (V1)" in said
+    assert "--hidden adds tests" in said
+    sending.tell_exit_code("npm test", hidden=True)
+    assert "--hidden" not in capsys.readouterr().err
+
+
+def test_a_command_without_a_report_is_refused_with_what_to_type() -> None:
+    request = {
+        "title": "t", "base_commit": "0" * 40, "test_command": "npm test", "max_cost_msat": "1000", "time_limit_s": 60,
+        "idempotency_key": "k",
+    }  # fmt: skip
+    with pytest.raises(Invalid, match="add `--exit-code`") as refusal:
+        PatchGenRequest.from_json(request, VerificationPolicy())
+    for word in (
+        "`python3 -m pytest -q`",
+        "`npm test`",
+        "nothing but its exit code is judged",
+        "(V1)",
+        "hidden checks",
+    ):
+        assert word in str(refusal.value)
+    PatchGenRequest.from_json(request | {"evidence": "exit_code"}, VerificationPolicy())
+
+
+def test_where_no_terminal_shows_it_a_line_says_how_long_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    node = node_with("provider_1")
+    view = View(node, "stderr", None, as_json=False)
+    job = waiting("sandbox_run")
+    view.look(job)
+    capsys.readouterr()
+    view.look(job)
+    assert "still" not in capsys.readouterr().err
+    view._said_s -= 60
+    view._began_s -= 60
+    view.look(job)
+    assert f"{job.id} is still open after 1:0" in capsys.readouterr().err
+    view.look(job)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_text_that_ticks_shows_the_time_that_has_passed() -> None:
+    ticking = Ticking("Waiting")
+    assert ticking.__rich__().plain == "Waiting  0:00"
+    ticking._began -= 3_725
+    ticking.text = "job_1 is open"
+    assert ticking.__rich__().plain == "job_1 is open  1:02:05"

@@ -11,20 +11,25 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import httpx
 import pytest
 
 from choir.bazaar.contracts import HiddenChecks, RunOutput
-from choir.doors.sdk import blobs, node_keys
+from choir.doors import wire
+from choir.doors.sdk import blobs, node_keys, policies
 from choir.doors.sdk.blobs import WrongBytes
+from choir.doors.sdk.calls import Call
 from choir.doors.sdk.client import Client
+from choir.doors.sdk.deadlines import LEAST_S, limited, within
 from choir.doors.sdk.mesh_model import ForgedReceipt, WrongAnswer
 from choir.doors.sdk.node_keys import NodeKeyChanged
+from choir.doors.sdk.transport import _request
 from choir.foundation.canonical import bytes_hash
-from choir.foundation.errors import ChoirError, Invalid, Unavailable
-from choir.foundation.policy import VerificationPolicy
+from choir.foundation.errors import ChoirError, Invalid, TooLarge, Unavailable
+from choir.foundation.policy import Policy, VerificationPolicy, describe
 from choir.foundation.signing import Ed25519Signer
 from choir.ledger.notes import VerifierKey
-from choir.sdk import AsyncMeshClient, Handle, JobFailed, MeshClient, NotDoneYet
+from choir.sdk import AsyncMeshClient, Handle, JobFailed, MeshClient, NotDoneYet, Progress
 from tests.doors.mesh.fakes import JOB, FakeNode, inline
 
 RUN = ["python3", "-c", "print(6*7)"]
@@ -285,3 +290,92 @@ def test_an_error_of_the_node_that_lasts_is_not_hidden_for_ever() -> None:
     mesh, order = bought(node)
     with pytest.raises(Unavailable):
         mesh.await_and_verify(order, 1)
+
+
+def test_no_request_outlives_the_time_that_is_left() -> None:
+    call = Call("GET", "/v1/node", wire.NodeOut)
+    with httpx.Client(base_url="http://127.0.0.1:1", timeout=60.0) as http:
+        assert _request(http, call).extensions["timeout"]["read"] == 60
+        with within(5), within(30):  # a wider one changes nothing
+            assert _request(http, call).extensions["timeout"]["read"] <= 5
+            assert limited(15.0) <= 5
+        with within(-1):
+            assert _request(http, call).extensions["timeout"]["read"] == LEAST_S
+        assert limited(15.0) == 15.0
+
+
+def test_a_look_is_limited_by_the_time_to_wait() -> None:
+    node = FakeNode(path=["running"])
+    limits: list[float] = []
+
+    def noted(job: Any) -> Any:
+        limits.append(limited(1000.0))
+        return job
+
+    node.bend["job"] = noted
+    mesh, order = bought(node)
+    limits.clear()
+    with pytest.raises(NotDoneYet):
+        mesh.await_and_verify(order, 0.5)
+    assert limits
+    assert max(limits) <= LEAST_S
+
+
+def test_progress_tells_each_change_and_now_and_then_that_there_is_none() -> None:
+    node = FakeNode(path=["open"])
+    _, order = bought(node)
+    now, said = [0.0], list[str]()
+    explanation: dict[str, Any] = {"candidates": [], "nobody_because": {"known": 0}}
+    node.jobs.select = lambda *_: SimpleNamespace(explanation=explanation)
+    progress = Progress(cast("Any", node), said.append, now=lambda: now[0])
+    for at, state in ((0, "open"), (10, "open"), (31, "open"), (35, "running"), (40, "running"), (3700, "running")):
+        now[0] = at
+        progress(node._job(state))
+    told = "nobody can take it now (nobody sells this kind of work here); it waits until 05:00 UTC;"
+    cancel = f"call it off with: choir job cancel {order.id}"
+    assert said == [
+        f"0:00  {JOB} is open: {told} {cancel}",
+        f"0:31  {JOB} is still open: {told} {cancel}",
+        f"0:35  {JOB} is running",
+        f"1:01:40  {JOB} is still running",
+    ]
+
+
+def test_the_limits_are_those_of_the_node_that_is_talked_to() -> None:
+    usual = VerificationPolicy()
+    overrides = {
+        "verification.time_limit_s": "77", "verification.run_cpu_s_max": "7", "verification.text_tokens_max": "9",
+    }  # fmt: skip
+    node = FakeNode(overrides=overrides)
+    mesh, _ = bought(node)
+    assert (node.request["time_limit_s"], node.request["cpu_s_max"]) == (77, 7)
+    with pytest.raises(WrongAnswer):  # this one knows of no texts
+        mesh.text("Say hello.")
+    assert node.request["max_tokens"] == 9
+    node.asked.clear()
+    for order in (partial(mesh.run, RUN, cpu_s_max=8), partial(mesh.text, "Say hello.", max_tokens=10)):
+        with pytest.raises(Invalid):
+            order()
+    assert node.asked == []  # refused before anything is sent, and the policy is asked for once
+    more = usual.run_cpu_s_max + 1
+    wider = FakeNode(overrides={"verification.run_cpu_s_max": str(more)})
+    MeshClient(as_client(wider)).run(RUN, cpu_s_max=more)  # what this machine's own policy would not allow
+    assert wider.request["cpu_s_max"] == more
+
+
+def test_what_a_node_allows_limits_what_is_read_from_it_and_sent_to_it(tmp_path: Path) -> None:
+    node = FakeNode(output=RunOutput(0, b"x" * 2_000))
+    node.overrides = {"bazaar.artifact_bytes_max": "1000", "bazaar.inputs_bytes_max": "1000"}
+    mesh, order = bought(node)
+    with pytest.raises(TooLarge):
+        mesh.await_and_verify(order, 5)
+    (tmp_path / "large.txt").write_text("x" * 2_000)
+    with pytest.raises(TooLarge):
+        mesh.request_patch(tmp_path, "mend it")
+
+
+def test_a_nodes_word_on_its_policy_stays_within_known_bounds() -> None:
+    known = next(item for item in describe(Policy()) if item.name == "bazaar.artifact_bytes_max")
+    value = known.high * 1_000
+    told = [SimpleNamespace(name=known.name, value=value), SimpleNamespace(name="bazaar.of_tomorrow", value=1)]
+    assert policies.read(cast("Any", SimpleNamespace(values=told))).bazaar.artifact_bytes_max == known.high

@@ -26,8 +26,10 @@ _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _TITLE_CHARS_MAX = 300
 _URL_CHARS_MAX = 1_000
 _NO_REPORT = (
-    "it gives no report that can be checked. Use a plain pytest command without shell signs, or take exit codes as"
-    " proof with evidence = exit_code (`--exit-code` on the command line), which the tested code can forge"
+    "it is no plain pytest command, and only such a one gives a report of each test. Use one, which runs unittest tests"
+    " too, such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code` (in a"
+    " request: `evidence` is `exit_code`): then nothing but its exit code is judged, a weak proof (V1) that the patched"
+    " code can forge; hidden checks make it stronger"
 )
 SUITE = "python3 -m pytest -q"
 

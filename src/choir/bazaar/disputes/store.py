@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -49,6 +50,16 @@ def undecided_with_hold(tx: Tx, hold: UUID) -> UUID | None:
     """The dispute whose deposit is in this hold, if nothing is decided yet."""
     found: UUID | None = tx.value("select id from disputes where hold = %s and state <> 'resolved'", hold)
     return found
+def ids_between(
+    tx: Tx, first: UUID, last: UUID, *, bought_by: Collection[str], done_by: Collection[str], all_: bool, limit: int
+) -> list[UUID]:
+    """Ids of disputes in a range about what these bought, or about their own attempts; or of all."""
+    rows = tx.rows(
+        "select d.id from disputes d join jobs j on j.id = d.job join job_attempts a on a.id = d.attempt"
+        " where d.id between %s and %s and (%s or j.buyer = any(%s) or a.owner = any(%s)) order by d.id limit %s",
+        first, last, all_, list(bought_by), list(done_by), limit,
+    )  # fmt: skip
+    return [row[0] for row in rows]
 
 
 def undecided_about(tx: Tx, attempt: UUID) -> bool:

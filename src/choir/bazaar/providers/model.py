@@ -236,7 +236,9 @@ class BadClaim(Invalid):
 
 class PriceAboveLimit(Refusal):
     code = "bazaar.price_above_limit"
-    sentence = "The {what} of {asked} milli-satoshi is above {limit}, the most that tier {tier} may ask for {work}."
+    sentence = (
+        "The {what} of {asked_shown} SAT is above {limit_shown} SAT, the most that tier {tier} may ask for {work}."
+    )
     hint = "The limit is the default price and the tier's premium; ask for less, or rise to a higher tier."
 
 

@@ -27,6 +27,7 @@ from choir.bazaar.providers.model import (
     ResultKeyUnproven,
 )
 from choir.foundation.clock import MICROSECONDS
+from choir.foundation.money import Asset
 from choir.foundation.policy import ProvidersPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity.nostr_keys import npub
@@ -137,7 +138,10 @@ def check_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPolicy
         if asked < 0:
             raise BadClaim(what=what, why="it cannot be below zero")
         if asked > most:
-            raise PriceAboveLimit(what=what, asked=asked, limit=most, tier=tier, type=type_.value, work=type_.word)
+            raise PriceAboveLimit(
+                what=what, asked=asked, limit=most, tier=tier, type=type_.value, work=type_.word,
+                asked_shown=Asset.SAT.format(asked), limit_shown=Asset.SAT.format(most),
+            )  # fmt: skip
 
 
 def charged_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPolicy) -> Terms:

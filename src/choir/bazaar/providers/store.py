@@ -64,6 +64,12 @@ def page(tx: Tx, after: UUID, limit: int) -> list[Provider]:
     return tx.all(Provider, _PROVIDER + " where id > %s and retired_us is null order by id limit %s", after, limit)
 
 
+def ids_between(tx: Tx, first: UUID, last: UUID, limit: int) -> list[UUID]:
+    """Ids of providers in a range, retired ones too."""
+    rows = tx.rows("select id from providers where id between %s and %s order by id limit %s", first, last, limit)
+    return [row[0] for row in rows]
+
+
 def ids_page(tx: Tx, after: UUID, limit: int) -> list[UUID]:
     """Ids of all providers, retired ones too."""
     return [row[0] for row in tx.rows("select id from providers where id > %s order by id limit %s", after, limit)]

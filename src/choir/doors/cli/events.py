@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.output import NodeOption
 
 if TYPE_CHECKING:
     from choir.doors.sdk.events import Event
+
+_BY_BEGINNING = ("job_", "dispute_", "provider_")  # what can be named by the beginning of its id
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +34,8 @@ def events(
     """Show events as they happen, until Ctrl-C. A broken connection is taken up again."""
     output.want_json(as_json)
     with output.client_of(node, quiet=True) as client:
+        if subject is not None and subject.startswith(_BY_BEGINNING):
+            subject = ids.whole(client, "job", subject)
         if not no_follow:
             output.say(f"Listening to {client.url}; Ctrl-C ends it.")
         for event in client.events(after=after, type_=type_, subject=subject, follow=not no_follow):

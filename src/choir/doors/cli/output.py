@@ -8,12 +8,14 @@ or says, a terminal only shows it: no control character and no markup of theirs 
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import re
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,12 +26,15 @@ import typer
 from choir.doors.cli.live_output import plain
 from choir.doors.sdk.errors import NoNode
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed, Refusal, Unauthenticated
+from choir.foundation.words import clock
 
 if TYPE_CHECKING:  # loaded when it is used: most of the time to start a command would go there
     from rich.console import Console, JustifyMethod
     from rich.table import Table
+    from rich.text import Text
 
     from choir.doors.sdk.client import Client
+    from choir.foundation.policy import Policy
     from choir.foundation.settings import Settings
 
 EXIT_REFUSED = 1
@@ -65,6 +70,7 @@ _WAIT_S = 1.0  # after which a person is told that we are waiting
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _RECENT_MONTHS = 5
+_WIDE = 240  # columns where nobody looks at a terminal
 _CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f]")  # the others are escaped by everybody who writes JSON
 
 _console: Console | None = None
@@ -179,6 +185,19 @@ def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
             raise
 
 
+def policy_at(node: str | None) -> Policy:
+    """The policy of the node that a command talks to: its limits count, not this machine's. Everybody may read it."""
+    return _policy_of(address_of(node))
+
+
+@functools.cache
+def _policy_of(address: str) -> Policy:
+    from choir.doors.sdk.policies import policy_of
+
+    with stranger_at(address) as client:
+        return policy_of(client)
+
+
 @contextmanager
 def stranger_at(address: str, token: str = "") -> Iterator[Client]:
     """A client that is nobody, or whoever this token says; nothing else that is known here is sent along."""
@@ -188,15 +207,26 @@ def stranger_at(address: str, token: str = "") -> Iterator[Client]:
         yield client
 
 
+class Ticking:
+    """A text with the time that has passed since it began to wait; it goes on by itself wherever it is drawn."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._began = time.monotonic()
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(plain(f"{self.text}  {clock(time.monotonic() - self._began)}"))
+
+
 @contextmanager
 def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     """A sign of life on standard error when something takes long, shown only to people."""
     if quiet or not sys.stderr.isatty():
         yield
         return
-    from rich.text import Text
-
-    status = console().status(Text(plain(text)))
+    status = console().status(Ticking(text))
     timer = threading.Timer(_WAIT_S, status.start)
     timer.daemon = True
     timer.start()
@@ -345,7 +375,33 @@ def print_table(
     from rich.console import Console
 
     table = table_of(columns, rows, right=right, whole=whole)
-    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 240).print(table)
+    Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else _WIDE).print(
+        table
+    )
+
+
+def width() -> int:
+    """How many columns there are; in a file or a pipe as many as lines need."""
+    return console().width if sys.stdout.isatty() else _WIDE
+
+
+def cut_lines(lines: Sequence[str]) -> list[Text]:
+    """Lines with the first as their head, each cut where the terminal ends."""
+    from rich.text import Text
+
+    return [
+        Text(plain(line), style="" if place else "bold", no_wrap=True, overflow="ellipsis")
+        for place, line in enumerate(lines)
+    ]
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Lines with the first as their head; a terminal shows as much of each as it has columns for."""
+    from rich.console import Console
+
+    shown = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+    for line in cut_lines(lines):
+        shown.print(line)
 
 
 def table_of(

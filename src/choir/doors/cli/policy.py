@@ -32,7 +32,7 @@ def show(
     if as_json:
         output.print_json({"hash": effective_hash(policy), "values": [_as_json(item) for item in values]})
         return
-    rows = [(item.name, str(item.value), item.unit, "" if item.value == item.default else "changed") for item in values]
+    rows = [(item.name, *item.shown(item.value), "" if item.value == item.default else "changed") for item in values]
     output.print_table(["name", "value", "unit", ""], rows, right=[1])
     output.print_line(f"\nhash {effective_hash(policy)}")
 
@@ -61,10 +61,14 @@ def explain(
         output.print_json(_as_json(found))
         return
     variable = "CHOIR_POLICY__" + name.upper().replace(".", "__")
-    output.print_line(f"{found.name} = {found.value} {found.unit}")
+    value, unit = found.shown(found.value)
+    default, low, high = (found.shown(number)[0] for number in (found.default, found.low, found.high))
+    output.print_line(f"{found.name} = {value} {unit}")
     output.print_line(found.doc)
-    output.print_line(f"Default {found.default}, from {found.low} to {found.high}. Source: {found.source}.")
+    output.print_line(f"Default {default}, from {low} to {high}. Source: {found.source}.")
     output.print_line(f"Change it with {variable}, or in choir.toml under [policy.{name.rpartition('.')[0]}].")
+    if unit != found.unit:  # an amount is set in whole smallest units, which is not how it is shown
+        output.print_line(f"It is set in {found.unit}: {found.value} is {value} {unit}.")
 
 
 def _policy(home: str | None) -> Policy:

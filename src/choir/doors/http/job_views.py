@@ -74,16 +74,16 @@ def _attempt(item: Attempt) -> dict[str, Any]:
     }
 
 
-def listed(item: Job, held: int, attempts: int) -> wire.JobOut:
+def listed(item: Job, held: int, attempts: int, summary: str | None) -> wire.JobOut:
     """One's own order among others: how many tries there were, and not each of them."""
-    return _job(item, attempts, (), held)
+    return _job(item, attempts, (), held, summary)
 
 
 def seen(item: Seen, held: int | None) -> wire.JobOut:
-    return _job(item.job, len(item.attempts), item.attempts, held if item.whole else None)
+    return _job(item.job, len(item.attempts), item.attempts, held if item.whole else None, item.summary)
 
 
-def _job(item: Job, made: int, attempts: Sequence[Attempt], held: int | None) -> wire.JobOut:
+def _job(item: Job, made: int, attempts: Sequence[Attempt], held: int | None, summary: str | None) -> wire.JobOut:
     return wire.JobOut(
         id=job_id(item.id),
         type=item.type,
@@ -106,6 +106,7 @@ def _job(item: Job, made: int, attempts: Sequence[Attempt], held: int | None) ->
         winner=None if item.winner is None else attempt_id(item.winner),
         receipt=item.receipt,
         qualification=item.qualifies is not None,
+        summary=summary,
         attempts_made=made,
         attempts=[attempt(each) for each in attempts],
     )

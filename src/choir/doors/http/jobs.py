@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Path, Response
 
 from choir.bazaar.blobs import Given
 from choir.bazaar.model import Job, job_id, parse_job_id
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 router = Room(tags=["jobs"], route_class=AccessRoute)
 
 _SEED_BYTES = 16
+IdPrefix = Annotated[str, Path(max_length=60, pattern=r"^[a-z]+_[A-Za-z0-9]+$", description="Such as job_01j9zr1v7c.")]
 
 
 @router.post(
@@ -61,8 +63,9 @@ def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit
     with node.database.statements() as tx:
         found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
         made = node.bazaar.jobs.attempts_made(tx, found)
+        ordered = node.bazaar.jobs.summaries(tx, found)
         held = {item.id: node.bazaar.jobs.held(tx, item) for item in found if item.closed_us is None}  # else nothing is
-    items = [views.listed(item, held.get(item.id, 0), made.get(item.id, 0)) for item in found]
+    items = [views.listed(item, held.get(item.id, 0), made.get(item.id, 0), ordered.get(item.id)) for item in found]
     return wire.JobPage(items=items, next=job_id(found[-1].id) if len(found) == size else None)
 
 
@@ -115,6 +118,13 @@ def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> wire.JobOut:
         return _shown(tx, node, node.bazaar.reading.ordered(tx, cancelled))
 
     return node.database.run(cancel)
+
+
+@router.get("/ids/{prefix}", responses=problems(404, 409))
+def find_id(prefix: IdPrefix, who: MarketReaderDep, node: NodeDep) -> wire.IdOut:
+    """The one job, dispute or provider that one may look at whose id begins so; who may not is told of none."""
+    with node.database.statements() as tx:
+        return wire.IdOut(id=node.bazaar.reading.id(tx, who, prefix))
 
 
 @router.post("/selections")

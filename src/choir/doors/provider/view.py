@@ -17,7 +17,7 @@ from choir.doors.provider.carrying import Carried
 from choir.doors.provider.model import Told, short_type
 from choir.doors.provider.serving import Serving
 from choir.doors.provider.telling import printable, sat, sentence
-from choir.foundation.words import count
+from choir.foundation.words import clock, count
 
 _LAST = 8
 _PER_SECOND = 4
@@ -32,6 +32,7 @@ class Board:
         self._facts: dict[str, Any] = {}
         self._news: deque[Told] = deque(maxlen=_LAST)
         self._counts: Counter[str] = Counter()
+        self._idle_since: float | None = None
 
     def __call__(self, told: Told) -> None:
         if told.what in ("seller", "keys", "serving"):
@@ -84,8 +85,11 @@ class Board:
     def _work(self, serving: Serving) -> RenderableType:
         at_work = serving.at_work()
         if not at_work:
+            self._idle_since = self._idle_since or time.monotonic()
             waiting = serving.waiting_for_verdicts()
-            return Text(f"waiting for {count(waiting, 'verdict')}" if waiting else "waiting for work", style="dim")
+            told = f"waiting for {count(waiting, 'verdict')}" if waiting else "waiting for work"
+            return Text(f"{told}  {clock(time.monotonic() - self._idle_since)}", style="dim")
+        self._idle_since = None
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("job", "type", "doing", "since", "left", "up to"):
             table.add_column(name)

@@ -118,15 +118,17 @@ def bundle(
         shutil.rmtree(place, ignore_errors=True)
 
 
-def diff(folder: Path | str, base: str, head: str = "HEAD", *, include: Sequence[str] = ()) -> LocalDiff:
+def diff(
+    folder: Path | str, base: str, head: str = "HEAD", *, include: Sequence[str] = (), bytes_max: int | None = None
+) -> LocalDiff:
     """What changed in a folder from one commit to another."""
-    with changes(folder, base, head, include=include) as (found, _):
+    with changes(folder, base, head, include=include, bytes_max=bytes_max) as (found, _):
         return found
 
 
 @contextmanager
 def changes(
-    folder: Path | str, base: str, head: str = "HEAD", *, include: Sequence[str] = ()
+    folder: Path | str, base: str, head: str = "HEAD", *, include: Sequence[str] = (), bytes_max: int | None = None
 ) -> Iterator[tuple[LocalDiff, Bundle | None]]:
     """The same, with a bundle of the changed files as they are at the head: who reviews them sees them whole."""
     folder = Path(folder).absolute()
@@ -145,7 +147,7 @@ def changes(
         data = own.git("diff-tree", *_DIFF, first, second, "--", *keep)
         if not data.strip():
             raise NothingToSend(folder=str(folder), why=f"nothing changed from {base} to {head}")
-        limit = VerificationPolicy().review_diff_bytes_max
+        limit = VerificationPolicy().review_diff_bytes_max if bytes_max is None else bytes_max
         if len(data) > limit:
             raise TooLarge(what="The diff", size=len(data), limit=limit)
         yield LocalDiff(data, first, second, tuple(out)), _whole_files(own, second, names, include, place, folder)

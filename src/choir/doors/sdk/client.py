@@ -14,11 +14,12 @@ from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.events import Events
 from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, People, Tokens
 from choir.doors.sdk.issuing import Issuances
-from choir.doors.sdk.jobs import Disputes, Jobs, Uploads
+from choir.doors.sdk.jobs import Disputes, Ids, Jobs, Uploads
 from choir.doors.sdk.ledger import Ledger
 from choir.doors.sdk.liabilities import Liabilities
 from choir.doors.sdk.providers import AttemptsRoom, Providers
 from choir.doors.sdk.transport import AsyncTransport, Transport
+from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
 
 __all__ = ["AsyncClient", "Client", "NoNode", "new_key"]
@@ -32,6 +33,7 @@ class Rooms(Ledger[R], Events[R]):
 
     def __init__(self, transport: R) -> None:
         super().__init__(transport)
+        self.known_policy: Policy | None = None  # of the node, once somebody asked: `policies.policy_of`
         self.issuances: Issuances[R] = Issuances(transport)
         self.liabilities: Liabilities[R] = Liabilities(transport)
         self.me: Me[R] = Me(transport)
@@ -46,6 +48,7 @@ class Rooms(Ledger[R], Events[R]):
         self.attempts: AttemptsRoom[R] = AttemptsRoom(transport)
         self.providers: Providers[R] = Providers(transport)
         self.disputes: Disputes[R] = Disputes(transport)
+        self.ids: Ids[R] = Ids(transport)
 
     @property
     def ahead_s(self) -> float:

@@ -123,6 +123,15 @@ class Jobs(Room[R]):
         return Call("POST", path("/v1/jobs/{id}/disputes", id=job), wire.DisputeOut, body, again=True)
 
 
+class Ids(Room[R]):
+    """Ids by their beginning."""
+
+    @call
+    def find(self, prefix: str) -> Call[wire.IdOut]:
+        """The one job, dispute or provider that one may look at whose id begins so."""
+        return Call("GET", path("/v1/ids/{prefix}", prefix=prefix), wire.IdOut)
+
+
 class Disputes(Room[R]):
     """Disputes, for both sides and for operators."""
 

@@ -13,13 +13,11 @@ from choir.bazaar.model import UnknownAttempt
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, receipts
 from choir.doors.sdk.mesh_model import Judged, winner_of
+from choir.doors.sdk.policies import policy_of
 from choir.foundation.errors import Invalid, NotFound
-from choir.foundation.policy import BazaarPolicy
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
-
-_POLICY = BazaarPolicy()
 
 
 class NothingJudged(NotFound):
@@ -40,7 +38,7 @@ def judged(client: Client, job: wire.JobOut, attempt: str | None = None) -> Judg
     key = node_keys.signing_key(client, None)
     receipts.check_receipt(client.attempts.receipt(found.id), job, found, key)
     part = partial(client.attempts.artifact_part, found.id)
-    data = blobs.whole(part, found.artifact, "The artifact", _POLICY.artifact_bytes_max)
+    data = blobs.whole(part, found.artifact, "The artifact", policy_of(client).bazaar.artifact_bytes_max)
     return Judged(job, found, data, told.verdict)
 
 

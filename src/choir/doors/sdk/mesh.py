@@ -20,6 +20,7 @@ from choir.bazaar.disputes.model import Trigger
 from choir.bazaar.reasons import in_words
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, receipts, waiting
+from choir.doors.sdk.deadlines import within
 from choir.doors.sdk.mesh_model import (
     Handle,
     Outcome,
@@ -32,13 +33,12 @@ from choir.doors.sdk.mesh_model import (
     winner_of,
 )
 from choir.doors.sdk.mesh_orders import Orders
+from choir.doors.sdk.policies import policy_of
 from choir.foundation.errors import NotFound, Unavailable
-from choir.foundation.policy import BazaarPolicy
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
-_ARTIFACT_BYTES_MAX = BazaarPolicy().artifact_bytes_max
 _PAUSE_S = 1.0
 
 
@@ -124,7 +124,8 @@ class MeshClient(Orders):
             left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
             job = self.wait(handle, left_s, on_change=on_change, stop=stop)
             try:
-                return self.verified(job, handle)
+                with within(None if until_s is None else until_s - time.monotonic()):
+                    return self.verified(job, handle)
             except Unavailable:
                 if left_s == 0.0 or (stop is not None and stop.is_set()):
                     raise
@@ -145,12 +146,13 @@ class MeshClient(Orders):
         receipts.check_receipt(receipt, job, attempt, self.node_key, self._payer(job))
         assert attempt.artifact is not None  # a verdict names it
         part = partial(self.client.jobs.artifact_part, job.id)
-        data = blobs.whole(part, attempt.artifact, "The artifact", _ARTIFACT_BYTES_MAX)
+        policy = policy_of(self.client)
+        data = blobs.whole(part, attempt.artifact, "The artifact", policy.bazaar.artifact_bytes_max)
         return Outcome(
             job=job,
             attempt=attempt,
             data=data,
-            artifact=typed(job, data),
+            artifact=typed(job, data, policy.verification),
             checks=checks_of(judged.verdict),
             verdict=judged.verdict,
             receipt=receipt.value,

@@ -13,8 +13,6 @@ from choir.foundation.money import Asset
 from choir.foundation.policy import VerificationPolicy
 from choir.foundation.words import count, on_screen
 
-_POLICY = VerificationPolicy()
-
 Artifact = str | RunOutput | StructuredReview  # a diff or a text; what a run wrote; a review
 
 OVER = frozenset({JobState.CLOSED, JobState.EXPIRED, JobState.CANCELLED, JobState.DISPUTED, JobState.RESOLVED})
@@ -180,10 +178,10 @@ def must_be(job: wire.JobOut, handle: Handle) -> None:
             raise WrongAnswer(job=handle.id, why=f"the node's job has another '{name}' than what was ordered")
 
 
-def typed(job: wire.JobOut, data: bytes) -> Artifact:
+def typed(job: wire.JobOut, data: bytes, policy: VerificationPolicy) -> Artifact:
     """An artifact as what it is."""
     if job.type is JobType.SANDBOX_RUN:
-        return RunOutput.from_bytes(data, _POLICY)
+        return RunOutput.from_bytes(data, policy)
     if job.type is JobType.CODE_REVIEW:
-        return StructuredReview.from_bytes(data, _POLICY)
+        return StructuredReview.from_bytes(data, policy)
     return data.decode("utf-8", "surrogateescape")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,16 +32,15 @@ from choir.doors.sdk.calls import key_or_new
 from choir.doors.sdk.hiding import hiding
 from choir.doors.sdk.machine_buyer import MachineBuyer
 from choir.doors.sdk.mesh_model import Handle, must_be
+from choir.doors.sdk.policies import policy_of
 from choir.foundation.canonical import bytes_hash, canonical_hash
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import VerificationPolicy
+from choir.foundation.policy import VerificationPolicy, describe
 from choir.sandbox.model import Tier
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
-_POLICY = VerificationPolicy()
-_TIME_LIMIT_S = _POLICY.time_limit_s
 _CPU_S = 60
 _TOKENS = 1_000
 _MILLI = 1_000
@@ -86,8 +85,8 @@ class Orders:
         whole_suite: bool = False,
         fail_before: bool = True,
         exit_code_is_proof: bool = False,
-        files_max: int = _POLICY.units_files,
-        time_limit_s: int = _TIME_LIMIT_S,
+        files_max: int | None = None,
+        time_limit_s: int | None = None,
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
@@ -98,9 +97,10 @@ class Orders:
         `hidden_salt`. What `criteria` do not name of isolation and success rate is asked for by `default_criteria`.
         """
         key = key_or_new(key)
+        files_max = self.limits.units_files if files_max is None else files_max
         hidden = hiding(hidden_checks, hidden_files or {}, hidden_salt)
         terms = self._terms(JobType.PATCH_GEN, files_max * _MILLI, budget, time_limit_s, key, strategy)
-        with nullcontext(repo) if isinstance(repo, Bundle) else bundles.bundle(repo, ref=ref, dirty=dirty) as sent:
+        with self._bundled(repo, ref, dirty=dirty) as sent:
             request = PatchGenRequest(
                 title=title,
                 body=body,
@@ -116,7 +116,7 @@ class Orders:
                 files_max=files_max,
                 hidden=None if hidden is None else hidden.commitment,
             )
-            checked = PatchGenRequest.from_json(request.to_json(), _POLICY)  # refused here, before anything is sent
+            checked = PatchGenRequest.from_json(request.to_json(), self.limits)  # refused here, before anything is sent
             inputs: dict[str, bytes | Path] = {"repository": sent.file}
             if hidden is not None:
                 inputs["hidden"] = hidden.to_bytes()
@@ -135,7 +135,7 @@ class Orders:
         depth: str = "standard",
         instructions: str = "",
         budget: int | None = None,
-        time_limit_s: int = _TIME_LIMIT_S,
+        time_limit_s: int | None = None,
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
@@ -145,7 +145,8 @@ class Orders:
         With a repository the changed files are sent whole beside the diff, and nothing else of it.
         """
         if diff is None:
-            with bundles.changes(repo or ".", base, head, include=include) as (made, files):
+            most = self.limits.review_diff_bytes_max
+            with bundles.changes(repo or ".", base, head, include=include, bytes_max=most) as (made, files):
                 return self._review(
                     made.data, files, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key
                 )
@@ -159,7 +160,7 @@ class Orders:
         depth: str,
         instructions: str,
         budget: int | None,
-        time_limit_s: int,
+        time_limit_s: int | None,
         strategy: Choice | None,
         criteria: Choice | None,
         key: str | None,
@@ -175,7 +176,7 @@ class Orders:
             depth=ReviewDepth(depth),
             instructions=instructions,
         )
-        checked = CodeReviewRequest.from_json(request.to_json(), _POLICY)
+        checked = CodeReviewRequest.from_json(request.to_json(), self.limits)
         inputs: dict[str, bytes | Path] = {"diff": diff}
         if files is not None:
             inputs["repository"] = files.file
@@ -187,17 +188,18 @@ class Orders:
         *,
         stdin: str = "",
         environment: Mapping[str, str] | None = None,
-        cpu_s_max: int = _CPU_S,
+        cpu_s_max: int | None = None,
         memory_bytes_max: int | None = None,
         deterministic: bool = False,
         exit_code: int | None = None,
         budget: int | None = None,
-        time_limit_s: int = _TIME_LIMIT_S,
+        time_limit_s: int | None = None,
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
     ) -> Handle:
         """Order that a command is run. A deterministic one may be run again to check."""
+        cpu_s_max = min(_CPU_S, self.limits.run_cpu_s_max) if cpu_s_max is None else cpu_s_max
         request = SandboxRunRequest(
             argv=tuple(argv),
             terms=self._terms(JobType.SANDBOX_RUN, cpu_s_max * _MILLI, budget, time_limit_s, key_or_new(key), strategy),
@@ -208,23 +210,24 @@ class Orders:
             deterministic=deterministic,
             exit_code=exit_code,
         )
-        checked = SandboxRunRequest.from_json(request.to_json(), _POLICY)
+        checked = SandboxRunRequest.from_json(request.to_json(), self.limits)
         return self.order(JobType.SANDBOX_RUN, checked, {}, strategy, criteria)
 
     def text(
         self,
         prompt: str,
         *,
-        max_tokens: int = _TOKENS,
+        max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
         system: str = "",
         budget: int | None = None,
-        time_limit_s: int = _TIME_LIMIT_S,
+        time_limit_s: int | None = None,
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
     ) -> Handle:
         """Order a text. Only its length and shape can be verified, not what it says."""
+        max_tokens = min(_TOKENS, self.limits.text_tokens_max) if max_tokens is None else max_tokens
         request = TextGenRequest(
             prompt=prompt,
             terms=self._terms(JobType.TEXT_GEN, max_tokens, budget, time_limit_s, key_or_new(key), strategy),
@@ -233,7 +236,7 @@ class Orders:
             schema=schema,
         )
         return self.order(
-            JobType.TEXT_GEN, TextGenRequest.from_json(request.to_json(), _POLICY), {}, strategy, criteria
+            JobType.TEXT_GEN, TextGenRequest.from_json(request.to_json(), self.limits), {}, strategy, criteria
         )
 
     def order(
@@ -255,6 +258,16 @@ class Orders:
         must_be(job, handle)
         return handle
 
+    @property
+    def limits(self) -> VerificationPolicy:
+        """What the node reads of a request, and counts if nothing is said."""
+        return policy_of(self.client).verification
+
+    def _bundled(self, repo: Path | str | Bundle, ref: str | None, *, dirty: bool) -> AbstractContextManager[Bundle]:
+        if isinstance(repo, Bundle):
+            return nullcontext(repo)
+        return bundles.bundle(repo, ref=ref, dirty=dirty, bytes_max=policy_of(self.client).bazaar.inputs_bytes_max)
+
     def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None) -> int:
         """What such a job may cost by the node's price table."""
         racing = int((strategy or {}).get("count", 2)) if (strategy or {}).get("kind") == "race" else 1
@@ -269,7 +282,7 @@ class Orders:
 
     def _policy(self) -> dict[str, int]:
         if self._values is None:
-            self._values = {item.name: item.value for item in self.client.policy().values}
+            self._values = {item.name: item.value for item in describe(policy_of(self.client))}
         return self._values
 
     def _terms(
@@ -277,9 +290,9 @@ class Orders:
         type_: JobType,
         units_milli: int,
         budget: int | None,
-        time_limit_s: int,
+        time_limit_s: int | None,
         key: str,
         strategy: Choice | None,
     ) -> Terms:
         most = self.default_budget(type_, units_milli, strategy) if budget is None else budget
-        return Terms(most, time_limit_s, key)
+        return Terms(most, self.limits.time_limit_s if time_limit_s is None else time_limit_s, key)

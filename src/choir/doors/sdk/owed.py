@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from choir.doors import wire
 from choir.doors.sdk import node_keys
 from choir.foundation.errors import Broken
+from choir.foundation.money import Asset
 from choir.ledger.liabilities import rules, tree
 from choir.ledger.liabilities.model import Leaf, Owed, OwedProof, Share
 from choir.ledger.liabilities.note import LiabilitiesNote
@@ -40,10 +41,10 @@ def check(client: Client, proof: wire.LiabilitiesProofOut, *, key: str | None = 
     for account in client.me.accounts():
         then = client.balance(account.name, at_seq=note.journal.size)
         balance, held = told.get(account.name, (0, 0))
-        if int(then.balance) != balance:
-            raise OwedDiffers(why=f"{account.name} had {then.balance} units and the proof is about {balance}")
-        if int(then.held) != held:
-            raise OwedDiffers(why=f"{account.name} had {then.held} units in holds and the proof is about {held}")
+        for where, had, proven in (("", int(then.balance), balance), (" in holds", int(then.held), held)):
+            if had != proven:
+                before, about = (f"{Asset.of(then.asset).format(units)} {then.asset}" for units in (had, proven))
+                raise OwedDiffers(why=f"{account.name} had {before}{where} and the proof is about {about}")
     return note
 
 

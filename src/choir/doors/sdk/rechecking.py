@@ -22,10 +22,11 @@ from choir.bazaar.verification import Delivery, Order, Verifier
 from choir.doors import wire
 from choir.doors.sdk import blobs
 from choir.doors.sdk.mesh_model import Check, Outcome, WrongAnswer, checks_of
+from choir.doors.sdk.policies import policy_of
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed
-from choir.foundation.policy import BazaarPolicy, SandboxPolicy, VerificationPolicy, WorkersPolicy
+from choir.foundation.policy import SandboxPolicy, VerificationPolicy, WorkersPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.sandbox.rules import for_play
 from choir.sandbox.service import Sandboxes
@@ -33,8 +34,6 @@ from choir.sandbox.service import Sandboxes
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
-_POLICY = VerificationPolicy()
-_BAZAAR = BazaarPolicy()
 _SCHEME = "bip340"
 
 
@@ -93,6 +92,7 @@ def recheck(
 ) -> Recheck:
     """Make every check of an attempt again. The artifact and the verdict were checked by their hashes before."""
     theirs = checks_of(verdict)
+    policy = policy_of(client)
     with tempfile.TemporaryDirectory(prefix="choir-recheck-") as name:
         folder = Path(name)
         has_hidden = "hidden" in job.inputs or any(check.hidden for check in theirs)
@@ -101,10 +101,11 @@ def recheck(
         delivery, provider = _delivery(client, job, attempt, artifact)
         with (
             Sandboxes(folder / "sandbox", for_play(SandboxPolicy())) as sandboxes,
-            Verifier(sandboxes, _POLICY, folder) as verifier,
+            Verifier(sandboxes, policy.verification, folder) as verifier,
         ):
-            ours = _with_planted(verifier.verify(order, delivery, rerun=True), job, artifact, hidden)
-    trajectory = _trajectory_check(job, attempt, delivery, provider, order.request)
+            ours = verifier.verify(order, delivery, rerun=True)
+            ours = _with_planted(ours, job, artifact, hidden, policy.verification)
+    trajectory = _trajectory_check(job, attempt, delivery, provider, order.request, policy.workers)
     return _side_by_side(theirs, verdict.get("passed") is True, ours, trajectory, seen=hidden is not None)
 
 
@@ -115,17 +116,20 @@ def _hidden(client: Client, job: wire.JobOut, attempt: wire.AttemptOut) -> bytes
     """
     part = partial(client.attempts.hidden_part, attempt.id)
     name = job.inputs.get("hidden")
+    most = policy_of(client).bazaar.inputs_bytes_max
     try:
-        return part(0) if name is None else blobs.whole(part, name, "The hidden checks", _BAZAAR.inputs_bytes_max)
+        return part(0) if name is None else blobs.whole(part, name, "The hidden checks", most)
     except NotAllowed:
         return None
 
 
-def _with_planted(ours: Verdict, job: wire.JobOut, artifact: bytes, hidden: bytes | None) -> Verdict:
+def _with_planted(
+    ours: Verdict, job: wire.JobOut, artifact: bytes, hidden: bytes | None, policy: VerificationPolicy
+) -> Verdict:
     """A review that the node ordered itself has defects, of which one must have been found."""
     if job.type is not JobType.CODE_REVIEW or hidden is None or not ours.passed:
         return ours
-    check = planted.check(artifact, planted.read(hidden), _POLICY)
+    check = planted.check(artifact, planted.read(hidden), policy)
     return replace(ours, passed=check.passed, checks=(*ours.checks, check))
 
 
@@ -134,8 +138,9 @@ def gather_order(client: Client, job: wire.JobOut, folder: Path, hidden: bytes |
     asked = client.jobs.request(job.id)
     if canonical_hash(asked.request) != job.request:
         raise WrongAnswer(job=job.id, why="the request does not have the hash that the job names")
-    request = read_request(job.type, asked.request, _POLICY)
-    most = _BAZAAR.inputs_bytes_max
+    policy = policy_of(client)
+    request = read_request(job.type, asked.request, policy.verification)
+    most = policy.bazaar.inputs_bytes_max
     files = {
         name: blobs.whole_file(
             partial(client.jobs.input_part, job.id, name), hash_, f"The input '{name}'", most, folder / name
@@ -152,7 +157,7 @@ def gather_order(client: Client, job: wire.JobOut, folder: Path, hidden: bytes |
         request=request,
         repository=files.get("repository"),
         diff=None if diff is None else diff.read_bytes(),
-        hidden=HiddenChecks.from_bytes(hidden, _POLICY) if is_patch and hidden is not None else None,
+        hidden=HiddenChecks.from_bytes(hidden, policy.verification) if is_patch and hidden is not None else None,
     )
 
 
@@ -164,11 +169,12 @@ def _delivery(client: Client, job: wire.JobOut, attempt: wire.AttemptOut, artifa
     if not canonical_hash(result.value) == result.hash == attempt.result:
         raise WrongAnswer(job=job.id, why="the result does not have the hash that the attempt names")
     part = partial(client.attempts.trajectory_part, attempt.id)
-    trajectory = blobs.whole(part, attempt.trajectory, "The trajectory", _BAZAAR.trajectory_bytes_max)
+    policy = policy_of(client)
+    trajectory = blobs.whole(part, attempt.trajectory, "The trajectory", policy.bazaar.trajectory_bytes_max)
     delivery = Delivery(
         artifact=artifact,
         claimed_hash=ObjectHash(attempt.artifact),
-        result=read_result(job.type, result.value, _POLICY),
+        result=read_result(job.type, result.value, policy.verification),
         trajectory=trajectory,
     )
     return delivery, _signer(job.id, result)
@@ -188,7 +194,12 @@ def _signer(job: str, signed: wire.SignedOut) -> bytes:
 
 
 def _trajectory_check(
-    job: wire.JobOut, attempt: wire.AttemptOut, delivery: Delivery, provider: bytes, request: Request
+    job: wire.JobOut,
+    attempt: wire.AttemptOut,
+    delivery: Delivery,
+    provider: bytes,
+    request: Request,
+    policy: WorkersPolicy,
 ) -> Check:
     assert delivery.trajectory is not None
     if delivery.result.trajectory_id not in ("", attempt.trajectory):  # the result is signed, so it binds this too
@@ -203,7 +214,7 @@ def _trajectory_check(
         delivered_us=None if attempt.delivered_at is None else parse_time(attempt.delivered_at),
     )
     try:
-        check_content(delivery.trajectory, expected, WorkersPolicy())
+        check_content(delivery.trajectory, expected, policy)
     except ChoirError as error:
         return Check("trajectory", passed=False, reason=error.code, details=str(error))
     return Check("trajectory", passed=True)

@@ -21,6 +21,7 @@ import httpx
 from choir.doors.sdk import answers, bodies
 from choir.doors.sdk.auth import AHEAD_S, NostrKey, header_value
 from choir.doors.sdk.calls import Call
+from choir.doors.sdk.deadlines import limited
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.retrying import Attempts
 from choir.doors.sdk.streams import EventReader, Told
@@ -68,7 +69,8 @@ class _Base:
         return made
 
     def _attempts(self, call: Call[Any]) -> Attempts:
-        return Attempts(repeatable=call.repeatable, patience_s=self._patience_s, connect_s=self._connect_s)
+        patience_s, connect_s = limited(self._patience_s), limited(self._connect_s)
+        return Attempts(repeatable=call.repeatable, patience_s=patience_s, connect_s=connect_s)
 
     def _pause(self, answer: httpx.Response, attempts: Attempts) -> float | None:
         """Seconds until it is sent again; None: this answer is the one."""
@@ -126,10 +128,14 @@ def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], ahead_s: f
     headers = {"Idempotency-Key": header_value(call.key, "the key")} if call.key is not None else {}
     if call.content is not None:
         headers["Content-Type"] = "application/octet-stream"
+        body: dict[str, Any] = {"content": call.content}
+    else:
+        body = {"json": call.body}
+    timeout = httpx.Timeout(limited(http.timeout.read or _SILENCE_S_MAX))
+    extensions = {AHEAD_S: ahead_s, "timeout": timeout.as_dict()}
     return http.build_request(
-        call.method, call.path, content=call.content, json=call.body, params=call.given, headers=headers,
-        extensions={AHEAD_S: ahead_s},
-    )  # fmt: skip
+        call.method, call.path, params=call.given, headers=headers, extensions=extensions, **body
+    )
 
 
 def _stream_request(

@@ -1,7 +1,8 @@
 """Waiting for a job: woken by the node's events, looking now and then all the same.
 
 Guarantees: never busy; a node that is away, restarts or tells no events only makes it slower; it ends when the job
-is where it was waited for, when the time is over, or when somebody asks it to stop.
+is where it was waited for, when the time is over (a second later at most, also if the node hangs), or when somebody
+asks it to stop.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from choir.doors import wire
+from choir.doors.sdk.deadlines import within
 from choir.doors.sdk.mesh_model import NotDoneYet
 from choir.foundation.errors import Unavailable
 
@@ -62,7 +64,8 @@ def wait_for(
     state = _SILENT_STATE
     try:
         while True:
-            with suppress(Unavailable):
+            left_s = None if timeout_s is None else began + timeout_s - time.monotonic()
+            with suppress(Unavailable), within(left_s):  # a node that hangs does not hold whoever waits
                 found = client.jobs.get(job)
                 state = found.state
                 if on_change is not None:

@@ -190,6 +190,7 @@ _JOB: dict[str, Any] = {
     "receipt": HASH,
     "qualification": False,
     "attempts_made": 1,
+    "summary": "python3 -c 'print(6*7)'",
 }
 
 
@@ -217,8 +218,17 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
     winner: str | None
     receipt: str | None
     qualification: bool = Field(description="Whether it is the node's own, to see what a newcomer can do.")
+    summary: str | None = Field(
+        default=None, description="What was ordered, in a line; for who may read the order, until its buyer is erased."
+    )
     attempts_made: int = Field(description="How many tries there were, of those that the reader may see.")
     attempts: list[AttemptOut] = Field(default=[], description="These tries; left out where jobs are listed.")
+
+
+class IdOut(Wire, json_schema_extra=example(id=JOB)):
+    """The whole id of what the asker may look at."""
+
+    id: str
 
 
 class JobPage(Wire, json_schema_extra=example(items=[_JOB], next=None)):

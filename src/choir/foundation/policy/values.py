@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 
 from choir.foundation.canonical import ObjectHash, canonical_hash
 from choir.foundation.errors import Invalid, NotFound
+from choir.foundation.money import Asset
 
 P = TypeVar("P")
 
+_AMOUNTS = {"milli-satoshi": Asset.SAT, **{f"units of {asset.name}": asset for asset in Asset}}
 PAGE_ROWS_MOST = 10_000  # no page of a listing may be made larger by policy
 
 
@@ -41,6 +43,11 @@ class PolicyValue:
     high: int
     source: str  # where the default comes from
     doc: str
+
+    def shown(self, number: int) -> tuple[str, str]:
+        """A number of this value's unit as people read it, and what of: an amount has its decimals and its asset."""
+        asset = _AMOUNTS.get(self.unit)
+        return (str(number), self.unit) if asset is None else (asset.format(number), asset.name)
 
 
 def value(default: int, unit: str, low: int, high: int, source: str, doc: str) -> Any:

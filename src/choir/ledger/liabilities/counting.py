@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
+from choir.foundation.money import Asset
 from choir.ledger.liabilities import rules, store
 from choir.ledger.liabilities.model import NotAllCounted, Owed
 from choir.storage.database import Tx
@@ -53,4 +54,4 @@ def _accounts(transact: Transact, size: int, step: Step) -> Iterator[tuple[int, 
 def _check_all_counted(owed: dict[str, int], rest: dict[str, int]) -> None:
     for asset in sorted({*owed, *rest}):
         if owed.get(asset, 0) + rest.get(asset, 0):
-            raise NotAllCounted(asset=asset, owed=str(owed.get(asset, 0)), rest=str(rest.get(asset, 0)))
+            raise NotAllCounted.of(Asset.of(asset), owed.get(asset, 0), rest.get(asset, 0))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from choir.foundation.errors import Broken, NotFound, Refusal
+from choir.foundation.money import Asset
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,5 +118,11 @@ class NotAllCounted(Broken):
     """What is owed and what the node itself has do not add up to zero, so some account was missed."""
 
     code = "ledger.liabilities.not_all_counted"
-    sentence = "The {asset} that is owed is {owed} and all the rest is {rest}, which must add up to zero."
+    sentence = "The {asset} that is owed is {owed_shown} and all the rest is {rest_shown}, which must add up to zero."
     hint = "`choir ledger verify` says what is wrong with the journal."
+
+    @classmethod
+    def of(cls, asset: Asset, owed: int, rest: int) -> NotAllCounted:
+        """With units for machines and decimals for people."""
+        shown = {"owed_shown": asset.format(owed), "rest_shown": asset.format(rest)}
+        return cls(asset=asset.name, owed=str(owed), rest=str(rest), **shown)

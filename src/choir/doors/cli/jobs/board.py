@@ -16,9 +16,9 @@ from rich.live import Live
 from rich.text import Text
 
 from choir.doors.cli import output
-from choir.doors.cli.jobs.looking import COLUMNS, rows_of
+from choir.doors.cli.jobs.looking import lines_of
 from choir.foundation.errors import Unavailable
-from choir.foundation.words import count
+from choir.foundation.words import clock, count
 
 if TYPE_CHECKING:
     from choir.doors import wire
@@ -36,6 +36,7 @@ class OpenJobs:
         self._client = client
         self._shown: dict[str, wire.JobOut] = {}
         self._away = False
+        self._began = time.monotonic()
 
     def look(self) -> None:
         """Ask the node."""
@@ -50,12 +51,13 @@ class OpenJobs:
 
     def draw(self) -> RenderableType:
         still = sum(job.closed_at is None for job in self._shown.values())
-        head = f"{count(still, 'open job')} at {self._client.url}; Ctrl-C ends the view, not the jobs."
+        passed = clock(time.monotonic() - self._began)
+        head = f"{count(still, 'open job')} at {self._client.url}  {passed}; Ctrl-C ends the view, not the jobs."
         parts: list[RenderableType] = [Text(head, style="dim")]
         if self._away:
             parts.append(Text("The node does not answer; this is how it was.", style="red"))
         if self._shown:
-            parts.append(output.table_of(COLUMNS, rows_of(self._shown.values()), right=(3,), whole=(0,)))
+            parts += output.cut_lines(lines_of(list(self._shown.values()), output.width()))
         return Group(*parts)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from choir.bazaar import pricing
 from choir.bazaar.disputes.model import Trigger, Winner
-from choir.doors.cli import helping, output
+from choir.doors.cli import helping, ids, output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.live_output import plain
@@ -36,7 +36,7 @@ app = typer.Typer(
     cls=Group,
 )
 
-DisputeArgument = Annotated[str, typer.Argument(help="Such as dispute_01h….", metavar="DISPUTE")]
+DisputeArgument = Annotated[str, typer.Argument(help="Such as dispute_01h…, or its beginning.", metavar="DISPUTE")]
 SaysOption = Annotated[str, typer.Option("--says", help="In your words.", metavar="TEXT")]
 
 
@@ -67,6 +67,9 @@ def open_(
     with output.reading_options():
         _must_be("--because", because, Trigger)
     with as_buyer(node, quiet=as_json) as buyer:
+        job = ids.whole(buyer.client, "job", job)
+        if attempt is not None:
+            attempt = ids.attempt_of(buyer.client.jobs.get(job), attempt)
         deposit = _deposit(buyer.client, job, attempt)
         if not yes:
             _confirm(deposit)
@@ -82,7 +85,7 @@ def show(dispute: DisputeArgument, node: NodeOption = None, as_json: AsJson = Fa
     """Show a dispute: who says what, and how it ended."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
-        found = buyer.client.disputes.get(dispute)
+        found = buyer.client.disputes.get(ids.whole(buyer.client, "dispute", dispute))
     _show(found, as_json=as_json)
 
 
@@ -91,7 +94,7 @@ def answer(dispute: DisputeArgument, says: SaysOption, node: NodeOption = None, 
     """Answer a dispute that the other side opened; the first answer stands."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
-        found = buyer.client.disputes.respond(dispute, says)
+        found = buyer.client.disputes.respond(ids.whole(buyer.client, "dispute", dispute), says)
     _show(found, as_json=as_json)
 
 
@@ -108,7 +111,7 @@ def rule(
     with output.reading_options():
         _must_be("--for", winner, Winner)
     with output.client_of(node) as client:
-        found = client.disputes.rule(dispute, winner, says)
+        found = client.disputes.rule(ids.whole(client, "dispute", dispute), winner, says)
     _show(found, as_json=as_json)
 
 

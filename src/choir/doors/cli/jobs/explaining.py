@@ -8,7 +8,7 @@ import typer
 
 from choir.bazaar.model import LIVE_ATTEMPT, NOT_ASKED_AGAIN
 from choir.bazaar.reasons import in_words
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs import nobody
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument
@@ -50,6 +50,7 @@ def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) 
     """
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
+        job = ids.whole(buyer.client, "job", job)
         found = buyer.client.jobs.get(job)
         steps = buyer.client.jobs.steps(job).items
         now = nobody.selection(buyer.client, found) if found.state == "open" else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,22 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from choir.bazaar.reasons import in_words
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs import nobody
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import NodeOption
+from choir.foundation.errors import ChoirError
+from choir.foundation.words import clock
 
 if TYPE_CHECKING:
-    from rich.status import Status
-
     from choir.doors import wire
     from choir.doors.sdk.client import Client
 
 EXIT_NOT_DONE = 6
 _PATIENCE_S = 3.0
+_REMIND_S = 30.0
 
-JobArgument = Annotated[str, typer.Argument(help="Such as job_01h….", metavar="JOB")]
+JobArgument = Annotated[str, typer.Argument(help="Such as job_01h…, or its beginning.", metavar="JOB")]
 
 
 def register(app: typer.Typer) -> None:
@@ -47,16 +49,19 @@ def watch(
         if job is None and sys.stdout.isatty() and not as_json:
             from choir.doors.cli.jobs.board import watch_open
 
-            watch_open(buyer.client, timeout)
+            with _going_on():
+                watch_open(buyer.client, timeout)
         elif job is None:
-            _watch_all(buyer.client, as_json=as_json)
+            with _going_on():
+                _watch_all(buyer.client, timeout, as_json=as_json)
         else:
-            _watch_one(buyer.client, job, timeout, as_json=as_json)
+            _watch_one(buyer.client, ids.whole(buyer.client, "job", job), timeout, as_json=as_json)
 
 
 def _watch_one(client: Client, job: str, timeout_s: float | None, *, as_json: bool) -> None:
     from choir.doors.sdk.mesh import MeshClient
 
+    output.say(headline(client.jobs.get(job)))
     with telling(client, steps_to="stdout", as_json=as_json) as view, ending_early(job):
         found = MeshClient(client).wait(job, timeout_s, on_change=view.look)
     if found.winner is None:
@@ -64,17 +69,67 @@ def _watch_one(client: Client, job: str, timeout_s: float | None, *, as_json: bo
     output.say(f"Get it with: choir job result {job}")
 
 
-def _watch_all(client: Client, *, as_json: bool) -> None:
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Whoever stops looking at all their jobs is told that these do not stop."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        output.say("Your jobs go on. See them: choir job ls; call one off: choir job cancel JOB")
+        raise
+
+
+def _watch_all(client: Client, timeout_s: float | None, *, as_json: bool) -> None:
+    """Steps of all one's jobs, until Ctrl-C or until the time is over."""
+    listening = client.twin()
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        listening.close()
+
+    timer = threading.Timer(timeout_s or 0, end)
+    timer.daemon = True
+    if timeout_s is not None:
+        timer.start()
+    output.say(f"Listening to {client.url}; Ctrl-C ends it.")
+    try:
+        _tell_all(client, listening, as_json=as_json)
+    except Exception:  # closing it while it reads has many faces
+        if not over.is_set():
+            raise
+    finally:
+        timer.cancel()
+        listening.close()
+
+
+def _tell_all(client: Client, listening: Client, *, as_json: bool) -> None:
     import json
 
-    output.say(f"Listening to {client.url}; Ctrl-C ends it.")
-    for event in client.events(type_="bazaar.job"):
+    known: dict[str, str] = {}
+    for event in listening.events(type_="bazaar.job"):
         if as_json:
             output.print_line(json.dumps(event.model_dump()))
         elif not event.missed:
             what = event.type.removeprefix("bazaar.job.")
+            if event.subject not in known:
+                known[event.subject] = _what(client, event.subject)
+                output.print_line(known[event.subject])
             output.print_line(f"{_clock(event.at)}  {event.subject}  {_words(what, event.data, {})}")
         sys.stdout.flush()
+
+
+def headline(job: wire.JobOut) -> str:
+    """A job and what was ordered with it, in a line."""
+    return plain(f"{job.id}  {job.type.word}  {job.summary or ''}").rstrip()
+
+
+def _what(client: Client, job: str) -> str:
+    """The same for a job of which only the id is known."""
+    try:
+        return headline(client.jobs.get(job))
+    except ChoirError:  # not theirs to see whole, or the node is away for a moment
+        return job
 
 
 @contextmanager
@@ -95,10 +150,11 @@ def ending_early(job: str) -> Iterator[None]:
 class View:
     """Prints the steps that are new, and shows on a terminal where the job is now."""
 
-    def __init__(self, client: Client, stream: str, status: Status | None, *, as_json: bool) -> None:
+    def __init__(self, client: Client, stream: str, status: output.Ticking | None, *, as_json: bool) -> None:
         self._client = client
         self._stream = stream
         self._status = status
+        self._began_s = self._said_s = time.monotonic()
         self._as_json = as_json
         self._told = 0
         self._seen: tuple[Any, ...] = ()
@@ -112,14 +168,13 @@ class View:
             return
         if seen == self._seen:
             self._say_why_nobody(job)
+            self._say_still(job)
             return
-        self._changed_s = time.monotonic()
+        self._changed_s = self._said_s = time.monotonic()
         self._explained = False
         self._seen = seen
         if self._status is not None:
-            from rich.text import Text
-
-            self._status.update(Text(plain(f"{job.id} is {job.state}")))
+            self._status.text = f"{job.id} is {job.state}"
         steps = self._client.jobs.steps(job.id).items
         attempts = {item.id: item.provider for item in job.attempts}
         if any(step.data.get("attempt") not in {None, *attempts} for step in steps):  # newer than what we looked at
@@ -135,6 +190,13 @@ class View:
         if job.state == "open" and waits and not self._explained and not self._as_json:
             said = nobody.tell(self._client, job, at_once=at_once)
             self._explained = said or not at_once
+
+    def _say_still(self, job: wire.JobOut) -> None:
+        """Where no terminal shows how long it takes, a line says so now and then."""
+        now_s = time.monotonic()
+        if self._status is None and not self._as_json and now_s >= self._said_s + _REMIND_S:
+            self._said_s = now_s
+            output.say(f"{job.id} is still {job.state} after {clock(now_s - self._began_s)}")
 
     def _tell(self, step: wire.JobStepOut, providers: dict[str, str]) -> None:
         import json
@@ -153,8 +215,9 @@ def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator
     if not steps_to or not sys.stderr.isatty():
         yield View(client, steps_to, None, as_json=as_json)
         return
-    with output.console().status("Waiting") as status:
-        yield View(client, steps_to, status, as_json=as_json)
+    ticking = output.Ticking("Waiting")
+    with output.console().status(ticking):
+        yield View(client, steps_to, ticking, as_json=as_json)
 
 
 # Words

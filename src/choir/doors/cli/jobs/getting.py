@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs import results
 from choir.doors.cli.jobs.buyer import as_buyer
 from choir.doors.cli.jobs.following import JobArgument, ending_early, telling
@@ -32,6 +32,7 @@ def result(
         output.may_write(out, force=force)
     with as_buyer(node, quiet=True) as buyer:
         mesh = MeshClient(buyer.client)
+        job = ids.whole(buyer.client, "job", job)
         handle = mesh.handle(job)
         with ending_early(job), telling(buyer.client, steps_to="" if as_json else "stderr") as view:
             found = mesh.await_and_verify(handle, timeout, on_change=view.look)

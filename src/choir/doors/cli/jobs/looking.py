@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from choir.bazaar.reasons import in_words
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs.buyer import as_buyer, sat, tell_of_the_machine
 from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.live_output import plain
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from choir.doors.sdk.mesh_model import Check
 
 _ROWS = 20
-
-_NOT_DONE = "Not run again"
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +48,7 @@ def ls(
     if not found:
         output.say("None yet. Try: choir job submit run -- python3 -c 'print(6*7)'")
         return
-    output.print_table(COLUMNS, rows_of(found), right=(3,), whole=(0,))
+    output.print_lines(lines_of(found, output.width()))
 
 
 def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
@@ -59,6 +57,7 @@ def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> 
 
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
+        job = ids.whole(buyer.client, "job", job)
         found = buyer.client.jobs.get(job)
         verdicts = {item.id: _verdict(buyer.client, item) for item in found.attempts}
         disputes = buyer.client.jobs.disputes(job).items
@@ -79,7 +78,7 @@ def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
     """Call a job off; what was handed in before is still checked, and paid a part if it passes."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
-        found = buyer.client.jobs.cancel(job)
+        found = buyer.client.jobs.cancel(ids.whole(buyer.client, "job", job))
     if as_json:
         output.print_json(found.model_dump(mode="json"))
     else:
@@ -93,20 +92,33 @@ def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
 
 # Words
 
-COLUMNS = ("job", "type", "state", "price SAT", "ordered")  # less than 80 letters
+_COLUMNS = ("job", "type", "state", "price SAT", "ordered", "what")
+_PRICE, _WHAT = 3, 5
+_WIDE = 120  # columns of a terminal in which what was ordered fits beside the rest; else it stands below
 
 
-def rows_of(found: Iterable[wire.JobOut]) -> list[tuple[str, ...]]:
-    """Jobs as rows of a table."""
+def lines_of(found: Sequence[wire.JobOut], width: int) -> list[str]:
+    """Jobs as lines of a list with a head, for a terminal of this width; no id is broken in 80 columns."""
+    rows = [_COLUMNS, *(_row(item) for item in found)]
+    widths = [max(len(row[place]) for row in rows) for place in range(_WHAT)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(size) if place == _PRICE else cell.ljust(size)
+            for place, (cell, size) in enumerate(zip(row, widths, strict=False))
+        ]
+        if width >= _WIDE:
+            lines.append("  ".join([*cells, row[_WHAT]]).rstrip())
+        else:
+            lines += ["  ".join(cells).rstrip(), *([f"  {row[_WHAT]}"] if row is not _COLUMNS and row[_WHAT] else [])]
+    return lines
+
+
+def _row(item: wire.JobOut) -> tuple[str, ...]:
     from choir.doors.provider.model import short_type
 
-    now = format_time(SystemClock().now_us())
-    return [
-        (
-            item.id, short_type(item.type), item.state, _price(item), output.day_and_time(item.created_at, now),
-        )
-        for item in found
-    ]  # fmt: skip
+    ordered = output.day_and_time(item.created_at, format_time(SystemClock().now_us()))
+    return item.id, short_type(item.type), item.state, _price(item), ordered, plain(item.summary or "")
 
 
 def _price(item: wire.JobOut) -> str:
@@ -133,6 +145,8 @@ def _print_job(found: wire.JobOut) -> None:
     from choir.doors.sdk.mesh_model import cost_of
 
     output.print_line(f"{found.id}  {found.type.word}  {found.state}")
+    if found.summary:
+        output.print_line(f"  what        {plain(found.summary)}")
     output.print_line(f"  buyer       {found.buyer}")
     output.print_line(f"  ordered     {found.created_at}" + (f", over {found.closed_at}" if found.closed_at else ""))
     output.print_line(f"  budget      {sat(found.budget)} SAT")
@@ -164,13 +178,10 @@ def _print_attempt(attempt: wire.AttemptOut, checks: tuple[Check, ...]) -> None:
 
 def shown_check(check: Check) -> str:
     """One check in one line."""
+    from choir.doors.sdk.checked import is_left_out
+
     kind = " (hidden)" if check.hidden else ""
     said = check.details or in_words(check.reason)  # also of what passed: "Not run again" matters
     why = f": {plain(said)}" if said else ""
     word = "FAILED" if not check.passed else "left out" if is_left_out(check) else "passed"
     return f"{word}  {plain(check.name)}{kind}{why}"
-
-
-def is_left_out(check: Check) -> bool:
-    """Whether nothing was done: a run that is not deterministic, or was not drawn, is not run again."""
-    return check.passed and check.details.startswith(_NOT_DONE)

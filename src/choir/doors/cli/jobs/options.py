@@ -16,13 +16,14 @@ from choir.doors.cli import helping, output
 from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
-from choir.foundation.policy import VerificationPolicy
 
 BudgetOption = Annotated[
     str | None,
     typer.Option("--budget", help="The most it may cost; default: by the node's price table.", metavar="SAT"),
 ]
-TimeLimitOption = Annotated[int, typer.Option("--time-limit", help="Seconds that a provider has.", min=1)]
+TimeLimitOption = Annotated[
+    int | None, typer.Option("--time-limit", help="Seconds that a provider has; default: by the node's policy.", min=1)
+]
 TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", help="How long to wait for the result; default: until it is over.")
 ]
@@ -51,7 +52,6 @@ IsolationOption = Annotated[
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Order, print the job's id, and go.")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Write what was bought into this file.", metavar="FILE")]
 
-_TIME_LIMIT_S = VerificationPolicy().time_limit_s
 STRATEGIES = ("sequential_retry", "first_available")
 
 
@@ -61,7 +61,7 @@ class Wanted:
 
     node: str | None
     budget: int | None
-    time_limit_s: int
+    time_limit_s: int | None
     strategy: dict[str, Any]
     criteria: dict[str, Any]
     key: str | None
@@ -84,7 +84,7 @@ class Wanted:
 
 def read(
     budget: BudgetOption = None,
-    time_limit: TimeLimitOption = _TIME_LIMIT_S,
+    time_limit: TimeLimitOption = None,
     strategy: StrategyOption = None,
     race: RaceOption = None,
     pin: PinOption = None,

@@ -28,6 +28,7 @@ def show(found: Outcome, out: Path | None, *, force: bool, as_json: bool) -> Non
 def _print_outcome(found: Outcome, out: Path | None) -> None:
     """The artifact on standard output unless it is in a file, and what is to be said about it on standard error."""
     from choir.bazaar.contracts import RunOutput
+    from choir.doors.sdk.checked import proof_of
 
     if out is not None:
         output.say(f"Written to {out}.")
@@ -35,7 +36,11 @@ def _print_outcome(found: Outcome, out: Path | None) -> None:
         print_artifact(found.artifact, found.data)
     if isinstance(found.artifact, RunOutput):
         output.say(f"It ended with code {found.artifact.exit_code}.")
-    output.say(f"Verified and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest came back.")
+    proof = proof_of(found.job.type, found.checks)
+    output.say(f"{proof.word} and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest came back.")
+    output.say(f"Checked: {proof.checked}.")
+    if proof.more:
+        output.say(proof.more)
     output.say(f"Receipt {found.receipt_hash}, signed by the node.")
     output.say(f"More: choir job show {found.job.id}; check it here: choir job verify {found.job.id}")
 

@@ -37,7 +37,18 @@ def tell_diff(files: int, size: int, *, whole: bool) -> None:
     output.say(f"Sending a diff of {count(files, 'file', 'files')} ({size} bytes){more}. {_READERS}")
 
 
-def compared(repo: Path, asked: str, file: Path | None, include: list[str]) -> tuple[str, str, bytes]:
+def tell_exit_code(command: str, *, hidden: bool) -> None:
+    """Say how little an exit code proves, before it is paid for."""
+    from choir.doors.sdk.checked import MORE_PROOF
+
+    output.say(
+        f"Only whether `{command}` ends with code 0 is judged, a weak proof (V1): the patched code can force it."
+    )
+    if not hidden:
+        output.say(MORE_PROOF)
+
+
+def compared(repo: Path, asked: str, file: Path | None, include: list[str], bytes_max: int) -> tuple[str, str, bytes]:
     """From which commit to which, and the diff."""
     from choir.doors.sdk import bundles
 
@@ -45,7 +56,7 @@ def compared(repo: Path, asked: str, file: Path | None, include: list[str]) -> t
         return "", "", sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     base, dots, head = asked.partition("..")
     head = (head.lstrip(".") or "HEAD") if dots else "HEAD"
-    found = bundles.diff(repo, base, head, include=include)
+    found = bundles.diff(repo, base, head, include=include, bytes_max=bytes_max)
     for path, why in found.left_out:
         output.say(f"  not {path}: {why}")
     return base, head, found.data

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from choir.bazaar.model import JobType
-from choir.doors.cli import helping, output
+from choir.doors.cli import helping, ids, output
 from choir.doors.cli.jobs import nobody, options, results, sending
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import ending_early, telling
 from choir.doors.cli.jobs.options import Wanted
 from choir.foundation.errors import Unavailable
-from choir.foundation.policy import VerificationPolicy
 
 if TYPE_CHECKING:
     from choir.doors.sdk.mesh import MeshClient
@@ -32,8 +31,9 @@ class Group(helping.Group):
 
 app = typer.Typer(help="Order work and wait for it.", no_args_is_help=True, cls=Group)
 
-_POLICY = VerificationPolicy()
 _MILLI = 1_000
+_CPU_S = 60  # what is paid for if nothing is said, where the node allows so much
+_TOKENS = 1_000
 
 RepoOption = Annotated[Path, typer.Option("--repo", help="A checkout, a folder inside one, or any folder.")]
 RefOption = Annotated[str | None, typer.Option("--ref", help="This commit, not what is checked out.", metavar="COMMIT")]
@@ -52,7 +52,9 @@ def run(
     command: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.", metavar="COMMAND")],
     stdin: Annotated[bool, typer.Option("--stdin", help="Send standard input along, as text.")] = False,
     env: Annotated[list[str] | None, typer.Option(help="Set a variable there.", metavar="NAME=VALUE")] = None,
-    cpu: Annotated[int, typer.Option("--cpu", help="CPU seconds that are paid for at most.", min=1)] = 60,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", help="CPU seconds that are paid for at most; default: 60.", min=1)
+    ] = None,
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="It gives the same each time, so it may be run again to check.")
     ] = False,
@@ -64,6 +66,7 @@ def run(
     given = sys.stdin.read() if stdin else ""
     with output.reading_options():
         variables = dict(sending.pair(item) for item in env or [])
+    cpu = cpu or min(_CPU_S, output.policy_at(wanted.node).verification.run_cpu_s_max)
     _buy(
         wanted,
         JobType.SANDBOX_RUN,
@@ -103,7 +106,8 @@ def review(
 
     with output.reading_options():
         sending.check_words(focus or [], depth)
-    base, head, data = sending.compared(repo, diff, diff_file, include or [])
+    limits = output.policy_at(wanted.node).verification
+    base, head, data = sending.compared(repo, diff, diff_file, include or [], limits.review_diff_bytes_max)
     number = len([item for item in read_diff(data).files if item.path])
     if not wanted.as_json:
         sending.tell_diff(number, len(data), whole=diff_file is None)
@@ -146,11 +150,12 @@ def patch(
         bool, typer.Option("--no-fail-before", help="The tests need not fail without the patch.")
     ] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Any command: code 0 is proof. The patched code could forge it.")
+        bool, typer.Option("--exit-code", help="Any command, such as 'npm test': only its code is judged (V1, weak).")
     ] = False,
     files: Annotated[
-        int, typer.Option("--files", help="Most changed files that are paid for.", min=1)
-    ] = _POLICY.units_files,
+        int | None,
+        typer.Option("--files", help="Most changed files that are paid for; default: by the node's policy.", min=1),
+    ] = None,
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Send what is not committed too.")] = False,
     include: IncludeOption = None,
@@ -162,12 +167,17 @@ def patch(
     from choir.doors.sdk import bundles
 
     text = issue.read_text(encoding="utf-8") if issue is not None else body
+    policy = output.policy_at(wanted.node)
+    files = files or policy.verification.units_files
+    most = policy.bazaar.inputs_bytes_max
     with ExitStack() as stack:
-        sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or []))
+        sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or [], bytes_max=most))
         if not wanted.as_json:
             sending.tell_bundle(sent)
         with output.reading_options():
             checks, hidden_files = sending.hidden_of(hidden or [], sent.subdir)
+        if exit_code and not wanted.as_json:
+            sending.tell_exit_code(test, hidden=bool(checks))
         _buy(
             wanted,
             JobType.PATCH_GEN,
@@ -189,7 +199,9 @@ def text(
         Path | None, typer.Option("--schema", help="A JSON schema that the text must fit.", metavar="FILE")
     ] = None,
     system: Annotated[str, typer.Option(help="How to write it.")] = "",
-    max_tokens: Annotated[int, typer.Option("--max-tokens", help="Most tokens that are paid for.", min=1)] = 1_000,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Most tokens that are paid for; default: 1000.", min=1)
+    ] = None,
     *,
     wanted: Wanted,
 ) -> None:
@@ -197,6 +209,7 @@ def text(
     asked = sys.stdin.read() if prompt == "-" else prompt
     with output.reading_options():
         shape = None if schema is None else sending.json_of(schema)
+    max_tokens = max_tokens or min(_TOKENS, output.policy_at(wanted.node).verification.text_tokens_max)
     _buy(
         wanted,
         JobType.TEXT_GEN,
@@ -215,7 +228,9 @@ def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[Mesh
     from choir.doors.sdk.mesh import MeshClient
 
     with as_buyer(wanted.node, quiet=wanted.as_json) as buyer:
+        buyer.client.known_policy = output.policy_at(wanted.node)
         mesh = MeshClient(buyer.client)
+        ids.name_providers(buyer.client, wanted.strategy)
         budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy)
         buyer.cover(budget)
         with _perhaps_ordered():

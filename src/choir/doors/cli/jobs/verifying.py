@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from choir.bazaar.reasons import in_words
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs.buyer import as_buyer, sat
 from choir.doors.cli.jobs.following import JobArgument
-from choir.doors.cli.jobs.looking import is_left_out
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
 
@@ -37,11 +36,13 @@ def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
     output.want_json(as_json)
     if output.operator_wanted():
         with output.client_of(node) as client:
-            check_again(client, judged(client, client.jobs.get(job)), as_json=as_json)
+            found = client.jobs.get(ids.whole(client, "job", job))
+            check_again(client, judged(client, found), as_json=as_json)
         return
     with as_buyer(node, quiet=True) as buyer:
         mesh = MeshClient(buyer.client)
-        check_again(buyer.client, mesh.verified(buyer.client.jobs.get(job)), as_json=as_json)
+        found = buyer.client.jobs.get(ids.whole(buyer.client, "job", job))
+        check_again(buyer.client, mesh.verified(found), as_json=as_json)
 
 
 def check_again(client: Client, outcome: Judged, *, as_json: bool) -> None:
@@ -83,6 +84,8 @@ def _differs(line: Line) -> str:
 def _word(check: Check | None) -> str:
     if check is None:
         return "not made"
+    from choir.doors.sdk.checked import is_left_out
+
     if is_left_out(check):
         return "left out"
     return "passed" if check.passed else f"failed: {plain(in_words(check.reason))}"

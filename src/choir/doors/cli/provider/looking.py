@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choir.bazaar.reasons import in_words
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
 from choir.doors.cli.provider.asking import Asking, own_provider, percent, sat
@@ -45,13 +45,14 @@ def ls(node: NodeOption = None, as_json: AsJson = False) -> None:
 
 
 def show(
-    provider: Annotated[str, typer.Argument(help="Such as provider_01h….", metavar="PROVIDER")],
+    provider: Annotated[str, typer.Argument(help="Such as provider_01h…, or its beginning.", metavar="PROVIDER")],
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a provider and what came of its last jobs."""
     output.want_json(as_json)
     with output.client_of(node) as client:
+        provider = ids.whole(client, "provider", provider)
         found = client.providers.get(provider)
         last = _first(client.providers.outcomes(provider, limit=10), 10)
     if as_json:

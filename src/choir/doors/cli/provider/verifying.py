@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from choir.doors.cli import ids
 from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.jobs.receipts import AttemptOption, print_receipt
 from choir.doors.cli.jobs.verifying import check_again
@@ -33,7 +34,8 @@ def verify(
     from choir.doors.sdk.judged import judged
 
     with asking.client() as client:
-        check_again(client, judged(client, client.jobs.get(job), attempt), as_json=asking.as_json)
+        found = client.jobs.get(ids.whole(client, "job", job))
+        check_again(client, judged(client, found, ids.attempt_of(found, attempt)), as_json=asking.as_json)
 
 
 @own_provider
@@ -43,4 +45,4 @@ def receipt(job: JobArgument, attempt: AttemptOption = None, *, asking: Asking) 
     Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`.
     """
     with asking.client() as client:
-        print_receipt(client, job, attempt)
+        print_receipt(client, ids.whole(client, "job", job), attempt)
