@@ -16,7 +16,6 @@ from choir.doors.cli import ids
 from choir.doors.cli.jobs import buyer, explaining, nobody, options, sending
 from choir.doors.cli.jobs.following import View, _words, headline
 from choir.doors.cli.jobs.looking import lines_of, shown_check
-from choir.doors.cli.jobs.results import review_lines
 from choir.doors.cli.jobs.verifying import _word
 from choir.doors.cli.output import Ticking, day_and_time, may_write, print_lines
 from choir.doors.sdk.checked import proof_of

@@ -50,6 +50,8 @@ def undecided_with_hold(tx: Tx, hold: UUID) -> UUID | None:
     """The dispute whose deposit is in this hold, if nothing is decided yet."""
     found: UUID | None = tx.value("select id from disputes where hold = %s and state <> 'resolved'", hold)
     return found
+
+
 def ids_between(
     tx: Tx, first: UUID, last: UUID, *, bought_by: Collection[str], done_by: Collection[str], all_: bool, limit: int
 ) -> list[UUID]:

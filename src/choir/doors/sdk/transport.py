@@ -133,9 +133,7 @@ def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], ahead_s: f
         body = {"json": call.body}
     timeout = httpx.Timeout(limited(http.timeout.read or _SILENCE_S_MAX))
     extensions = {AHEAD_S: ahead_s, "timeout": timeout.as_dict()}
-    return http.build_request(
-        call.method, call.path, params=call.given, headers=headers, extensions=extensions, **body
-    )
+    return http.build_request(call.method, call.path, params=call.given, headers=headers, extensions=extensions, **body)
 
 
 def _stream_request(
