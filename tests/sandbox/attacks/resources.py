@@ -167,16 +167,18 @@ os._exit(0)
         "use 300 MB in five processes, each below the limit of 100 MB",
         """
 read, write = os.pipe()
+hold, let_go = os.pipe()
 for _ in range(5):
     if os.fork() == 0:
-        held = bytearray(os.urandom(1000) * 60_000); os.write(write, b"x"); time.sleep(2); os._exit(0)
-os.close(write)
-time.sleep(1.5)
+        os.close(let_go)
+        held = bytearray(os.urandom(1000) * 60_000); os.write(write, b"x"); os.read(hold, 1); os._exit(0)
 os.set_blocking(read, False)
-try:
-    if len(os.read(read, 10)) == 5: escaped("five times 60 MB")
-except BlockingIOError:
-    pass
+ready = 0
+while ready < 5 and os.waitpid(-1, os.WNOHANG)[0] == 0:
+    time.sleep(0.05)
+    try: ready += len(os.read(read, 10))
+    except BlockingIOError: pass
+if ready == 5: escaped("five times 60 MB")
 """,
         Limits(memory_bytes=100 * _MEGABYTE),
         needs=("memory",),
