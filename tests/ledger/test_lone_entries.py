@@ -44,7 +44,7 @@ def decided(books: Books, head: Head, balances: dict[str, int], key: str, leg: L
     """What a round makes of the same entry."""
     view = View(head, {name: n for n, name in enumerate(balances)}, dict(enumerate(balances.values())))
     random = chance.to_bytes(4)
-    [outcome] = deciding.decide([[prepare(draft(key, leg), books.policy)]], view, at_us, random).outcomes
+    [outcome] = deciding.decide([[prepare(draft(key, leg), books.policy)]], view, at_us, random, books.policy).outcomes
     assert isinstance(outcome, Posted)
     return outcome
 
