@@ -14,7 +14,6 @@ from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.storage.database import Database, Tx
 from choir.storage.outbox import Outbox
 from tests.operations.nodes import ANSWER_S_MAX, PLAIN, NodeUnderTest, until
-from tests.storage.servers import WAIT_S_MAX
 
 
 class Announcer:
@@ -60,7 +59,7 @@ class Ear:
         self._params = params
         self._response: httpx.Response | None = None
         threading.Thread(target=self._listen, daemon=True).start()
-        assert self.began.wait(WAIT_S_MAX)
+        assert self.began.wait(ANSWER_S_MAX)
 
     @property
     def subjects(self) -> list[str]:

@@ -23,8 +23,7 @@ from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.sdk import Client, NostrKey
 from tests.doors.servers import answer, script
 from tests.doors.townsfolk import public_url
-from tests.operations.nodes import ADA, BOB, CHOIR, NodeUnderTest, new_node, until
-from tests.storage.servers import WAIT_S_MAX
+from tests.operations.nodes import ADA, ANSWER_S_MAX, BOB, CHOIR, NodeUnderTest, new_node, until
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +235,7 @@ def test_whoever_waits_longer_than_a_second_is_told_so(fresh: NodeUnderTest) -> 
             stderr=terminal,
         )
         os.close(terminal)
-        out, _ = process.communicate(timeout=WAIT_S_MAX)
+        out, _ = process.communicate(timeout=ANSWER_S_MAX)
         said = _everything(main)
     assert process.returncode == 0
     assert out.decode() == f"{ADA}  1.00 CREDIT\n"

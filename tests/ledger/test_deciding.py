@@ -41,7 +41,7 @@ states = st.sampled_from([{}, {}, {IDS[ADA]: "frozen"}, {IDS[BOB]: "closed"}])
 
 def decided(drafts: Sequence[Sequence[Prepared | Refusal]], view: View) -> Decision:
     random = bytes(range(256))[: chaining.ID_RANDOM_BYTES * sum(map(len, drafts))]
-    return deciding.decide(drafts, copy.deepcopy(view), 1_700_000_000_000_000, random, LedgerPolicy())
+    return deciding.decide(drafts, copy.deepcopy(view), 1_700_000_000_000_000, random, POLICY)
 
 
 def told(decision: Decision) -> list[object]:
