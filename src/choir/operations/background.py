@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from psycopg.types.json import Jsonb
+
 from choir.bazaar.jobs import LOOK
 from choir.bazaar.lives import FOLLOW
 from choir.bazaar.model import FREE, QUALIFY
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
+from choir.identity.transfers import FUNDING
 from choir.node import Node
 from choir.operations.expiring import Expiring
 from choir.operations.market import MarketRounds
@@ -32,6 +35,8 @@ _FORGET_IDENTITY_EVERY_S = 60
 _COLLECT_EVERY_S = 300
 _REWRAP_EVERY_S = 300
 _FORGET_USED_EVERY_S = 60
+_FUNDING_EVERY_S = 60
+_FUNDING_AT_ONCE = 20
 _OFFER_EVERY_S = 1
 _SILENCE_EVERY_S = 5
 _RECORDS_EVERY_S = 5
@@ -82,6 +87,8 @@ def make_scheduler(node: Node, rounds: MarketRounds) -> Scheduler:
             "ledger.expire_holds": work.expire_holds,
             "outbox.forget": work.forget_events,
             "identity.forget_used": work.forget_used,
+            FUNDING: work.note_funding,
+            "identity.review_funding": work.review_funding,
             "bazaar.silence": rounds.silence,
             "bazaar.records": rounds.rebuild_records,
             "bazaar.promises": rounds.refresh_promises,
@@ -111,6 +118,7 @@ def schedule_repeating(node: Node) -> None:
         "outbox.forget": _FORGET_EVERY_S,
         "identity.rewrap": _REWRAP_EVERY_S,
         "identity.forget_used": _FORGET_USED_EVERY_S,
+        "identity.review_funding": _FUNDING_EVERY_S,
         "bazaar.jobs": _OFFER_EVERY_S,
         "bazaar.silence": _SILENCE_EVERY_S,
         "bazaar.records": _RECORDS_EVERY_S,
@@ -168,6 +176,17 @@ class _Work:
     def forget_used(self, tx: Tx, _: Task) -> None:
         """Drop signed requests that are too old to be used again."""
         self._node.nostr_auth.forget_used(tx)
+
+    def note_funding(self, tx: Tx, task: Task) -> None:
+        """Join an owner who was sent something with whoever most of theirs came from."""
+        self._node.clusters.note_funding(tx, task.key)
+
+    def review_funding(self, tx: Tx, task: Task) -> None:
+        """Look at some of those who were joined so, whether it is still true."""
+        after = task.payload.get("after")
+        following = self._node.clusters.review_funding(tx, tuple(after) if after else None, _FUNDING_AT_ONCE)
+        payload = {} if following is None else {"after": list(following)}
+        tx.run("update tasks set payload = %s where name = %s and key = %s", Jsonb(payload), task.name, task.key)
 
     def forget_events(self, tx: Tx, _: Task) -> None:
         """Drop events that are older than anyone may ask for."""

@@ -60,14 +60,14 @@ class Migration:
 
 
 def known_migrations() -> list[Migration]:
-    """The files of this version, in order; numbers are gapless from 1."""
+    """The files of this version, in order; each number once, and some may never have been used."""
     found = [
         Migration(int(match[1]), item.name, item.read_text(encoding="utf-8"))
         for item in resources.files("choir.storage").joinpath("migrations").iterdir()
         if (match := _NAME.fullmatch(item.name))
     ]
     found.sort(key=lambda migration: migration.number)
-    assert [migration.number for migration in found] == list(range(1, len(found) + 1))
+    assert len({migration.number for migration in found}) == len(found)
     return found
 
 
@@ -99,13 +99,14 @@ def check_migrated(connection: Connection) -> None:
         connection.rollback()
         missing = known
     if missing:
-        raise NotMigrated(number=missing[0].number - 1, known=len(known))
+        raise NotMigrated(number=missing[0].number - 1, known=known[-1].number)
 
 
 def _pending(connection: Connection, known: list[Migration]) -> list[Migration]:
     applied: dict[int, str] = dict(connection.execute("select number, sha256 from schema_migrations").fetchall())
-    if applied and max(applied) > len(known):
-        raise DatabaseNewer(number=max(applied), known=len(known))
+    unknown = applied.keys() - {migration.number for migration in known}
+    if unknown:
+        raise DatabaseNewer(number=max(unknown), known=known[-1].number)
     for migration in known:
         if applied.get(migration.number, migration.sha256) != migration.sha256:
             raise HistoryEdited(name=migration.name)
