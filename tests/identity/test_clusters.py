@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choir.foundation.errors import Invalid
+from choir.foundation.money import Asset
 from choir.identity.clusters import ClusterLink, Reason
-from choir.identity.model import agent_owner, person_owner
+from choir.identity.model import TooMany, agent_owner, person_owner
 from choir.identity.phrases import new_phrase
+from choir.ledger import holds, reading
+from choir.ledger.model import Draft, Leg, hold_account
 from choir.storage.database import Database
 from tests.identity.agency import Agency, session
 
@@ -93,6 +96,93 @@ def test_funding_joins_from_a_share_on(agency: Agency) -> None:
     assert independence(agency, a, b) == 0
 
 
+def test_owners_of_one_home_are_one_by_their_own_word(agency: Agency) -> None:
+    a, b, c = owners(agency, 3)
+    with agency.tx() as tx:
+        for owner, home in ((a, b"h" * 32), (b, b"h" * 32), (b, b"h" * 32), (c, b"i" * 32)):
+            agency.clusters.declare_home(tx, owner, home)
+        cluster = agency.clusters.cluster_of(tx, a)
+        with pytest.raises(Invalid):
+            agency.clusters.declare_home(tx, a, b"short")
+        with pytest.raises(Invalid):
+            agency.clusters.declare_home(tx, "operator", b"h" * 32)
+    assert cluster.members == {a, b}
+    assert {link.reason for link in cluster.reasons} == {Reason.HOME}
+    assert independence(agency, a, b) == 0
+    assert independence(agency, a, c) == 10_000
+
+
+def test_nobody_has_any_number_of_homes(agency: Agency) -> None:
+    agency.policy = replace(agency.policy, homes_per_owner_max=2)
+    agency.__post_init__()
+    [owner] = owners(agency, 1)
+    with agency.tx() as tx:
+        for home in (b"1" * 32, b"2" * 32, b"1" * 32):
+            agency.clusters.declare_home(tx, owner, home)
+        with pytest.raises(TooMany):
+            agency.clusters.declare_home(tx, owner, b"3" * 32)
+
+
+WORLD = "world:lightning/external/SAT"
+
+
+def pay(agency: Agency, from_: str, to: str, amount: int) -> None:
+    names = [name if ":" in name and "/" in name else f"{name}/available/SAT" for name in (from_, to)]
+    with agency.tx() as tx:
+        agency.accounts.open(tx, names, reason="a test", source="test")
+        seq = reading.head(tx).seq
+        agency.ledger.post(tx, Draft("transfer", "a test", "test", f"pay {seq}", (Leg(*names, amount),)))
+
+
+def test_funding_is_seen_in_the_journal_and_parts_again(agency: Agency) -> None:
+    agency.open_books()
+    a, b, c = owners(agency, 3)
+    pay(agency, WORLD, a, 10_000_000)
+    pay(agency, a, b, 999_999)  # all that b has, but too little to matter
+    with agency.tx() as tx:
+        agency.clusters.note_funding(tx, b)
+    assert independence(agency, a, b) == 10_000
+    pay(agency, a, b, 1_000_001)
+    pay(agency, WORLD, b, 2_000_000)
+    pay(agency, WORLD, c, 9_000_000)
+    pay(agency, a, c, 1_000_000)  # a tenth
+    with agency.tx() as tx:
+        for owner in (a, b, c):
+            agency.clusters.note_funding(tx, owner)
+        reasons = agency.clusters.cluster_of(tx, b).reasons
+    assert (independence(agency, a, b), independence(agency, a, c)) == (0, 10_000)
+    assert [(link.reason, link.evidence) for link in reasons] == [(Reason.FUNDING, "5000 basis points of what came in")]
+    with agency.tx() as tx:
+        assert agency.clusters.review_funding(tx, None, 20) is None
+    assert independence(agency, a, b) == 0  # still so
+    pay(agency, WORLD, b, 1)
+    with agency.tx() as tx:
+        link = agency.clusters.review_funding(tx, None, 1)
+        assert link == (min(a, b), max(a, b))
+        assert agency.clusters.review_funding(tx, link, 1) is None
+    assert independence(agency, a, b) == 10_000
+
+
+def test_what_comes_back_from_a_hold_or_is_earned_is_no_funding(agency: Agency) -> None:
+    agency.open_books()
+    buyer, seller = owners(agency, 2)
+    pay(agency, WORLD, buyer, 10_000_000)
+    pay(agency, WORLD, seller, 1)
+    terms = {"reason": "a test", "source": "test"}
+    id_ = holds.placed_id("test", "place")
+    paid = (Leg(hold_account(id_, Asset.SAT), f"{seller}/available/SAT", 4_000_000),)
+    later_us = agency.clock.now_us() + 1_000_000
+    with agency.tx() as tx:
+        place = holds.place(f"{buyer}/available/SAT", 5_000_000, expires_us=later_us, captures=1, key="place", **terms)
+        agency.ledger.post(tx, place)
+        agency.ledger.post(tx, holds.capture(id_, paid, final=True, key="pay", **terms))
+        for owner in (buyer, seller):
+            agency.clusters.note_funding(tx, owner)
+        assert reading.received(tx, f"{buyer}/available/SAT", 10) == [(WORLD, 10_000_000)]
+        assert reading.received(tx, f"{seller}/available/SAT", 10) == [(WORLD, 1)]
+    assert independence(agency, buyer, seller) == 10_000
+
+
 def test_odd_owners_and_reasons_are_refused(agency: Agency) -> None:
     a, b = owners(agency, 2)
     with agency.tx() as tx:
@@ -101,7 +191,7 @@ def test_odd_owners_and_reasons_are_refused(agency: Agency) -> None:
                 agency.clusters.join(tx, a, wrong, Reason.PAYOUT, "x")
             with pytest.raises(Invalid):
                 agency.clusters.cluster_of(tx, wrong)
-        for reason in (Reason.OWNER, Reason.KEY):
+        for reason in (Reason.OWNER, Reason.KEY, Reason.HOME):
             with pytest.raises(Invalid):
                 agency.clusters.join(tx, a, b, reason, "x")
         for evidence in ("", "x" * 201):

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Collection
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from choir.bazaar.assembling import Bazaar
 from choir.bazaar.model import JobType
 from choir.bazaar.providers import promises
@@ -22,7 +20,7 @@ from choir.feature import Base
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import ChoirError, Refusal
 from choir.storage.database import Tx
-from choir.storage.tasks import Task
+from choir.storage.tasks import Task, keep_place
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +151,7 @@ class MarketRounds:
         after = UUID(task.payload.get("after", str(_FIRST)))
         following, _ = self._bazaar.providers.records.rebuild_round(tx, after, _RECORDS_AT_ONCE)
         payload = {} if following is None else {"after": str(following)}
-        tx.run("update tasks set payload = %s where name = %s and key = %s", Jsonb(payload), task.name, task.key)
+        keep_place(tx, task, payload)
 
     def refresh_promises(self, tx: Tx, _: Task) -> None:
         """Make some promises anew that another policy had made. It finds its place by what is still to be done."""

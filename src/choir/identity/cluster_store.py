@@ -28,7 +28,27 @@ def links_of(
     An agent and its person come as ids, because only the program writes ids the way owners are named.
     """
     named = list(owners)
-    return tx.rows(_LINKS, named, limit, named, limit, list(people), limit, list(agents), limit, named, limit, limit)
+    bounds = (named, limit, named, limit, list(people), limit, list(agents), limit, named, limit, named, limit, limit)
+    return tx.rows(_LINKS, *bounds)
+
+
+def add_home(tx: Tx, owner: str, home: bytes, now_us: int) -> None:
+    tx.run(
+        "insert into owner_homes (owner, home, at_us) values (%s, %s, %s) on conflict do nothing", owner, home, now_us
+    )
+
+
+def homes(tx: Tx, owner: str) -> list[bytes]:
+    return [bytes(row[0]) for row in tx.rows("select home from owner_homes where owner = %s order by home", owner)]
+
+
+def page(tx: Tx, reason: str, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+    """Some noted links of one reason, by their owners."""
+    rows = tx.rows(
+        "select a, b from cluster_links where reason = %s and (a, b) > (%s, %s) order by a, b limit %s",
+        reason, *after, limit,
+    )  # fmt: skip
+    return [(a, b) for a, b in rows]
 
 
 _LINKS = """
@@ -44,6 +64,10 @@ _LINKS = """
     union
     (select mine.owner, theirs.owner, null, null, 'key', mine.seed::text
      from account_keys mine join account_keys theirs on theirs.seed = mine.seed and theirs.owner <> mine.owner
+     where mine.owner = any(%s) limit %s)
+    union
+    (select mine.owner, theirs.owner, null, null, 'home', left(encode(mine.home, 'hex'), 16)
+     from owner_homes mine join owner_homes theirs on theirs.home = mine.home and theirs.owner <> mine.owner
      where mine.owner = any(%s) limit %s)
     limit %s
 """

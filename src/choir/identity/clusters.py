@@ -1,9 +1,12 @@
 """Identity clusters: which accounts are taken for one, and how independent two are.
 
-Joined are: an agent and its person; owners whose keys come from one phrase; owners with a shared payout
-target or payment instrument; an owner and whoever funded them above a share. The first two follow from
-what is on record and are not stored again; the others are noted as links, each with its reason.
+Joined are: an agent and its person; owners whose keys come from one phrase; owners who act from one home; owners
+with a shared payout target or payment instrument; an owner and whoever funded them above a share. The first three
+follow from what is on record and are not stored again; the others are noted as links, each with its reason.
 Every feature asks `independence`, so that nobody is independent in one room and not in another.
+
+That somebody acts from a home is what their own client says: it is honest about it, and whoever wants to deceive
+leaves it away. None of this is more than a hint, and nothing rests on it alone.
 
 Guarantees: looking is bounded; where the bound is met, two owners count as not independent.
 """
@@ -19,7 +22,8 @@ from choir.foundation.clock import Clock
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import DelegationsPolicy
 from choir.identity import cluster_store
-from choir.identity.model import agent_owner, owner_id, person_owner
+from choir.identity.model import TooMany, agent_owner, owner_id, person_owner
+from choir.ledger import reading
 from choir.storage.database import Tx
 
 INDEPENDENT_BPS = 10_000
@@ -31,12 +35,16 @@ class Reason(StrEnum):
 
     OWNER = "owner"  # an agent and its person
     KEY = "key"  # keys that come from one phrase
+    HOME = "home"  # clients of one machine's home, by their own word
     PAYOUT = "payout"  # a shared payout target
     INSTRUMENT = "instrument"  # a shared payment instrument
     FUNDING = "funding"  # funded above a share
 
 
-DERIVED = frozenset({Reason.OWNER, Reason.KEY})
+DERIVED = frozenset({Reason.OWNER, Reason.KEY, Reason.HOME})
+_HOME_BYTES = 32
+_FUNDERS_MAX = 100  # the largest; whoever is behind these gave less than a hundredth
+_NO_LINK = ("", "")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -88,6 +96,51 @@ class Clusters:
             return False
         self.join(tx, owner, funder, Reason.FUNDING, evidence)
         return True
+
+    def note_funding(self, tx: Tx, owner: str) -> None:
+        """Join an owner with whoever enough of their satoshi came from."""
+        for funder, share_bps in self._funders(tx, owner):
+            self.funded(tx, owner, funder, share_bps, f"{share_bps} basis points of what came in")
+
+    def review_funding(self, tx: Tx, after: tuple[str, str] | None, limit: int) -> tuple[str, str] | None:
+        """Take back links by funding that hold no longer; says where to go on, None: that was all.
+
+        Somebody may be given their first satoshi by whom they never heard of; what they pay in later parts them again.
+        """
+        found = cluster_store.page(tx, Reason.FUNDING, after or _NO_LINK, limit)
+        for a, b in found:
+            if not any(self._funded_by(tx, one, other) for one, other in ((a, b), (b, a))):
+                self.part(tx, a, b, Reason.FUNDING)
+        return found[-1] if len(found) == limit else None
+
+    def _funded_by(self, tx: Tx, owner: str, funder: str) -> bool:
+        return dict(self._funders(tx, owner)).get(funder, 0) >= self._policy.cluster_funding_bps
+
+    def _funders(self, tx: Tx, owner: str) -> list[tuple[str, int]]:
+        """People and agents who gave an owner enough to matter, with their share of all that came from outside."""
+        owner_id(owner)
+        got: dict[str, int] = {}
+        for account, amount in reading.received(tx, f"{owner}/available/SAT", _FUNDERS_MAX):
+            giver = account.partition("/")[0]
+            got[giver] = got.get(giver, 0) + amount
+        total = sum(got.values())
+        return [
+            (giver, amount * INDEPENDENT_BPS // total)
+            for giver, amount in got.items()
+            if giver.startswith(("person:", "agent:")) and amount >= self._policy.cluster_funding_msat_min
+        ]
+
+    def declare_home(self, tx: Tx, owner: str, home: bytes) -> None:
+        """Note which home an owner acts from; saying it again changes nothing, and nobody has any number of them."""
+        owner_id(owner)
+        if len(home) != _HOME_BYTES:
+            raise Invalid(what="The home", why=f"it must have {_HOME_BYTES} bytes")
+        known = cluster_store.homes(tx, owner)
+        if home in known:
+            return
+        if len(known) >= self._policy.homes_per_owner_max:
+            raise TooMany(what=f"homes of {owner}", limit=self._policy.homes_per_owner_max)
+        cluster_store.add_home(tx, owner, home, self._clock.now_us())
 
     def cluster_of(self, tx: Tx, owner: str) -> Cluster:
         """Everyone who is taken for the same as this owner."""

@@ -25,13 +25,15 @@ from choir.identity.sessions import Sessions
 from choir.identity.signer import LocalSigner
 from choir.identity.spending import Spending
 from choir.identity.tokens import Tokens
-from choir.identity.transfers import Transfers
+from choir.identity.transfers import FUNDING, Transfers
 from choir.ledger.accounts import Accounts
 from choir.ledger.expiry import HoldExpiry
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
 from choir.storage.database import Tx
-from choir.storage.tasks import Task
+from choir.storage.tasks import Task, keep_place
+
+_FUNDING_AT_ONCE = 20
 
 
 def _build(base: Base) -> Iterable[object]:
@@ -75,7 +77,7 @@ def _build(base: Base) -> Iterable[object]:
         Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
         Erasing(people, accounts, base.of(Objects), outbox, clock, base.forget),
         Agents(rates, clock, entropy, policy.delegations),
-        Transfers(people, delegations, accounts, spending),
+        Transfers(people, delegations, accounts, spending, clock, policy.delegations),
         Logins(tokens, rates, clock, entropy, policy.delegations),
         Repeats(clock, policy.delegations),
         NostrAuth(delegations, clock, policy.delegations),
@@ -106,8 +108,20 @@ def _work(base: Base, _: Stopping) -> Work:
         """Finish a replacement of the node's key that was cut off: encrypt anew what a former key sealed."""
         base.of(AccountKeys).rewrap_all(base.database)
 
+    def note_funding(tx: Tx, task: Task) -> None:
+        """Join an owner who was sent something with whoever most of theirs came from."""
+        base.of(Clusters).note_funding(tx, task.key)
+
+    def review_funding(tx: Tx, task: Task) -> None:
+        """Look at some of those who were joined so, whether it is still true."""
+        after = task.payload.get("after")
+        following = base.of(Clusters).review_funding(tx, tuple(after) if after else None, _FUNDING_AT_ONCE)
+        keep_place(tx, task, {} if following is None else {"after": list(following)})
+
     return Work(
+        quick={FUNDING: note_funding},
         every=(
+            Every("identity.review_funding", policy.forget_every_s, quick=review_funding),
             Every("ledger.expire_holds", base.policy.ledger.expire_every_s, quick=expire_holds),
             Every("identity.forget", policy.forget_every_s, quick=forget),
             Every("identity.forget_used", policy.forget_every_s, quick=forget_used),

@@ -13,8 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
+from choir.foundation.policy import DelegationsPolicy
 from choir.identity import agent_store, delegation_rules, people_store
 from choir.identity.delegations import Delegations
 from choir.identity.model import (
@@ -33,6 +35,9 @@ from choir.identity.spending import Spending
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Leg, Posted
 from choir.storage.database import Tx
+from choir.storage.tasks import schedule
+
+FUNDING = "identity.funding"  # a task: see from whom an owner's satoshi came
 
 _FREELY = frozenset({Asset.USDC, Asset.SAT})
 _WHY_NOT = {
@@ -65,7 +70,17 @@ class Transferred:
 class Transfers:
     """The one use case."""
 
-    def __init__(self, people: People, delegations: Delegations, accounts: Accounts, spending: Spending) -> None:
+    def __init__(
+        self,
+        people: People,
+        delegations: Delegations,
+        accounts: Accounts,
+        spending: Spending,
+        clock: Clock,
+        policy: DelegationsPolicy,
+    ) -> None:
+        self._clock = clock
+        self._look_after_us = policy.cluster_funding_after_s * MICROSECONDS
         self._people = people
         self._delegations = delegations
         self._accounts = accounts
@@ -89,6 +104,8 @@ class Transfers:
         if payer not in delegation_rules.owners(who):
             raise NotYourAccount(account=from_)
         self._delegations.lock(tx, who)  # before the ledger's head, which opening an account takes
+        if asset is Asset.SAT:  # who funds whom is looked at some time later, once for many transfers
+            schedule(tx, FUNDING, payee, self._clock.now_us() + self._look_after_us)
         self._accounts.open(tx, [from_, to], reason="a transfer", source=who.source)
         [posted] = self._spending.spend_and_post(tx, who, [draft])
         return Transferred(posted, from_, to)

@@ -175,6 +175,14 @@ def posted_keys(tx: Tx, asked: list[tuple[str, str]]) -> set[tuple[str, str]]:
     return {(source, key) for source, key in rows}
 
 
+def received(tx: Tx, name: str, limit: int) -> list[tuple[str, int]]:
+    """From which accounts this one got how much, holds left out: their money is its own, or is pay; most first.
+
+    It looks at every movement of the account: for background work, not for a request.
+    """
+    return [(source, int(total)) for source, total in tx.rows(_RECEIVED, name, limit)]
+
+
 def entry_of_key(tx: Tx, source: str, key: str) -> Entry | None:
     """The entry that was posted with this source and key, if one was."""
     id_ = tx.value("select id from entries where source = %s and key = %s", source, key)
@@ -229,6 +237,15 @@ def _line(name: str, seq: int, leg: int, delta: int, after: int, at_us: int, id_
     other = moved["from"] if moved["to"] == name else moved["to"]
     return StatementLine(seq, leg, at_us, id_, content["kind"], content["reason"], delta, after, other)
 
+
+_RECEIVED = """
+    select came.source, sum(came.delta) from (
+        select p.delta, e.content::jsonb -> 'legs' -> (p.leg / 2) ->> 'from' as source
+        from accounts a join postings p on p.account = a.id join entries e on e.seq = p.seq
+        where a.name = %s and p.delta > 0
+    ) came
+    where came.source not like 'hold:%%' group by came.source order by 2 desc, 1 limit %s
+"""
 
 _BALANCE_NOW = f"select a.state, {last_balance('a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input
 

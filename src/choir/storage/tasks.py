@@ -115,6 +115,11 @@ def turn_back(tx: Tx, since_us: int, by_us: int) -> None:
     tx.run("update tasks set leased_until_us = leased_until_us - %s where leased_until_us > %s", by_us, since_us)
 
 
+def keep_place(tx: Tx, task: Task, payload: dict[str, Any]) -> None:
+    """Note in a repeating task where its next round goes on."""
+    tx.run("update tasks set payload = %s where name = %s and key = %s", Jsonb(payload), task.name, task.key)
+
+
 def forget_leases(tx: Tx) -> None:
     """No process of this node lives, so nobody works on what was claimed; one that lives after all is fenced off."""
     tx.run("update tasks set leased_until_us = null where leased_until_us is not null")

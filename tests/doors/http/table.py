@@ -285,6 +285,7 @@ PEOPLE_ROWS = [
     Row("DELETE", "/v1/me", people(204), alone=True),
     Row("GET", "/v1/me/recovery-codes", PEOPLE),
     Row("POST", "/v1/me/recovery-codes", people(201)),
+    Row("PUT", "/v1/me/home", (401, 204, 204, 204, 204, 422), body=always({"home": "5f" * 32})),
     Row("GET", "/v1/me/audit", PEOPLE),
     Row("GET", "/v1/clusters", operator(200), params={"owner": "person:01j9zq4n8ve5trx0k2m3b4c5d6"}),
     Row("GET", "/v1/me/passkeys", PEOPLE),

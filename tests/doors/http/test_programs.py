@@ -27,7 +27,7 @@ from tests.doors.http.visitors import (
     serve,
     signed,
 )
-from tests.operations.nodes import NodeUnderTest, new_node
+from tests.operations.nodes import NodeUnderTest, new_node, until
 
 BAD = "identity.bad_credential"
 
@@ -289,6 +289,22 @@ def test_what_may_move_between_people(ada: Browser, bob: Browser) -> None:
     assert [line["delta"] for line in statement["items"]] == ["600"]
     refused(ada.http.get("/v1/balance", params={"account": f"{bob.owner}/available/SAT"}), 404,
             "ledger.account.unknown")  # fmt: skip
+
+
+def test_whoever_is_sent_all_they_have_is_taken_for_one_with_the_sender(ada: Browser, bob: Browser) -> None:
+    fund(ada.node, ada.owner, 2_000_000)
+    body = {"to": bob.handle, "asset": "SAT", "amount": "1500000"}
+    done(ada.http.post("/v1/transfers", json=body, headers=key()), 201)
+    with psycopg.connect(ada.node.dsn()) as owner:  # it is looked at some time later; here at once
+        made = owner.execute("update tasks set due_us = 0 where name = 'identity.funding' and key = %s", [bob.owner])
+        assert made.rowcount == 1
+    operator = ada.node.http()
+
+    def cluster() -> Json:
+        return done(operator.get("/v1/clusters", params={"owner": bob.owner}))
+
+    until(lambda: ada.owner in cluster()["members"])
+    assert [item["reason"] for item in cluster()["reasons"]] == ["funding"]
 
 
 def test_delegating_to_somebodys_agent_opens_nothing_of_it(ada: Browser, bob: Browser) -> None:

@@ -26,6 +26,7 @@ from choir.bazaar.contracts import RunOutput
 from choir.doors.sdk import blobs, rechecking
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import TooLarge
+from choir.foundation.money import Asset
 from choir.sdk import AsyncClient, AsyncMeshClient, Client, MeshClient, NostrKey
 from tests.auditor import verifier
 from tests.doors.mesh.processes import serving
@@ -123,6 +124,15 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
         told = verifier.run("receipt", market.folder / "receipt.json", "--key", public)
         assert (told.code, told.report["job"]) == (0, job), told.report
         assert set(told.report["keys"]) == {"payer", "payee"}
+
+    seller = next(item["provider"] for item in node.run("job", "show", job, "--json").json["job"]["attempts"])
+    sold = node.run("provider", "show", seller, "--json").json
+    assert int(sold["raw_volume"]) > 0
+    assert (sold["organic_volume"], sold["buyers"]) == ("0", 0)  # buyer and seller are of one home
+    assert (
+        f"0.000 SAT organic; {Asset.SAT.format(int(sold['raw_volume']))} SAT from its own"
+        in node.run("provider", "show", seller).out
+    )
 
     again = node.run("job", "result", job)  # for whoever did not wait, or lost it
     assert (again.code, again.out) == (0, "42\n"), again

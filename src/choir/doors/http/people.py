@@ -84,6 +84,12 @@ def make_codes(who: FreshDep, node: NodeDep) -> wire.CodesOut:
     return wire.CodesOut(codes=node.database.run(lambda tx: node.recovery.make(tx, who)))
 
 
+@router.put("/me/home", status_code=204, responses=problems(409))
+def declare_home(body: wire.HomeIn, who: SignedInDep, node: NodeDep) -> None:
+    """Say which machine's home one acts from: owners of one home are taken for one. Nobody else is told."""
+    node.database.run(lambda tx: node.clusters.declare_home(tx, who.source, bytes.fromhex(body.home)))
+
+
 @router.get("/me/audit")
 def list_acts(who: PersonDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> wire.ActPage:
     """What was done to one's identity, newest first."""

@@ -29,6 +29,7 @@ from choir.doors.provider.model import KeyOfAnother, Tell, Wanted
 from choir.doors.provider.seller import Seller
 from choir.doors.provider.serving import Serving
 from choir.doors.provider.telling import Journal, JsonLines, Lines, Sink
+from choir.doors.sdk import homes
 from choir.foundation.policy import Policy
 from choir.identity.nostr_keys import npub, public_of
 
@@ -77,6 +78,7 @@ def _serve(
             provider = enrolling.enrol(client, found.owner, found.home.result_key(), wanted, at_hand)
         except ResultKeyTaken:
             raise KeyOfAnother(home=found.home.folder) from None
+        homes.declare(client)  # whoever buys from the same home is not independent of it
         fetching = Fetching(client, frozenset(at_hand.types), policy)
         carrier = Carrier(client, at_hand.pool, fetching, at_hand.folder, tell)
         serving = Serving(

@@ -41,6 +41,11 @@ class Me(Room[R]):
         return Call("GET", "/v1/me/accounts", wire.AccountPage, params={"limit": limit})
 
     @call
+    def declare_home(self, home: str) -> Call[None]:
+        """Say which machine's home one acts from, as 64 hex digits; saying it again changes nothing."""
+        return Call("PUT", "/v1/me/home", type(None), {"home": home}, again=True)
+
+    @call
     def send(
         self,
         to: str,

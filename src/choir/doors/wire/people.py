@@ -251,6 +251,12 @@ class ClusterLinkOut(
     evidence: str
 
 
+class HomeIn(Wire, json_schema_extra=example(home="5f" * 32)):
+    """A machine's home, by a hash that only it can know."""
+
+    home: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
 class ClusterOut(Wire, json_schema_extra=example(owner=OWNER, members=[OWNER], reasons=[], complete=True)):
     """Owners that are taken for one, and why."""
 

@@ -99,6 +99,20 @@ class DelegationsPolicy:
     cluster_members_max: int = value(
         1_000, "owners", 2, 100_000, "engineering", "Most owners looked at to find one identity cluster."
     )
+    cluster_funding_after_s: int = value(
+        60, "seconds", 0, 86_400, "engineering", "How long after a transfer it is looked at who funds its receiver."
+    )
+    cluster_funding_msat_min: int = value(
+        1_000_000,
+        "milli-satoshi",
+        1,
+        10**12,
+        "engineering",
+        "What an owner must have sent to another at least to be in one cluster with them for it: dust joins nobody.",
+    )
+    homes_per_owner_max: int = value(
+        50, "homes", 1, 10_000, "engineering", "Most machines' homes that one owner can say they act from."
+    )
     cluster_funding_bps: int = value(
         5_000,
         "basis points",

@@ -225,10 +225,12 @@ def text(
 
 def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[MeshClient, int], Handle]) -> None:
     """Order, and wait for it with a live view unless that is not wanted."""
+    from choir.doors.sdk import homes
     from choir.doors.sdk.mesh import MeshClient
 
     with as_buyer(wanted.node, quiet=wanted.as_json) as buyer:
         buyer.client.known_policy = output.policy_at(wanted.node)
+        homes.declare(buyer.client)
         mesh = MeshClient(buyer.client)
         ids.name_providers(buyer.client, wanted.strategy)
         budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy)

@@ -183,12 +183,19 @@ def _print(item: wire.ProviderOut) -> None:
     _line(f"  standing    tier {item.tier}, {success}")
     buyers = count(item.buyers, "independent buyer")
     _line(f"  record      {item.passed} of {count(item.jobs, 'job')} passed, {buyers}")
-    _line(f"  volume      {sat(item.raw_volume)} SAT raw, {sat(item.organic_volume)} SAT organic")
+    _line(f"  volume      {_volume(item)}")
     for offer in item.offers:
         if offer.offered:
             again = f", again from {offer.retry_at}" if offer.retry_at else ""
             price = f", {_price(offer.book)}" if offer.book is not None else ""
             _line(f"  sells       {offer.type.word}: qualification {offer.qualification}{again}{price}")
+
+
+def _volume(item: wire.ProviderOut) -> str:
+    """What it was paid, and how much of that by others."""
+    raw, organic = int(item.raw_volume), int(item.organic_volume)
+    rest = f"; {sat(raw - organic)} SAT from its own, or went back" if raw > organic else ""
+    return f"{sat(raw)} SAT raw, {sat(organic)} SAT organic{rest}"
 
 
 def _price(book: wire.BookOut) -> str:
