@@ -12,7 +12,7 @@ type; when a person is erased, every feature forgets them, those on top first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -93,6 +93,15 @@ class Base:
             if feature.guard_hold is not None:
                 feature.guard_hold(self, tx, hold)
 
+    @contextmanager
+    def unfreezing(self, tx: Tx, account: str) -> Iterator[None]:
+        """Let features settle, in the same transaction, what could not be settled while the account was frozen."""
+        with ExitStack() as stack:
+            for feature in self.features:
+                if feature.unfreezing is not None:
+                    stack.enter_context(feature.unfreezing(self, tx, account))
+            yield
+
     def explain(self, tx: Tx, id_: str) -> Explanation | None:
         """What the feature that knows this kind of id says of it; nothing if no feature does."""
         kind = id_.partition("_")[0]
@@ -108,7 +117,7 @@ class Base:
             for feature in self.features
             for one in feature.subscribers
         ]
-        return Subscribers(found, self.database, self.clock)
+        return Subscribers(found, self.database, self.clock, self.policy.node.outbox_keep_s)
 
     def close(self) -> None:
         """Give back what features opened, those on top first, and the database last."""
@@ -202,6 +211,8 @@ class Feature:
     subscribers: tuple[On, ...] = ()
     forget: Callable[[Base, Tx, str], None] | None = None  # an owner is erased
     guard_hold: Callable[[Base, Tx, UUID], None] | None = None  # raises if nobody else may end this hold
+    # Around the unfreezing of an account: locks what it needs before the ledger's head, and settles what was left.
+    unfreezing: Callable[[Base, Tx, str], AbstractContextManager[None]] | None = None
     explains: Mapping[str, Callable[[Base, Tx, str], Explanation]] = field(default_factory=dict)  # by prefix of the id
     check: Callable[[Settings], Iterator[Finding]] | None = None  # for the doctor, without a database
     check_database: Callable[[Settings, Tx], Iterator[Finding]] | None = None

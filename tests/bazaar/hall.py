@@ -247,7 +247,7 @@ class Hall:
             self.agency.accounts.freeze(tx, account, reason="a test", source="test")
 
     def unfreeze(self, account: str) -> None:
-        with self.tx() as tx:
+        with self.tx() as tx, self.disputes.collecting(tx, account):
             self.claims.unfreeze(tx, account, reason="a test", source="test")
 
     def claim(self, owner: str) -> int:

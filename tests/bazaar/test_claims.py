@@ -230,6 +230,24 @@ def test_a_refund_is_taken_from_the_claim_that_the_pay_went_to(hall: Hall) -> No
     hall.check()
 
 
+def test_what_a_frozen_loser_owes_is_paid_when_the_account_is_unfrozen(paid: Case, hall: Hall) -> None:
+    """Freezing is what an operator does about fraud: it must not cost the victim the refund."""
+    account = available(paid.provider.source)
+    hall.freeze(account)
+    dispute = paid.open(paid.buyer, Trigger.TESTS_FAIL)
+    done = paid.again(dispute, verdict(visible=False))
+    assert (done.winner, done.owed) == (Winner.BUYER, SHARE)
+    had = hall.has(paid.buyer)
+    hall.unfreeze(account)
+    assert (hall.has(paid.provider), hall.has(paid.buyer)) == (0, had + SHARE)
+    with hall.tx() as tx:
+        assert hall.disputes.of_job(tx, paid.buyer, paid.job.id)[0].owed == 0
+    hall.freeze(account)
+    hall.unfreeze(account)
+    assert hall.has(paid.buyer) == had + SHARE, "it was owed once"
+    hall.check()
+
+
 def test_a_buyer_who_is_erased_is_owed_the_refund_and_gets_the_deposit_back(paid: Case, hall: Hall) -> None:
     dispute = paid.open(paid.buyer, Trigger.IRRELEVANT)
     paid.again(dispute, verdict())

@@ -15,6 +15,7 @@ from choir.storage.outbox import Event, Outbox
 from choir.storage.subscribers import Failing, Subscriber, Subscribers, failing
 from choir.storage.tasks import Handlers, Scheduler
 
+KEEP_S = 1000
 POLICY = NodePolicy(task_attempts_max=2, task_backoff_s=2, task_backoff_s_max=5)
 
 
@@ -38,7 +39,7 @@ class House:
         self.clock = ManualClock()
         self.outbox = Outbox(self.clock, SeededEntropy(1))
         subscribers = [Subscriber(one.name, one.types, one.handle) for one in listeners]
-        self.subscribers = Subscribers(subscribers, database, self.clock)
+        self.subscribers = Subscribers(subscribers, database, self.clock, KEEP_S)
         handlers = self.subscribers.handlers()
         self.scheduler = Scheduler(database, Handlers(handlers, {}, handlers.keys()), self.clock, POLICY)
         with database.unit_of_work() as tx:
@@ -135,7 +136,8 @@ def test_what_was_done_before_a_failure_is_kept(build: Callable[..., House]) -> 
         Listener.handle(listener, tx, event)
 
     house = build(Listener())
-    house.subscribers = Subscribers([Subscriber("notes.keep", ("test.said",), handle)], house.database, house.clock)
+    own = [Subscriber("notes.keep", ("test.said",), handle)]
+    house.subscribers = Subscribers(own, house.database, house.clock, KEEP_S)
     handlers = house.subscribers.handlers()
     house.scheduler = Scheduler(house.database, Handlers(handlers, {}, handlers.keys()), house.clock, POLICY)
     for n in range(4):
@@ -231,13 +233,25 @@ def test_events_that_wait_are_not_forgotten(build: Callable[..., House]) -> None
     assert house.heard() == ["good 0", "bad 0", "bad 1"]
 
 
-def test_a_subscriber_that_is_gone_keeps_nothing(build: Callable[..., House]) -> None:
+def test_a_subscriber_that_is_gone_for_a_moment_goes_on_where_it_was(build: Callable[..., House]) -> None:
+    """As when an older version is started by mistake."""
+    build(Listener()).say("a")
+    build().say("b", n=1)
+    again = build(Listener())
+    again.work()
+    assert sorted(again.heard()) == ["a 0", "b 1"]
+
+
+def test_a_subscriber_that_stays_away_keeps_nothing(build: Callable[..., House]) -> None:
     listener = Listener()
     listener.broken.add("bad")
     house = build(listener)
     house.say("bad")
     house.work()
     after = build()
+    after.later(2 * KEEP_S)
+    with after.database.unit_of_work() as tx:
+        after.subscribers.register(tx)
     assert after.failing() == []
     with after.database.unit_of_work() as tx:
         assert tx.value("select count(*) from event_deliveries") == 0

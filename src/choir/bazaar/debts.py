@@ -2,7 +2,7 @@
 
 Guarantees: of a payment, what is owed goes first to whom it is owed, in the entry of the payment itself, so it
 happens exactly as often as the payment; never more is taken than is owed, nor than is paid; older debts come first.
-Debts are locked before the ledger's head.
+Debts are locked before the ledger's head. What could not be taken from a frozen account is taken when it is unfrozen.
 """
 
 from __future__ import annotations
@@ -49,6 +49,12 @@ def record(tx: Tx, dispute: UUID, missing: Iterable[tuple[str, str, int]]) -> in
         )  # fmt: skip
         total += amount
     return total
+
+
+def lock(tx: Tx, debtor: str) -> None:
+    """Keep others from touching what this account owes, for a caller that takes it behind the ledger's head."""
+    disputes = sorted({debt.dispute for debt in _open(tx, debtor)})
+    tx.rows("select 1 from disputes where id = any(%s) order by id for update", disputes)
 
 
 def take(tx: Tx, debtor: str, amount: int) -> list[Taken]:

@@ -75,5 +75,6 @@ FEATURE = Feature(
     work=_work,
     events=events.ALL,
     forget=lambda base, tx, owner: base.of(Bazaar).forget(tx, owner),
+    unfreezing=lambda base, tx, account: base.of(Bazaar).disputes.collecting(tx, account),
     guard_hold=lambda _, tx, hold: Bazaar.check_not_ours(tx, hold),
 )

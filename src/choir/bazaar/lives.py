@@ -157,7 +157,7 @@ class Lives:
         store.advance(tx, job, changed, now_us, noted)
         if due is not None:
             taken = self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
-            self._tell_debts(tx, taken)
+            self.tell_debts(tx, taken)
         elif over:  # a final payment has given the rest back
             self.settling.give_back(tx, job)
         return job
@@ -169,7 +169,7 @@ class Lives:
         held = self.settling.held(tx, job) - (due.shares.total if due is not None else 0)
         return held < self.policy.budget_msat_min or self.market.gives_up(job, attempts, now_us)
 
-    def _tell_debts(self, tx: Tx, taken: Sequence[Taken]) -> None:
+    def tell_debts(self, tx: Tx, taken: Sequence[Taken]) -> None:
         """Both sides hear that something of what was owed has been paid."""
         for one in taken:
             self.outbox.announce(

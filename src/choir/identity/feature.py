@@ -126,7 +126,7 @@ def _work(base: Base, _: Stopping) -> Work:
             Every("identity.forget", policy.forget_every_s, quick=forget),
             Every("identity.forget_used", policy.forget_every_s, quick=forget_used),
             Every("identity.rewrap", policy.rewrap_every_s, slow=rewrap),
-        )
+        ),
     )
 
 

@@ -175,7 +175,7 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
             except BaseException:
                 _empty(dsns)
                 raise
-            _renumber_events(dsns)
+            renumber_events(dsns)
             if accept_rollback:
                 (settings.home / PUBLISHED).unlink(missing_ok=True)
                 publish_checkpoint(settings.home, manifest.checkpoint)
@@ -305,11 +305,23 @@ def _compare(dsns: Dsns, manifest: Manifest) -> None:
             raise Broken(what="The backup", why="its journal is not the one of its checkpoint")
 
 
-def _renumber_events(dsns: Dsns) -> None:
-    """Events are ordered by transaction, and transactions of the old server mean nothing to the new one."""
+def renumber_events(dsns: Dsns) -> None:
+    """Events are ordered by transaction, and transactions of the old server mean nothing to the new one.
+
+    What waits for a subscriber goes with its event. A subscriber that had heard of everything goes on behind that; one
+    that had not hears some of it again, rather than missing any.
+    """
     with connect(dsns.owner or dsns.app) as owner:
+        owner.execute(_KEEP_PLACES)
         owner.execute("update outbox set xid = '0'")
         owner.execute("update outbox_forgotten set xid = '0'")
+
+
+_KEEP_PLACES = """
+    update event_subscribers s set xid = '0', n = case
+        when exists (select from outbox o where (o.xid, o.n) > (s.xid, s.n)) then 0
+        else coalesce((select max(n) from outbox), 0) end
+"""
 
 
 def _run(program: str, arguments: list[str], dsn: str = "") -> str:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from choir.foundation.clock import Clock
+from choir.foundation.clock import MICROSECONDS, Clock
 from choir.storage.database import Database, Tx
 from choir.storage.outbox import END, Event, event_bell, event_from_row
 from choir.storage.tasks import Quick, Task
@@ -49,12 +49,13 @@ class Failing:
 class Subscribers:
     """Hands events out to the subscribers of a node."""
 
-    def __init__(self, subscribers: Sequence[Subscriber], database: Database, clock: Clock) -> None:
+    def __init__(self, subscribers: Sequence[Subscriber], database: Database, clock: Clock, keep_s: int) -> None:
         names = [subscriber.name for subscriber in subscribers]
         assert len(set(names)) == len(names), "each subscriber has a name of its own"
         self._subscribers = tuple(subscribers)
         self._database = database
         self._clock = clock
+        self._keep_s = keep_s  # how long events are kept, and so is the place of a subscriber that is gone
 
     @property
     def bells(self) -> tuple[str, ...]:
@@ -66,9 +67,17 @@ class Subscribers:
         return {_TASK + one.name: self._handler(one) for one in self._subscribers}
 
     def register(self, tx: Tx) -> None:
-        """Note who is there: a new subscriber begins behind what happened so far, one that is gone is forgotten."""
+        """Note who is there: a new subscriber begins behind what happened so far.
+
+        One that is gone keeps its place for as long as events are kept; then it is forgotten, and so is what waits.
+        """
         names = [one.name for one in self._subscribers]
-        gone = tx.rows("delete from event_subscribers where not name = any(%s) returning name", names)
+        now_us = self._clock.now_us()
+        tx.run("update event_subscribers set gone_us = null where name = any(%s)", names)
+        tx.run("update event_subscribers set gone_us = %s where gone_us is null and not name = any(%s)", now_us, names)
+        gone = tx.rows(
+            "delete from event_subscribers where gone_us <= %s returning name", now_us - self._keep_s * MICROSECONDS
+        )
         for (name,) in gone:
             tx.run("delete from tasks where name = %s", _TASK + name)
             log.warning("a subscriber is no longer there", extra={"subscriber": name})
@@ -151,8 +160,8 @@ def failing(tx: Tx, limit: int) -> list[Failing]:
     """What could not be handled so far, the most tried first."""
     rows = tx.rows(
         "select substr(name, %s), key, attempts, coalesce(last_error, '') from tasks"
-        " where name >= %s and name < %s and attempts > 0 order by attempts desc, name, key limit %s",
-        len(_TASK) + 1, _TASK, _TASK[:-1] + ";", limit,
+        " where starts_with(name, %s) and attempts > 0 order by attempts desc, name, key limit %s",
+        len(_TASK) + 1, _TASK, limit,
     )  # fmt: skip
     return [Failing(*row) for row in rows]
 

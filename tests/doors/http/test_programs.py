@@ -301,7 +301,8 @@ def test_whoever_is_sent_all_they_have_is_taken_for_one_with_the_sender(ada: Bro
     operator = ada.node.http()
 
     def cluster() -> Json:
-        return done(operator.get("/v1/clusters", params={"owner": bob.owner}))
+        found: Json = done(operator.get("/v1/clusters", params={"owner": bob.owner}))
+        return found
 
     until(lambda: ada.owner in cluster()["members"])
     assert [item["reason"] for item in cluster()["reasons"]] == ["funding"]

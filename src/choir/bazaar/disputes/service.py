@@ -7,7 +7,8 @@ taken from the loser is recorded as owed, and taken from what they are paid late
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # it looks at disputes itself
 
 REVERIFY = "bazaar.reverify"
 
+_DEBT = "dispute.debt"
 _REFUND = "bazaar.refund"
 
 
@@ -277,6 +279,22 @@ class Disputes:
                 tx, Draft(_REFUND, reason, SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
             )
         return debts.record(tx, dispute.id, missing)
+
+    @contextmanager
+    def collecting(self, tx: Tx, account: str) -> Iterator[None]:
+        """Around the unfreezing of an account: what it owes is paid before anybody can spend from it."""
+        debts.lock(tx, account)  # before the ledger's head, which the unfreezing takes
+        yield
+        taken = debts.take(tx, account, reading.balance(tx, account).balance)
+        if not taken:
+            return
+        claims = self._lives.settling.claims
+        places = claims.payable(tx, {one.debt.creditor for one in taken}, reason="a debt was paid", source=SOURCE)
+        legs = tuple(Leg(account, places[one.debt.creditor], one.amount) for one in taken)
+        refs = tuple(sorted({dispute_id(one.debt.dispute) for one in taken}))
+        key = f"collect:{reading.head(tx).seq}:{account}"  # the head is locked, so there is no second at this place
+        self._ledger.post(tx, Draft(_DEBT, "what was owed after a dispute", SOURCE, key, legs, refs=refs))
+        self._lives.tell_debts(tx, taken)
 
     def _hold_deposit(self, tx: Tx, who: Principal, dispute: Dispute, attempt: Attempt) -> None:
         lasts_us = dispute.respond_by_us - dispute.opened_us + self._lives.policy.ruling_s * MICROSECONDS

@@ -162,10 +162,14 @@ class AccessRoute(APIRoute):
 
 
 class _Request(Request):
-    """The framework's request, which takes no object that has a name twice."""
+    """The framework's request, which takes JSON in UTF-8 only, and no object that has a name twice."""
 
     async def json(self) -> Any:
-        return json.loads(await self.body(), object_pairs_hook=_object)
+        try:
+            text = (await self.body()).decode()  # else the parser would guess the encoding
+        except UnicodeDecodeError as error:
+            raise json.JSONDecodeError("it is not UTF-8", "", 0) from error
+        return json.loads(text, object_pairs_hook=_object)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Query, Response
 
@@ -19,6 +20,7 @@ from choir.doors.http.describing import problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.foundation.canonical import ObjectHash, parse_object_hash
+from choir.identity.model import Principal
 from choir.ledger import reading
 from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
@@ -109,7 +111,7 @@ def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.Signe
     """The node's signed word on what was done, checked and paid; for both sides."""
     id_ = parse_attempt_id(attempt)
     with node.database.statements() as tx:
-        return _signed(tx, node, node.bazaar.reading.receipt(tx, who, id_))
+        return _receipt(tx, node, who, id_)
 
 
 @router.get("/{attempt}/receipt/file", responses=problems(404))
@@ -120,7 +122,7 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> wire.
     """
     id_ = parse_attempt_id(attempt)
     with node.unit_of_work() as tx:
-        receipt = _signed(tx, node, node.bazaar.reading.receipt(tx, who, id_))
+        receipt = _receipt(tx, node, who, id_)
         _, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
         paid = reading.entry_of_key(tx, SOURCE, pay_key(id_))
         last = node.checkpoints.latest(tx)
@@ -152,6 +154,12 @@ def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0
     """A part of the hidden checks: for the buyer, and for the provider whose delivery failed them."""
     id_ = parse_attempt_id(attempt)
     return answer_part(node, part, lambda tx: node.bazaar.reading.hidden(tx, who, id_))
+
+
+def _receipt(tx: Tx, node: Node, who: Principal, attempt: UUID) -> wire.SignedOut:
+    """With the node's own signatures alone: anybody may have signed the same bytes, and it would say nothing."""
+    keys = [key.vkey.public for key in node.keys.history(tx)]
+    return _signed(tx, node, node.bazaar.reading.receipt(tx, who, attempt), keys)
 
 
 def _signed(tx: Tx, node: Node, name: ObjectHash, by: Collection[bytes] | None = None) -> wire.SignedOut:

@@ -50,7 +50,8 @@ _PAGE_CSP = (
 )
 _DISK_FRESH_S = 1.0
 _STREAM = b"text/event-stream; charset=utf-8"
-_ONCE = {b"host": "Host", b"idempotency-key": "Idempotency-Key"}  # of which no value can be preferred to another
+# Of which no value can be preferred to another.
+_ONCE = {b"host": "Host", b"idempotency-key": "Idempotency-Key", b"authorization": "Authorization"}
 _TIME = TIME_HEADER.lower().encode()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+from contextlib import nullcontext
 from typing import Annotated
 from uuid import UUID
 
@@ -26,7 +27,9 @@ from choir.ledger import holds, reading
 from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
 from choir.ledger.issuing.rules import refuse_issuing_alone
 from choir.ledger.model import (
+    CLAIM,
     AccountClosed,
+    BadEntry,
     ConflictingKey,
     Draft,
     Leg,
@@ -75,7 +78,8 @@ def act_on_account(act: wire.AccountAct, body: wire.AccountActIn, who: OperatorD
     """Freeze, unfreeze or close an account. What could not be paid to it while it was frozen comes with unfreezing."""
     with node.unit_of_work() as tx:
         acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
-        acts[act](tx, body.name, reason=body.reason, source=who.source)
+        with node.unfreezing(tx, body.name) if act == "unfreeze" else nullcontext():
+            acts[act](tx, body.name, reason=body.reason, source=who.source)
         return views.account(reading.balance(tx, body.name))
 
 
@@ -292,6 +296,8 @@ def _draft(node: Node, body: wire.EntryIn, source: str, key: str) -> Draft:
 
 
 def _hold_draft(node: Node, body: wire.HoldIn, source: str, key: str) -> Draft:
+    if account_name(body.payer).role == CLAIM:  # what came back from it would stay behind when the claim comes home
+        raise BadEntry(why="nothing can be held from a claim")
     return holds.place(
         body.payer,
         parse_units(body.amount),
