@@ -91,7 +91,8 @@ def test_the_receipt_names_both_keys_the_shares_and_the_verifier(hall: Hall) -> 
         found = hall.judge(attempt, verdict())
         assert found.receipt is not None
         with hall.tx() as tx:
-            return hall.objects.get_atom(tx, found.receipt)
+            receipt: dict[str, Any] = hall.objects.get_atom(tx, found.receipt)
+        return receipt
 
     before = result_key(old.key).public_key_xonly.format().hex()
     first = receipt_of_a_job()

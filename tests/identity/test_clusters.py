@@ -127,11 +127,11 @@ WORLD = "world:lightning/external/SAT"
 
 
 def pay(agency: Agency, from_: str, to: str, amount: int) -> None:
-    names = [name if ":" in name and "/" in name else f"{name}/available/SAT" for name in (from_, to)]
+    source, target = (name if "/" in name else f"{name}/available/SAT" for name in (from_, to))
     with agency.tx() as tx:
-        agency.accounts.open(tx, names, reason="a test", source="test")
+        agency.accounts.open(tx, [source, target], reason="a test", source="test")
         seq = reading.head(tx).seq
-        agency.ledger.post(tx, Draft("transfer", "a test", "test", f"pay {seq}", (Leg(*names, amount),)))
+        agency.ledger.post(tx, Draft("transfer", "a test", "test", f"pay {seq}", (Leg(source, target, amount),)))
 
 
 def test_funding_is_seen_in_the_journal_and_parts_again(agency: Agency) -> None:
@@ -168,14 +168,21 @@ def test_what_comes_back_from_a_hold_or_is_earned_is_no_funding(agency: Agency) 
     buyer, seller = owners(agency, 2)
     pay(agency, WORLD, buyer, 10_000_000)
     pay(agency, WORLD, seller, 1)
-    terms = {"reason": "a test", "source": "test"}
     id_ = holds.placed_id("test", "place")
     paid = (Leg(hold_account(id_, Asset.SAT), f"{seller}/available/SAT", 4_000_000),)
     later_us = agency.clock.now_us() + 1_000_000
     with agency.tx() as tx:
-        place = holds.place(f"{buyer}/available/SAT", 5_000_000, expires_us=later_us, captures=1, key="place", **terms)
+        place = holds.place(
+            f"{buyer}/available/SAT",
+            5_000_000,
+            expires_us=later_us,
+            captures=1,
+            key="place",
+            reason="a test",
+            source="test",
+        )
         agency.ledger.post(tx, place)
-        agency.ledger.post(tx, holds.capture(id_, paid, final=True, key="pay", **terms))
+        agency.ledger.post(tx, holds.capture(id_, paid, final=True, key="pay", reason="a test", source="test"))
         for owner in (buyer, seller):
             agency.clusters.note_funding(tx, owner)
         assert reading.received(tx, f"{buyer}/available/SAT", 10) == [(WORLD, 10_000_000)]

@@ -110,13 +110,13 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert "the node's verdict holds" in checked.out
     assert "DIFFERS" not in checked.out
 
-    key = node.run("key", "show").out.split()[-1]
+    public = node.run("key", "show").out.split()[-1]
     for words in (("job",), ("--operator", "job"), ("provider",)):  # the buyer, an operator, whoever sold it
         where = ("--provider-home", str(market.provider)) if words == ("provider",) else ()
         given = node.run(*words, "receipt", job, *where)
         assert given.code == 0, given
         (market.folder / "receipt.json").write_text(given.out)
-        told = verifier.run("receipt", market.folder / "receipt.json", "--key", key)
+        told = verifier.run("receipt", market.folder / "receipt.json", "--key", public)
         assert (told.code, told.report["job"]) == (0, job), told.report
         assert set(told.report["keys"]) == {"payer", "payee"}
 
