@@ -127,11 +127,11 @@ WORLD = "world:lightning/external/SAT"
 
 
 def pay(agency: Agency, from_: str, to: str, amount: int) -> None:
-    names = [name if ":" in name and "/" in name else f"{name}/available/SAT" for name in (from_, to)]
+    source, target = (name if "/" in name else f"{name}/available/SAT" for name in (from_, to))
     with agency.tx() as tx:
-        agency.accounts.open(tx, names, reason="a test", source="test")
+        agency.accounts.open(tx, [source, target], reason="a test", source="test")
         seq = reading.head(tx).seq
-        agency.ledger.post(tx, Draft("transfer", "a test", "test", f"pay {seq}", (Leg(names[0], names[1], amount),)))
+        agency.ledger.post(tx, Draft("transfer", "a test", "test", f"pay {seq}", (Leg(source, target, amount),)))
 
 
 def test_funding_is_seen_in_the_journal_and_parts_again(agency: Agency) -> None:

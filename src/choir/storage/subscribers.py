@@ -121,7 +121,8 @@ class Subscribers:
     def _deliver(self, tx: Tx, subscriber: Subscriber, rows: Sequence[tuple[str, int, str, str]]) -> None:
         tx.run(
             "insert into event_deliveries (subscriber, xid, n, subject)"
-            " select %s, x::xid8, i, s from unnest(%s::text[], %s::bigint[], %s::text[]) as rows (x, i, s)",
+            " select %s, x::xid8, i, s from unnest(%s::text[], %s::bigint[], %s::text[]) as rows (x, i, s)"
+            " on conflict do nothing",  # after a restore some are looked at again
             subscriber.name, [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows],
         )  # fmt: skip
         name = _TASK + subscriber.name

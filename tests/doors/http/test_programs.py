@@ -298,10 +298,10 @@ def test_whoever_is_sent_all_they_have_is_taken_for_one_with_the_sender(ada: Bro
     with psycopg.connect(ada.node.dsn()) as owner:  # it is looked at some time later; here at once
         made = owner.execute("update tasks set due_us = 0 where name = 'identity.funding' and key = %s", [bob.owner])
         assert made.rowcount == 1
-    operator = ada.node.http()
 
     def cluster() -> Json:
-        found: Json = done(operator.get("/v1/clusters", params={"owner": bob.owner}))
+        with ada.node.http() as operator:
+            found: Json = done(operator.get("/v1/clusters", params={"owner": bob.owner}))
         return found
 
     until(lambda: ada.owner in cluster()["members"])

@@ -368,7 +368,8 @@ def test_a_folder_that_is_too_large_is_not_copied_first(tmp_path: Path) -> None:
     "name",
     [
         "prod.env", ".envrc", "terraform.tfvars", "server.pem.bak", "secrets.yml", "service-account-1.json", ".pgpass",
-        ".aws/config", "deploy/.ssh/config", ".docker/config.json",
+        ".aws/config", "deploy/.ssh/config", ".docker/config.json", "db_secret.txt", "my-Secrets.prod.json",
+        "client_secret_1.json",
     ],
 )  # fmt: skip
 def test_more_of_what_looks_like_a_secret_stays(repo: Path, name: str) -> None:
@@ -377,3 +378,12 @@ def test_more_of_what_looks_like_a_secret_stays(repo: Path, name: str) -> None:
     commit(repo)
     with bundles.bundle(repo) as sent:
         assert sent.left_out == ((name, "it looks like a secret"),)
+
+
+def test_code_that_is_about_secrets_goes_along(repo: Path) -> None:
+    for name in ("secret_store.py", "test_secrets.py", "secrets.md"):
+        (repo / name).write_text("x")
+    commit(repo)
+    with bundles.bundle(repo) as sent:
+        assert {"secret_store.py", "test_secrets.py", "secrets.md"} <= set(sent.files)
+        assert not sent.left_out

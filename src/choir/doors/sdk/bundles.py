@@ -39,7 +39,8 @@ _SECRET = re.compile(
     r"|.*\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx|asc|gpg|agekey|ovpn|tfstate|tfvars)"
     r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd|\.pgpass|\.my\.cnf"
     r"|\.dockercfg|kubeconfig|\.vault[-_]?pass.*|credentials(\.json)?|secrets?\.(ya?ml|json|toml)"
-    r"|(service[-_]?account|client[-_]secret).*\.json|operator\.token)(\.(bak|old|orig|save)|~)?",
+    r"|.*secret.*\.(ya?ml|json|toml|ini|cfg|conf|properties|env|txt|csv)"  # data, not code that is about secrets
+    r"|service[-_]?account.*\.json|operator\.token)(\.(bak|old|orig|save)|~)?",
     re.IGNORECASE,
 )
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"})
