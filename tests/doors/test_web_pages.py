@@ -54,6 +54,10 @@ def test_a_page_for_people_leads_to_the_sign_in_and_back(http: httpx.Client, pat
         assert f'data-then="{path}"' in there.text
 
 
+def test_newcomers_are_told_what_they_get_and_which_of_it_is_play_money(http: httpx.Client) -> None:
+    assert "New people start with 500 CREDIT, 50 CHIP and 100000 SAT of play money." in http.get("/").text
+
+
 def test_an_old_cookie_makes_a_nobody_and_not_an_error(http: httpx.Client) -> None:
     http.cookies.set("choir_session", "x" * 43)
     assert "Sign up with a passkey" in http.get("/").text
