@@ -26,7 +26,7 @@ def shown(work: Callable[[], object]) -> str:
     """What a terminal gets, which must be harmless and whole."""
     made = Terminal()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(output.errors, "_file", made)
+        patch.setattr(output.console(), "_file", made)
         patch.setattr("sys.stdout", made)
         patch.setattr("sys.stderr", made)
         for name, value in {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}.items():

@@ -17,9 +17,9 @@ def register(app: typer.Typer) -> None:
     app.command("open", epilog="Example: choir ledger open person:ada/available/SAT")(open_)
     for name, (told, example) in _ACTS.items():
         app.command(name, help=told, epilog=f"Example: choir ledger {name} {example}")(_act_command(name))
-    app.command(
-        "balance", epilog="Example: choir ledger balance person:ada/available/SAT --at 2026-01-01T00:00:00Z"
-    )(balance)
+    app.command("balance", epilog="Example: choir ledger balance person:ada/available/SAT --at 2026-01-01T00:00:00Z")(
+        balance
+    )
     app.command("statement", epilog="Example: choir ledger statement person:ada/available/SAT --limit 20")(statement)
     app.command("trial-balance", epilog="Example: choir ledger trial-balance")(trial_balance)
 

@@ -62,8 +62,7 @@ _OTHERS = {
 def register(app: typer.Typer) -> None:
     app.command(
         "transfer",
-        epilog="Example: choir ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50"
-        " --reason rent",
+        epilog="Example: choir ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50 --reason rent",
     )(transfer)
     app.command("post", epilog="Example: echo '{\"entries\": […]}' | choir ledger post -")(post)
     app.command("entries", epilog="Example: choir ledger entries --limit 20 --cursor 100")(entries)
