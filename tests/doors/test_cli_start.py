@@ -15,6 +15,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from choir.doors import wire
 from choir.doors.cli import contents, helping
 from choir.doors.cli.main import app
 from choir.identity.model import OFFERED_SCOPES, Scope
@@ -170,3 +171,11 @@ def test_no_option_offers_a_scope_that_nothing_asks_for() -> None:
         said = CliRunner().invoke(app, [*command, "--help"], prog_name="choir", env={"COLUMNS": "200"}).output
         assert "read, buy, sell" in said
         assert set(Scope) & set(re.findall("[a-z]+", said)) == set(OFFERED_SCOPES)
+
+
+def test_the_description_of_the_api_offers_the_same_and_every_scope_is_valid() -> None:
+    for shape in (wire.TokenIn, wire.DelegationIn, wire.LoginIn):
+        items = shape.model_json_schema()["properties"]["scopes"]["items"]
+        assert items == {"type": "string", "enum": [scope.value for scope in OFFERED_SCOPES]}
+    asked = wire.TokenIn.model_validate_json(json.dumps({"name": "x", "scopes": list(Scope), "days": 1}))
+    assert asked.scopes == list(Scope)
