@@ -258,7 +258,7 @@ def test_people_agents_and_money_through_the_rooms(funded: NodeUnderTest) -> Non
                 client.me.who()
         with Client(funded.url, linus.token("read")) as client:
             balances = {item.asset: item.balance for item in client.me.accounts(limit=1)}
-            assert balances == {"CREDIT": "50000", "CHIP": "50000000", "SAT": "600"}
+            assert balances == {"CREDIT": "50000", "CHIP": "50000000", "SAT": "100000600"}
             assert client.keys.all().items == []
             with pytest.raises(PersonNeeded):
                 client.agents.create("another")

@@ -131,6 +131,7 @@ def test_a_template_has_nothing_inline_and_escapes_all(name: str) -> None:
 
 def test_every_act_has_words() -> None:
     code = "".join(path.read_text() for path in Path(choir.identity.__path__[0]).glob("*.py"))
+    code = re.sub(r"^    code = .*$", "", code, flags=re.MULTILINE)  # errors have such names too
     found = set(
         re.findall(r'"((?:agent|delegation|key|login|passkey|person|recovery|session|token|vouch)\.\w+)"', code)
     )

@@ -74,7 +74,7 @@ def test_names_are_unique_and_the_tree_is_what_is_hashed() -> None:
 @pytest.mark.parametrize("item", VALUES, ids=lambda item: item.name)
 def test_amounts_are_shown_as_people_write_them_and_all_else_as_it_is(item: PolicyValue) -> None:
     number, unit = item.shown(item.value)
-    if item.unit in ("milli-satoshi", "units of CREDIT", "units of CHIP"):
+    if item.unit in ("milli-satoshi", "units of CREDIT", "units of CHIP", "units of SAT"):
         assert Asset.of(unit).format(item.value) == number
     else:
         assert (number, unit) == (str(item.value), item.unit)

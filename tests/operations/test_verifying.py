@@ -83,7 +83,8 @@ def test_a_job_at_which_the_node_stumbles_keeps_no_other_waiting(make: Make, mon
         return assign(jobs, tx, id_)
 
     monkeypatch.setattr(Jobs, "assign", stumble)
-    MarketRounds(market.node, str).tend_jobs(Task("bazaar.jobs", "", 0, {}, None, 0, 1))
+    due_us = market.node.clock.now_us()
+    MarketRounds(market.node, str).tend_jobs(Task("bazaar.jobs", "", due_us, {}, None, 0, 1))
     assert (market.job(bad).state, market.job(good).state) == (JobState.OPEN, JobState.ASSIGNED)
 
 

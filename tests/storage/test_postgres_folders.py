@@ -27,6 +27,8 @@ from choir.storage.embedded.errors import (
 from choir.storage.postgres import EmbeddedPostgres, Server, borrowed_server, running_server
 from tests.storage.servers import leftovers, ordinary_uid, remove_home, root_only, run_script, script
 
+pytestmark = pytest.mark.deep
+
 
 def throw_away(home: Path) -> AbstractContextManager[Server]:
     return borrowed_server(home, durable=False)
@@ -429,8 +431,6 @@ tell(attempt())
 def test_a_place_that_runs_no_programs_is_passed_over(home: Path) -> None:
     code = """
 import tempfile
-
-pytestmark = pytest.mark.deep
 noexec = Path(tempfile.mkdtemp(prefix="choir-test-", dir="/tmp")); noexec.chmod(0o755)
 closed = home / "closed"; closed.mkdir(mode=0o700)
 copy = binaries._copied(binaries.installed_programs(), closed)

@@ -60,7 +60,7 @@ SECTIONS: dict[str, tuple[Item, ...]] = {
     "For developers": (
         Item("events", "events:register", "Show events as they happen, until Ctrl-C."),
         Item("sandbox", "sandbox:app", "Run code in a sandbox, and see which tiers work here."),
-        Item("clock", "node:register", "Show or advance a development node's clock."),
+        Item("clock", "node:register", "Show or move a development node's clock, to see what time brings."),
         Item("bench", "bench:app", "Measure the ledger, the HTTP API and jobs on this machine."),
     ),
     "Help": (

@@ -292,7 +292,7 @@ def clock(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or move a development node's clock, to see what happens when time passes.
+    """Show or move a development node's clock, to see what time brings.
 
     Forward, everything happens at once that would have happened by then: holds, sessions and tokens end, jobs and
     attempts are given up. That cannot be taken back. With --reset, what is still to come keeps the time that was left

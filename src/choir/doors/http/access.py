@@ -165,10 +165,7 @@ class _Request(Request):
     """The framework's request, which takes JSON in UTF-8 only, and no object that has a name twice."""
 
     async def json(self) -> Any:
-        try:
-            text = (await self.body()).decode()  # else the parser would guess the encoding
-        except UnicodeDecodeError as error:
-            raise json.JSONDecodeError("it is not UTF-8", "", 0) from error
+        text = (await self.body()).decode()  # else the parser would guess the encoding
         return json.loads(text, object_pairs_hook=_object)
 
 

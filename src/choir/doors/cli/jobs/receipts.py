@@ -9,7 +9,7 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.jobs.buyer import as_buyer
 from choir.doors.cli.jobs.following import JobArgument
-from choir.doors.cli.output import NodeOption
+from choir.doors.cli.output import AsJson, NodeOption
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
@@ -24,12 +24,13 @@ def register(app: typer.Typer) -> None:
     app.command("receipt", epilog="Example: choir job receipt job_01h… > receipt.json")(receipt)
 
 
-def receipt(job: JobArgument, attempt: AttemptOption = None, node: NodeOption = None) -> None:
+def receipt(job: JobArgument, attempt: AttemptOption = None, node: NodeOption = None, as_json: AsJson = True) -> None:
     """Print a job's receipt as JSON, with verdict, payment and proof.
 
     Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`. Who sold it asks with
     `choir provider receipt`, an operator with `choir --operator job receipt`.
     """
+    del as_json  # it is JSON in any case; whoever is used to asking for it may
     output.want_json(True)
     if output.operator_wanted():
         with output.client_of(node) as client:

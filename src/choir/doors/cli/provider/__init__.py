@@ -19,7 +19,7 @@ class Group(helping.Group):
         {
             "serve:register": "serve",
             "looking:register": "ls show status earnings retire",
-            "verifying:register": "verify",
+            "verifying:register": "verify receipt",
             "books:app": "pricebook",
         },
     )
