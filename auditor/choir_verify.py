@@ -1385,7 +1385,7 @@ def compare_totals(one: Totals, other: Totals) -> None:
 # --- Receipts of work -----------------------------------------------------------------------------
 
 PLATFORM = "system:platform/"
-UNIT_OF_WORK = "of the smallest unit"
+DECIMALS = {"CREDIT": 2, "CHIP": 6, "USDC": 6, "SAT": 3, "AID": 6, "USD": 2}
 
 
 def object_name(value: object) -> str:
@@ -1737,7 +1737,7 @@ def tell_verified(arguments: argparse.Namespace, result: dict[str, Any]) -> str:
 def say_what(command: str, result: dict[str, Any]) -> str:
     """What was verified, in a sentence."""
     if command == "receipt":
-        return f"{result['action']} {result['outcome']}: {result['spent']['amount']} {UNIT_OF_WORK} for {result['job']}"
+        return f"{result['action']} {result['outcome']}: {as_written(result['spent']['amount'], result['spent']['asset'])} for {result['job']}"
     origin = result["origin"]
     if command == "export":
         acts = count(result["account_acts"], "account act", "account acts")
@@ -1763,13 +1763,21 @@ def tell_owed(result: dict[str, Any]) -> list[str]:
     return accounts + totals
 
 
+def as_written(amount: str, asset: str) -> str:
+    """An amount of the smallest unit as people write it."""
+    places = DECIMALS[asset]
+    whole, part = divmod(int(amount), 10**places)
+    return f"{whole}.{part:0{places}} {asset}"
+
+
 def tell_receipt(result: dict[str, Any]) -> list[str]:
     """Who paid whom, with which keys, and what the verdict is about."""
     lines = []
     for side in ("payer", "payee"):
         key = result["keys"].get(side)
         lines.append(f"  {side:<8}  {result[side]}" + (f", key {key}" if key else ""))
-    lines += [f"  paid      {item['amount']} to {item['to']}" for item in result["paid"]]
+    asset = result["spent"]["asset"]
+    lines += [f"  paid      {as_written(item['amount'], asset)} to {item['to']}" for item in result["paid"]]
     lines += [f"  {name:<10}  {value}" for name, value in result["objects"].items()]
     lines += [
         f"  verifier  {item['name']} {item['version']}, sandbox {result['sandbox']}" for item in result["verifiers"]

@@ -80,6 +80,9 @@ class Step:
 
     def run(self) -> int:
         options = self.options
+        if not Path(options.repo).is_dir():
+            print(f"There is no folder {options.repo}.", file=sys.stderr)
+            return NOT_READY
         if tests_pass(options.test, options.repo):
             say("The tests pass; nothing is bought.")
             return DONE

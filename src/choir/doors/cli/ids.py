@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def whole(client: Client, kind: str, typed: str) -> str:
     """The whole id of a job, dispute or provider, of which the beginning was typed, with or without its kind."""
-    text = typed if "_" in typed else f"{kind}_{typed}"
+    text = (typed if "_" in typed else f"{kind}_{typed}").lower()
     return text if is_whole(text) else client.ids.find(text).id
 
 

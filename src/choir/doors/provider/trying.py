@@ -22,7 +22,7 @@ from choir.doors.provider.machine import check_isolation, policy_here
 from choir.doors.provider.model import NoSuchWork, short_type
 from choir.doors.sdk import bundles
 from choir.foundation.clock import SystemClock
-from choir.foundation.errors import ChoirError
+from choir.foundation.errors import ChoirError, Invalid
 from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
 from choir.identity.nostr_keys import checked_secret
@@ -49,6 +49,8 @@ class Trial:
 
 def try_worker(worker: str, folder: Path | str, test_command: str = TEST) -> Trial:
     """Have a worker make a folder's tests pass. `worker` is a built-in one, a preset, or a .py or .toml file."""
+    if not Path(folder).is_dir():
+        raise Invalid(what=f"The folder {folder}", why="there is none of this name")
     policy = policy_here(load_settings(), play=True)
     with tempfile.TemporaryDirectory(prefix="choir-trial-") as name:
         scratch = Path(name)

@@ -25,7 +25,10 @@ class NothingJudged(NotFound):
 
     code = "sdk.nothing_judged"
     sentence = "Nothing that you may read was judged in {job}."
-    hint = "What another provider of yours handed in: choir provider verify {job} --name NAME."
+    hint = (
+        "See where it is with `choir job show {job}`. What another provider of yours handed in:"
+        " choir provider verify {job} --name NAME."
+    )
 
 
 def judged(client: Client, job: wire.JobOut, attempt: str | None = None) -> Judged:

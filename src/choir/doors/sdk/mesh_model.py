@@ -31,7 +31,7 @@ class NotDoneYet(Unavailable):
 
     code = "sdk.job_not_done"
     sentence = "The job {job} is {state} after {seconds} seconds of waiting, and it goes on."
-    hint = "Wait again with `choir job watch {job}`, or call it off with `choir job cancel {job}`."
+    hint = "Get what comes of it with `choir job result {job}`, or call it off with `choir job cancel {job}`."
 
 
 class WrongAnswer(Broken):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choir.doors.cli import output
+from choir.doors.cli import ids, output
 from choir.doors.cli.jobs.buyer import as_buyer
 from choir.doors.cli.jobs.following import JobArgument
 from choir.doors.cli.output import AsJson, NodeOption
@@ -24,14 +24,13 @@ def register(app: typer.Typer) -> None:
     app.command("receipt", epilog="Example: choir job receipt job_01h… > receipt.json")(receipt)
 
 
-def receipt(job: JobArgument, attempt: AttemptOption = None, node: NodeOption = None, as_json: AsJson = True) -> None:
+def receipt(job: JobArgument, attempt: AttemptOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
     """Print a job's receipt as JSON, with verdict, payment and proof.
 
     Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`. Who sold it asks with
     `choir provider receipt`, an operator with `choir --operator job receipt`.
     """
-    del as_json  # it is JSON in any case; whoever is used to asking for it may
-    output.want_json(True)
+    output.want_json(as_json)  # for errors; a receipt is JSON in any case
     if output.operator_wanted():
         with output.client_of(node) as client:
             print_receipt(client, job, attempt)
@@ -43,5 +42,6 @@ def receipt(job: JobArgument, attempt: AttemptOption = None, node: NodeOption = 
 def print_receipt(client: Client, job: str, attempt: str | None) -> None:
     from choir.doors.sdk.judged import chosen
 
-    found = client.attempts.receipt_file(chosen(client.jobs.get(job), attempt).id)
+    found_job = client.jobs.get(ids.whole(client, "job", job))
+    found = client.attempts.receipt_file(chosen(found_job, ids.attempt_of(found_job, attempt)).id)
     output.print_json(found.model_dump(mode="json"))

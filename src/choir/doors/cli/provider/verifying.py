@@ -45,4 +45,4 @@ def receipt(job: JobArgument, attempt: AttemptOption = None, *, asking: Asking) 
     Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`.
     """
     with asking.client() as client:
-        print_receipt(client, ids.whole(client, "job", job), attempt)
+        print_receipt(client, job, attempt)
