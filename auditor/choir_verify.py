@@ -1737,7 +1737,8 @@ def tell_verified(arguments: argparse.Namespace, result: dict[str, Any]) -> str:
 def say_what(command: str, result: dict[str, Any]) -> str:
     """What was verified, in a sentence."""
     if command == "receipt":
-        return f"{result['action']} {result['outcome']}: {as_written(result['spent']['amount'], result['spent']['asset'])} for {result['job']}"
+        spent = as_written(result["spent"]["amount"], result["spent"]["asset"])
+        return f"{result['action']} {result['outcome']}: {spent} for {result['job']}"
     origin = result["origin"]
     if command == "export":
         acts = count(result["account_acts"], "account act", "account acts")
@@ -1765,7 +1766,9 @@ def tell_owed(result: dict[str, Any]) -> list[str]:
 
 def as_written(amount: str, asset: str) -> str:
     """An amount of the smallest unit as people write it."""
-    places = DECIMALS[asset]
+    places = DECIMALS.get(asset)
+    if places is None:  # a receipt without a payment may name anything
+        return f"{amount} of the smallest unit of {asset}"
     whole, part = divmod(int(amount), 10**places)
     return f"{whole}.{part:0{places}} {asset}"
 

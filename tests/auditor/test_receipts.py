@@ -124,7 +124,7 @@ def test_a_receipt_is_verified_and_told(tmp_path: Path, capsys: pytest.CaptureFi
     assert (told["seq"], told["size"], told["outcome"]) == (3, 4, "passed")
     assert verify.main(["receipt", str(tmp_path / "receipt.json"), "--key", str(KEY)]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("VERIFIED  bazaar.sandbox_run passed: 300 ")
+    assert text.startswith("VERIFIED  bazaar.sandbox_run passed: 0.300 SAT ")
     assert f"{PAYEE}, key {'cd' * 32}" in text
 
 

@@ -104,7 +104,7 @@ def test_waiting_ends_in_time_and_is_never_busy() -> None:
         mesh.await_and_verify(order, 1.5)
     assert time.monotonic() - began < 5
     assert node.asked.count("get") <= 5
-    assert f"choir job watch {JOB}" in late.value.advice
+    assert f"choir job result {JOB}" in late.value.advice
 
 
 def test_a_job_that_came_to_nothing_says_why_and_what_it_cost() -> None:
