@@ -6,12 +6,14 @@ import itertools
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choir.foundation.errors import Refusal
 from choir.identity.attempts import settled
 from choir.identity.passkeys import Ceremony
+from tests.depth import times
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import Citizen, Town
 
@@ -89,7 +91,8 @@ class Lives:
         return self.citizens[n % len(self.citizens)]
 
 
-@settings(max_examples=25)
+@pytest.mark.scaled
+@settings(max_examples=times(12, 50))
 @given(st.lists(acts, min_size=5, max_size=20))
 def test_one_gift_each_whatever_happens(town: Town, script: list[tuple[str, int]]) -> None:
     lives = Lives(town)

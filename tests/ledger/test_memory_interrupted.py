@@ -66,7 +66,10 @@ def other(books: Books) -> Iterator[Submitter]:
 
 
 @pytest.mark.parametrize("news", [0, 2], ids=["alone", "with news"])
-@pytest.mark.parametrize("count", [1, FEW, MANY], ids=["one", "few", "many"])
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(1, id="one"), pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.deep)],
+)
 def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Submitter, count: int, news: int) -> None:
     books.fund(ALICE, 1_000_000)
     keys = iter(range(1_000_000))

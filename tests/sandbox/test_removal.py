@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from choir.sandbox.removal import remove_tree
 from tests.sandbox.test_ordinary_user import NOBODY, as_user
 
@@ -19,6 +21,7 @@ def deep(folder: Path, levels: int) -> None:
     os.chdir(here)
 
 
+@pytest.mark.deep
 def test_nesting_deeper_than_any_stack_or_path(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
