@@ -100,10 +100,11 @@ class Step:
         until = time.monotonic() + options.timeout
         with ExitStack() as stack:
             mesh = stack.enter_context(MeshClient(node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY")))
-            most = policy_of(mesh.client).bazaar.inputs_bytes_max
+            with within(options.timeout):
+                most = policy_of(mesh.client).bazaar.inputs_bytes_max
             sent = stack.enter_context(bundle(options.repo, ref="HEAD", bytes_max=most))
             self.goes_on = "It may have been ordered: run this step again to get it, or look with: choir job ls"
-            with within(options.timeout):
+            with within(until - time.monotonic()):
                 order = mesh.request_patch(
                     sent,
                     options.title,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -333,8 +334,12 @@ def test_an_export_is_imported_into_a_new_home(funded: NodeUnderTest, tmp_path: 
 
 
 def test_completion_is_there_for_the_usual_shells() -> None:
+    named = os.environ | {
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"
+    }  # else whatever started the tests decides
     for shell in ("bash", "zsh", "fish"):
-        done = subprocess.run([*CHOIR, "--show-completion", shell], capture_output=True, text=True, check=False)
+        command = [*CHOIR, "--show-completion", shell]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=named)
         assert done.returncode == 0, done.stderr
         assert "_CHOIR_COMPLETE" in done.stdout or "choir" in done.stdout
 

@@ -303,7 +303,7 @@ def _check_ci_that_nobody_serves(command: list[str], environment: dict[str, str]
     assert re.search(
         r"^0:0\d  (job_\w+) is open: nobody can take it now .*choir job cancel \1$", late.stdout, re.MULTILINE
     ), late
-    assert "and it goes on. Wait again with" in late.stderr
+    assert "and it goes on. Get what comes of it with" in late.stderr
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
