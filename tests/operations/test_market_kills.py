@@ -24,7 +24,7 @@ from tests.operations.nodes import NodeUnderTest, all_pids, environment_of, new_
 from tests.sandbox.conftest import needs_groups
 from tests.storage.servers import exists
 
-KILLS = int(os.environ.get("CHOIR_TEST_MARKET_KILLS", times(3, 8)))
+KILLS = int(os.environ.get("CHOIR_TEST_MARKET_KILLS", times(3, 5)))
 SEED = int(os.environ.get("CHOIR_TEST_SEED", str(random.SystemRandom().randrange(10**9))))
 POLICY = {
     "NODE__TASK_LEASE_S": "5",

@@ -32,7 +32,7 @@ from tests.doors.http.market import Seller, order
 from tests.doors.http.visitors import Browser, begin_login, cap, client, fund, new_verifier, origin
 from tests.operations.nodes import NodeUnderTest
 
-_EXAMPLES = times(2, 8)  # for each route and caller
+_EXAMPLES = times(2, 6)  # for each route and caller
 _CHECKS: list[Any] = [
     not_a_server_error,
     status_code_conformance,
