@@ -214,8 +214,7 @@ class Feature:
     # Around the unfreezing of an account: locks what it needs before the ledger's head, and settles what was left.
     unfreezing: Callable[[Base, Tx, str], AbstractContextManager[None]] | None = None
     explains: Mapping[str, Callable[[Base, Tx, str], Explanation]] = field(default_factory=dict)  # by prefix of the id
-    check: Callable[[Settings], Iterator[Finding]] | None = None  # for the doctor, without a database
-    check_database: Callable[[Settings, Tx], Iterator[Finding]] | None = None
+    check_database: Callable[[Settings, Tx], Iterator[Finding]] | None = None  # for the doctor
     gauges: tuple[Gauge, ...] = ()
 
 

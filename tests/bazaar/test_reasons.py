@@ -34,8 +34,8 @@ CODE = re.compile(r"[a-z]+\.[a-z]+(_[a-z]+)*")
 FILES = {"cfg", "ini", "json", "modules", "py", "test", "toml"}  # what follows the point in the names of files
 # Names of other things: what the scheduler is asked to do, what is rung for, what an entry is about.
 NO_REASONS = {
-    jobs.LOOK, jobs.EXAMINE, lives.FOLLOW, lives.VERIFY, disputes.REVERIFY, disputes._REFUND, bazaar_model.FREE,
-    bazaar_model.QUALIFY,
+    jobs.LOOK, jobs.EXAMINE, lives.FOLLOW, lives.VERIFY, disputes.REVERIFY, disputes._REFUND, disputes._DEBT,
+    bazaar_model.FREE, bazaar_model.QUALIFY,
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 Guarantees: a dispute exists exactly when its deposit is held; it is resolved once, also where a side's account can
 neither pay nor receive; what its resolution moves is one set of entries in the same transaction, and what could not be
-taken from the loser is recorded as owed, and taken from what they are paid later (`debts`).
+taken from the loser is recorded as owed, and taken from what they are paid later, or when they are unfrozen (`debts`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # it looks at disputes itself
 
 REVERIFY = "bazaar.reverify"
 
-_DEBT = "dispute.debt"
+_DEBT = "bazaar.debt"
 _REFUND = "bazaar.refund"
 
 
