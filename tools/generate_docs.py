@@ -24,8 +24,9 @@ from choir.doors.http.problems import status_of
 from choir.feature import load_features
 from choir.features import FEATURES
 from choir.foundation.errors import Broken, ChoirError, Refusal, Unavailable, known_codes
-from choir.foundation.policy import Policy, PolicyValue, describe
+from choir.foundation.policy import PolicyValue, describe
 from choir.foundation.settings import RawSettings
+from choir.policies import default_policy
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 _HEAD = "<!-- Written by tools/generate_docs.py. Do not edit: change the code and run `make docs`. -->\n\n"
@@ -179,7 +180,7 @@ def policy_page() -> str:
         "Amounts are shown as people write them. They are set in whole smallest units: 10.000 SAT is `10000`, 500.00"
         " CREDIT is `50000`. `choir policy explain NAME` says both.",
     ]
-    values = list(describe(Policy()))
+    values = list(describe(default_policy()))
     for feature in dict.fromkeys(item.name.partition(".")[0] for item in values):
         rows = [
             [f"`{item.name}`", *item.shown(item.default), _bounds(item), item.doc, item.source]

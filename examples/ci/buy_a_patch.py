@@ -28,6 +28,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from choir.bazaar.policy import BazaarPolicy
 from choir.sdk import (
     Asset,
     Broken,
@@ -101,7 +102,7 @@ class Step:
         with ExitStack() as stack:
             mesh = stack.enter_context(MeshClient(node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY")))
             with within(options.timeout):
-                most = policy_of(mesh.client).bazaar.inputs_bytes_max
+                most = policy_of(mesh.client).of(BazaarPolicy).inputs_bytes_max
             sent = stack.enter_context(bundle(options.repo, ref="HEAD", bytes_max=most))
             self.goes_on = "It may have been ordered: run this step again to get it, or look with: choir job ls"
             with within(until - time.monotonic()):

@@ -26,6 +26,7 @@ from choir.foundation.settings import Settings
 from choir.storage.database import Database, Tx
 from choir.storage.identity import NodeIdentity
 from choir.storage.outbox import Event, EventType, Outbox
+from choir.storage.policy import NodePolicy
 from choir.storage.subscribers import Subscriber, Subscribers
 from choir.storage.tasks import Quick, Slow
 
@@ -117,7 +118,7 @@ class Base:
             for feature in self.features
             for one in feature.subscribers
         ]
-        return Subscribers(found, self.database, self.clock, self.policy.node.outbox_keep_s)
+        return Subscribers(found, self.database, self.clock, self.policy.of(NodePolicy).outbox_keep_s)
 
     def close(self) -> None:
         """Give back what features opened, those on top first, and the database last."""
@@ -214,6 +215,7 @@ class Feature:
     # Around the unfreezing of an account: locks what it needs before the ledger's head, and settles what was left.
     unfreezing: Callable[[Base, Tx, str], AbstractContextManager[None]] | None = None
     explains: Mapping[str, Callable[[Base, Tx, str], Explanation]] = field(default_factory=dict)  # by prefix of the id
+    check_machine: Callable[[Settings, Policy], Iterator[Finding]] | None = None  # for the doctor, without a database
     check_database: Callable[[Settings, Tx], Iterator[Finding]] | None = None  # for the doctor
     gauges: tuple[Gauge, ...] = ()
 

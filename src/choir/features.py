@@ -12,5 +12,6 @@ FEATURES: tuple[str, ...] = (
     "choir.ledger",
     "choir.objects",
     "choir.identity",
+    "choir.sandbox",
     "choir.bazaar",
 )

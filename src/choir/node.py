@@ -13,7 +13,7 @@ from choir.bazaar.assembling import Bazaar
 from choir.feature import Base, load_features
 from choir.features import FEATURES
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
-from choir.foundation.policy import Policy, load
+from choir.foundation.policy import load
 from choir.foundation.settings import Settings
 from choir.identity.agents import Agents
 from choir.identity.challenges import Challenges
@@ -45,6 +45,7 @@ from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
 from choir.ledger.submitting_async import AsyncSubmitter
 from choir.objects.service import Objects
+from choir.policies import default_policy
 from choir.storage.database import Database
 from choir.storage.identity import clock_offset, read_identity
 
@@ -104,5 +105,5 @@ def build_node(
     with database.unit_of_work() as tx:
         identity = read_identity(tx)
     clock: Clock = SystemClock(clock_offset(identity, database))
-    policy = load(Policy(), settings.policy_overrides)
+    policy = load(default_policy(features), settings.policy_overrides)
     return Node(settings, policy, identity, clock, entropy or SystemEntropy(), database, load_features(features))

@@ -13,13 +13,13 @@ from choir.bazaar.assembling import Parts, assemble
 from choir.bazaar.attempts import Handed
 from choir.bazaar.jobs import Order
 from choir.bazaar.model import LIVE_ATTEMPT, Attempt, Check, Job, JobType, Verdict, Visibility
+from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import Heartbeat
 from choir.bazaar.settling import PLATFORM, available
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.foundation.policy import BazaarPolicy, ObjectsPolicy, Policy, ProvidersPolicy
 from choir.identity.clusters import Clusters
 from choir.identity.model import Principal
 from choir.ledger import reading
@@ -27,7 +27,9 @@ from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.verifying import verify_database
+from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
+from choir.policies import default_policy
 from choir.storage.database import Database, Tx
 from choir.storage.identity import read_identity
 from choir.storage.outbox import Outbox
@@ -99,7 +101,7 @@ class Hall:
             outbox=self.outbox,
             clock=self.clock,
             entropy=agency.entropy,
-            policy=Policy(bazaar=self.policy, providers=providers),
+            policy=default_policy().replaced(self.policy, providers),
             policy_hash=POLICY,
         )
         self.bazaar = bazaar = assemble(parts, production=production)

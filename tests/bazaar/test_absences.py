@@ -7,10 +7,10 @@ import pytest
 from choir.bazaar import rules
 from choir.bazaar.disputes.model import NotDisputable, Trigger
 from choir.bazaar.model import NODE_AWAY, AttemptState, Job, JobState
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.uploads import UnknownUpload
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS
-from choir.foundation.policy import BazaarPolicy
 from choir.storage.database import Database
 from tests.bazaar.hall import Hall, verdict
 

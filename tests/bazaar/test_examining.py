@@ -14,10 +14,10 @@ from choir.bazaar.contracts import PatchGenRequest, Terms, read_request
 from choir.bazaar.inspecting import REPOSITORY, Inspecting
 from choir.bazaar.jobs import EXAMINE, Order
 from choir.bazaar.model import Job, JobState, JobType
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.trials import Chance, make
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.clock import MICROSECONDS, SeededEntropy
-from choir.foundation.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.identity.model import Principal
 from choir.storage.database import Database
 from tests.bazaar.hall import Hall

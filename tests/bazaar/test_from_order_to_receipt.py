@@ -16,6 +16,7 @@ from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.inspecting import Inspecting
 from choir.bazaar.jobs import Order
 from choir.bazaar.model import Attempt, AttemptState, Job, JobState, JobType, job_id
+from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.trajectories import sign_hash
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
@@ -23,7 +24,6 @@ from choir.bazaar.workers.model import WorkOrder
 from choir.bazaar.workers.running import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
-from choir.foundation.policy import VerificationPolicy, WorkersPolicy
 from choir.identity.model import Principal
 from choir.identity.secret_values import SecretKey
 from choir.sandbox.service import Sandboxes

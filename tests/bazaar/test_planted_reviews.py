@@ -24,6 +24,7 @@ from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY
 from choir.bazaar.jobs import Order
 from choir.bazaar.lives import FOLLOW
 from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, JobState, JobType
+from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.pricing import Terms as Terms_
 from choir.bazaar.providers.model import Qualification
 from choir.bazaar.sampling import Sampling
@@ -33,7 +34,6 @@ from choir.bazaar.workers.reviewing import ReviewWorker
 from choir.doors.http import job_views as views
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import SeededEntropy
-from choir.foundation.policy import BazaarPolicy, ProvidersPolicy
 from choir.ledger.model import Draft, Leg
 from choir.storage.database import Database
 from tests.bazaar.hall import WORLD, Hall

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.bazaar import pricing
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.pricing import Terms
-from choir.foundation.policy import BazaarPolicy
 
 POLICY = BazaarPolicy()
 

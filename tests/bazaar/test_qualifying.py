@@ -28,10 +28,11 @@ from choir.bazaar.contracts import (
 from choir.bazaar.disputes.model import NotDisputable, Trigger
 from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY, Inspecting
 from choir.bazaar.model import Attempt, AttemptState, Job, JobState, JobType, job_id
+from choir.bazaar.policy import ProvidersPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.providers.model import NotQualifying, Offer, Qualification
 from choir.bazaar.trajectory_writer import TrajectoryWriter
 from choir.bazaar.verification.service import Verifier
-from choir.bazaar.workers import workers
+from choir.bazaar.workers.catalogue import workers
 from choir.bazaar.workers.fixing import FixWorker
 from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
 from choir.bazaar.workers.model import IsCancelled, Produced, Worker, WorkOrder
@@ -39,7 +40,6 @@ from choir.bazaar.workers.reviewing import ReviewWorker
 from choir.bazaar.workers.running import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.clock import SeededEntropy
-from choir.foundation.policy import ProvidersPolicy, VerificationPolicy, WorkersPolicy
 from choir.identity.secret_values import SecretKey
 from choir.sandbox.service import Sandboxes
 from choir.storage.database import Database

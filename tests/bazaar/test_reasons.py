@@ -27,7 +27,8 @@ from choir.bazaar.disputes import service as disputes
 from choir.bazaar.reasons import WORDS, in_words
 from choir.bazaar.verification_runner import NO_SANDBOX
 from choir.foundation.errors import Invalid, known_codes
-from choir.foundation.policy import Policy, describe
+from choir.foundation.policy import describe
+from choir.policies import default_policy
 
 SOURCE = Path(choir.__file__).parent
 CODE = re.compile(r"[a-z]+\.[a-z]+(_[a-z]+)*")
@@ -60,7 +61,7 @@ def _judged() -> set[str]:
 def _course() -> set[str]:
     """What ends tries and orders."""
     found = {code for code in _constants("bazaar") if code.startswith("bazaar.")}
-    others = {item.name for item in describe(Policy())} | set(known_codes()) | NO_REASONS
+    others = {item.name for item in describe(default_policy())} | set(known_codes()) | NO_REASONS
     return found - (others - {NO_SANDBOX})  # orders are refused with it too
 
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from choir.bazaar import trajectories
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import Expected, Signed
 from choir.bazaar.trajectory_lines import End, Said, Start, Thought, ToolUse, Voice, escape, read_line, unescape, whole
 from choir.bazaar.trajectory_writer import WITHHELD, TrajectoryWriter
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import ManualClock
 from choir.foundation.errors import ChoirError
-from choir.foundation.policy import WorkersPolicy
 from choir.identity.nostr_keys import checked_secret, npub
 
 POLICY = WorkersPolicy()

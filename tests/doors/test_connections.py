@@ -19,7 +19,7 @@ from choir.doors.http.connection import Limits
 from choir.doors.http.cors import Cors
 from choir.doors.http.proxies import Proxies
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
-from choir.foundation.policy import NodePolicy
+from choir.storage.policy import NodePolicy
 from tests.operations.nodes import ADA, ANSWER_S_MAX, BOB, NodeUnderTest, fund, new_node, until
 
 LIMITS = {

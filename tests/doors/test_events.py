@@ -17,10 +17,10 @@ import pytest
 
 from choir.doors.http.streams import Hearing, Streams
 from choir.foundation.clock import ManualClock, SystemClock, SystemEntropy
-from choir.foundation.policy import NodePolicy
 from choir.identity.model import BadCredential, Scope, person_owner
 from choir.storage.database import Tx
 from choir.storage.outbox import EVERYONE, Outbox
+from choir.storage.policy import NodePolicy
 from tests.doors.listening import Announcer, Ear, announcer
 from tests.identity.agency import Agency, session
 from tests.operations.nodes import ANSWER_S_MAX, NodeUnderTest, new_node, until

@@ -14,7 +14,9 @@ import pytest
 
 from choir.doors.http.paging import page_rows
 from choir.foundation.clock import MICROSECONDS, parse_time
-from choir.foundation.policy import PAGE_ROWS_MOST, LedgerPolicy, Policy, describe
+from choir.foundation.policy import PAGE_ROWS_MOST, describe
+from choir.ledger.policy import LedgerPolicy
+from choir.policies import default_policy
 from tests.auditor import verifier
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund, new_node
 
@@ -395,7 +397,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(funded: NodeUnderTest
 
 def test_whatever_policy_may_allow_can_be_asked_for(http: httpx.Client) -> None:
     """Whether a page is that large is policy; the limit of the question is the policy's own bound."""
-    [bound] = {item.high for item in describe(Policy()) if item.name.endswith(".page_rows_max")}
+    [bound] = {item.high for item in describe(default_policy()) if item.name.endswith(".page_rows_max")}
     assert bound == PAGE_ROWS_MOST
     for path in ("/v1/accounts", "/v1/entries", "/v1/issuances", "/v1/disputes", "/v1/providers"):
         assert http.get(path, params={"limit": bound}).status_code == 200

@@ -6,10 +6,18 @@ import pytest
 
 from choir.foundation.canonical import canonical_hash
 from choir.foundation.money import Asset
-from choir.foundation.policy import Policy, PolicyValue, UnknownPolicy, describe, effective_hash, load, tree
-from choir.foundation.policy.values import PolicyOutOfBounds
+from choir.foundation.policy import (
+    PolicyOutOfBounds,
+    PolicyValue,
+    UnknownPolicy,
+    describe,
+    effective_hash,
+    load,
+    tree,
+)
+from choir.policies import default_policy
 
-VALUES = list(describe(Policy()))
+VALUES = list(describe(default_policy()))
 
 
 @pytest.mark.parametrize("item", VALUES, ids=lambda item: item.name)
@@ -27,19 +35,19 @@ def test_every_value_is_documented_and_within_its_bounds(item: object) -> None:
 def test_every_value_can_be_set_to_its_bounds_and_no_further(item: object) -> None:
     assert isinstance(item, PolicyValue)
     for number in (item.low, item.high):
-        changed = load(Policy(), {item.name: str(number)})
+        changed = load(default_policy(), {item.name: str(number)})
         assert next(one.value for one in describe(changed) if one.name == item.name) == number
-        assert (effective_hash(changed) == effective_hash(Policy())) == (number == item.default)
+        assert (effective_hash(changed) == effective_hash(default_policy())) == (number == item.default)
     for number in (item.low - 1, item.high + 1):
         with pytest.raises(PolicyOutOfBounds) as found:
-            load(Policy(), {item.name: str(number)})
+            load(default_policy(), {item.name: str(number)})
         assert item.name in str(found.value)
 
 
 @pytest.mark.parametrize("text", ["", "many", "1.5", "1e3", "0x10", "True", "9" * 5000, "--1"])
 def test_an_override_is_a_whole_number(text: str) -> None:
     with pytest.raises(PolicyOutOfBounds) as found:
-        load(Policy(), {"ledger.batch_entries_max": text})
+        load(default_policy(), {"ledger.batch_entries_max": text})
     assert len(str(found.value)) < 250
 
 
@@ -48,27 +56,27 @@ def test_an_override_is_a_whole_number(text: str) -> None:
 )
 def test_an_unknown_name_is_refused(name: str) -> None:
     with pytest.raises(UnknownPolicy):
-        load(Policy(), {name: "1"})
+        load(default_policy(), {name: "1"})
 
 
 def test_overrides_change_only_what_they_name() -> None:
-    changed = load(Policy(), {"ledger.batch_entries_max": "7", "node.task_lease_s": "9"})
+    changed = load(default_policy(), {"ledger.batch_entries_max": "7", "node.task_lease_s": "9"})
     different = {one.name for one, other in zip(describe(changed), VALUES, strict=True) if one.value != other.value}
     assert different == {"ledger.batch_entries_max", "node.task_lease_s"}
-    assert load(Policy(), {}) == Policy()
+    assert load(default_policy(), {}) == default_policy()
 
 
 def test_names_are_unique_and_the_tree_is_what_is_hashed() -> None:
     names = [item.name for item in VALUES]
     assert len(names) == len(set(names))
-    policy = tree(Policy())
+    policy = tree(default_policy())
     for item in VALUES:
         value: object = policy
         for part in item.name.split("."):
             assert isinstance(value, dict)
             value = value[part]
         assert value == item.value
-    assert effective_hash(Policy()) == canonical_hash(policy)
+    assert effective_hash(default_policy()) == canonical_hash(policy)
 
 
 @pytest.mark.parametrize("item", VALUES, ids=lambda item: item.name)

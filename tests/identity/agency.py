@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy, SystemEntropy
-from choir.foundation.policy import DelegationsPolicy, LedgerPolicy, PeoplePolicy
 from choir.foundation.signing import NodeSecret
 from choir.identity.agents import Agents
 from choir.identity.clusters import Clusters
@@ -17,6 +16,7 @@ from choir.identity.delegations import Delegations
 from choir.identity.keys import AccountKeys
 from choir.identity.model import ALL_SCOPES, Agent, Cap, Delegation, Period, Principal, Role, Scope, person_owner
 from choir.identity.nostr import NostrAuth
+from choir.identity.policy import DelegationsPolicy, PeoplePolicy
 from choir.identity.rates import Rates
 from choir.identity.sealing import SealerRing
 from choir.identity.signer import LocalSigner
@@ -25,6 +25,7 @@ from choir.identity.tokens import Tokens
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Leg, Posted
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.service import Ledger
 from choir.storage.database import Database, Tx
 from choir.storage.identity import make_identity

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from choir.foundation.policy import PeoplePolicy
+from choir.identity.policy import PeoplePolicy
 from choir.storage.database import Database
 from tests.identity.agency import Agency
 from tests.identity.town import Citizen, Town

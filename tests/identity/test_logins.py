@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.clock import SystemEntropy
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity.attempts import settled
 from choir.identity.logins import Login, Logins
 from choir.identity.model import (
@@ -23,6 +22,7 @@ from choir.identity.model import (
     UnknownLogin,
     UnknownPerson,
 )
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.repeats import Repeats
 from choir.identity.tokens import NewToken, Tokens
 from tests.identity.town import Citizen, Town

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.foundation.policy import PeoplePolicy
 from choir.identity import people_rules as rules
 from choir.identity.model import BadHandle, HandleAlike
+from choir.identity.policy import PeoplePolicy
 
 POLICY = PeoplePolicy()
 PERSON = UUID(int=7)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from choir.foundation.clock import ManualClock, SystemEntropy
-from choir.foundation.policy import ObjectsPolicy, PeoplePolicy
 from choir.identity import audit
 from choir.identity.attempts import settled
 from choir.identity.challenges import Challenges
@@ -17,9 +16,11 @@ from choir.identity.erasing import Erasing
 from choir.identity.model import BadCredential, Person, Principal, person_owner
 from choir.identity.passkeys import Ceremony, Passkeys, Shown, relying_party
 from choir.identity.people import GIFTS, People, SignedUp
+from choir.identity.policy import PeoplePolicy
 from choir.identity.rates import Rates
 from choir.identity.recovery import Recovery
 from choir.identity.sessions import Sessions
+from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Database, Tx
 from choir.storage.outbox import Outbox

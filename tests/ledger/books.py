@@ -11,7 +11,6 @@ from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy
 from choir.foundation.errors import Refusal
-from choir.foundation.policy import LedgerPolicy
 from choir.foundation.signing import Ed25519Signer, NodeSecret
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
@@ -19,6 +18,7 @@ from choir.ledger.checkpoints import Checkpoints, SignedCheckpoint
 from choir.ledger.exporting import Exporter
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Draft, Hold, Leg, Posted
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rules import Outcome
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter

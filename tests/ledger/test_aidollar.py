@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from choir.foundation.clock import ManualClock, SeededEntropy
 from choir.foundation.errors import Refusal
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.formats.aidollar import BadAidollarLine, EntryType, Line, account_of, id_of, read_line
 from choir.ledger.formats.aidollar_import import AidInUse, AidollarImport, AidollarTooLarge, Imported
 from choir.ledger.memos import erase_memos
 from choir.ledger.model import BadAccountName, DevelopmentOnly, Leg, account_name
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.service import Ledger
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory

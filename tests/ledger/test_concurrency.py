@@ -14,10 +14,10 @@ import pytest
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Refusal
 from choir.foundation.money import Asset
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Leg, hold_account
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
 from choir.storage.database import Database, DatabaseUnavailable, Tx

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining, deciding
 from choir.ledger.model import Draft, Head, Leg
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rounds import Decision, View
 from choir.ledger.rules import Prepared, prepare
 

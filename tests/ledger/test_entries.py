@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from choir.foundation.canonical import ObjectHash, canonical_bytes
 from choir.foundation.errors import Refusal
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import hashing, reading
 from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, Leg, Posted
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rules import Prepared, prepare
 from choir.storage.database import Database
 from tests.ledger.books import (
@@ -151,9 +151,11 @@ def test_every_character_that_can_be_stored_comes_back_as_it_was(books: Books) -
 
 
 def test_the_longest_texts_that_policy_can_allow_fit_the_index(database: Database) -> None:
-    from choir.foundation.policy import describe
+    from choir.foundation.policy import describe_section
 
-    high = next(item.high for item in describe(LedgerPolicy()) if item.name == "text_chars_max")
+    high = next(
+        item.high for item in describe_section("ledger", LedgerPolicy()) if item.name == "ledger.text_chars_max"
+    )
     books = Books(database, policy=LedgerPolicy(text_chars_max=high)).sign_from_now()
     books.open(*EVERYONE)
     wide = "".join(chr(0x10000 + (n * 7919) % 0xFFFFF) for n in range(high))  # four bytes each, hard to compress

@@ -9,9 +9,9 @@ import pytest
 
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import holds, reading
 from choir.ledger.model import Draft, HoldTerms, HoldUse, Leg, hold_account
+from choir.ledger.policy import LedgerPolicy
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, CAROL, ISSUANCE, START_US, Books, draft, moved
 
 

@@ -15,13 +15,13 @@ from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import SeededEntropy
 from choir.foundation.errors import ChoirError, Refusal
 from choir.foundation.ids import LAST_ID
-from choir.foundation.policy import IssuingPolicy
 from choir.ledger import reading
 from choir.ledger.explaining import explain_entry
 from choir.ledger.issuing import rules, store
 from choir.ledger.issuing.model import Issuance, IssuanceState, issuance_id
 from choir.ledger.issuing.service import Issuing
 from choir.ledger.model import Leg
+from choir.ledger.policy import IssuingPolicy
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, ISSUANCE, SAT_WORLD, Books, moved
 
 ADA, GRACE, EDITH = "operator", "operator:grace", "operator:edith"

@@ -11,8 +11,8 @@ import pytest
 
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import ManualClock
-from choir.foundation.policy import ObjectsPolicy
 from choir.objects.model import Collected, Stored
+from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Database
 

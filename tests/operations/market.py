@@ -15,6 +15,7 @@ from choir.bazaar.attempts import Handed
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, SandboxRunResult, read_request
 from choir.bazaar.jobs import Order
 from choir.bazaar.model import Attempt, AttemptState, Job, JobType, attempt_id, job_id
+from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.providers.model import Heartbeat, Qualification
 from choir.bazaar.settling import PLATFORM, available
 from choir.bazaar.trajectory_writer import TrajectoryWriter
@@ -23,7 +24,6 @@ from choir.bazaar.workers.model import IsCancelled, Produced, WorkOrder
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Unavailable
 from choir.foundation.money import Asset
-from choir.foundation.policy import VerificationPolicy, WorkersPolicy
 from choir.foundation.settings import load_settings
 from choir.identity.model import ALL_SCOPES, Principal, Role, person_owner
 from choir.identity.secret_values import SecretKey

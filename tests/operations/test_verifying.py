@@ -14,6 +14,7 @@ from choir.bazaar.disputes.model import DisputeState, Trigger
 from choir.bazaar.jobs import Jobs
 from choir.bazaar.model import AttemptState, Job, JobState, JobType
 from choir.bazaar.ordering import CannotVerify
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.model import Qualification
 from choir.bazaar.rounds import MarketRounds
@@ -240,7 +241,7 @@ def test_rounds_go_over_all_providers_and_come_back(make: Make) -> None:
     scheduler.run_due()
     assert cursor() == ""
     assert market.do(lambda tx: tx.value("select sum(jobs) from provider_records")) == 0
-    name = promises.policy_name(market.node.policy.providers)
+    name = promises.policy_name(market.node.policy.of(ProvidersPolicy))
     assert market.do(lambda tx: tx.rows("select distinct promised_by from provider_offers")) == [(name,)]
 
 

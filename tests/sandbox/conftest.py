@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups
 from choir.sandbox.model import Tier
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes
 
 HAS_GROUPS = cgroups.discover().version > 0

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from choir.foundation.errors import ChoirError, Invalid
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import repositories, rules
 from choir.sandbox.archives import unpack
 from choir.sandbox.model import Ended, Result, Spec, Tier, TooMuch, UnsafeEntry, Usage
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.repositories import NotARepository, WorkTree
 from choir.sandbox.service import Sandboxes
 from tests.sandbox.attacks.host import git, make_repository

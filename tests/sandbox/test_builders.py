@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups, rules
 from choir.sandbox.egress.model import Egress
 from choir.sandbox.model import (
@@ -23,6 +22,7 @@ from choir.sandbox.model import (
     TierTooWeak,
     Trust,
 )
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.tiers import drivers
 from choir.sandbox.tiers.base import PROGRAMS, Built, Machine, MountPoint, Plan
 from choir.sandbox.tiers.container import docker, podman

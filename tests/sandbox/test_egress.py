@@ -19,11 +19,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress import rules
 from choir.sandbox.egress.model import Credential, Egress, EgressRecord, EgressRefused, EgressRule
 from choir.sandbox.egress.service import EgressHost
 from choir.sandbox.model import InFile, Result, Spec, Tier, Trust
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes
 
 

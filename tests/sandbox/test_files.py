@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import files
 from choir.sandbox.model import InFile, TooMuch, UnsafeEntry
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.syscalls import open_beneath
 
 POLICY = SandboxPolicy()

@@ -19,11 +19,11 @@ import pytest
 import choir.sandbox.egress.service
 import choir.sandbox.landlock  # noqa: F401 - loaded while this process may still read it
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups
 from choir.sandbox.egress.model import Egress, EgressRule
 from choir.sandbox.inside import source
 from choir.sandbox.model import Ended, InFile, LimitMissing, Limits, Spec, Tier, Trust
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes
 
 PROGRAMS = [source(name) for name in ("launcher", "forwarder")]  # read while this process may

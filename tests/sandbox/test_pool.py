@@ -9,8 +9,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.model import Limits, PoolClosed, PoolFull, PoolTooSmall, Result, Spec
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.pool import Means, Pool, means_of_machine
 from choir.sandbox.pump import OnOutput
 from choir.sandbox.service import Sandboxes

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy
-from choir.foundation.policy import NodePolicy
 from choir.storage.database import Database, Tx, connect
 from choir.storage.outbox import Event, Outbox
+from choir.storage.policy import NodePolicy
 from choir.storage.subscribers import Failing, Subscriber, Subscribers, failing
 from choir.storage.tasks import Handlers, Scheduler
 from tests.storage.test_tasks import until

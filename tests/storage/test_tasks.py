@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from choir.foundation.clock import MICROSECONDS, ManualClock
-from choir.foundation.policy import NodePolicy
 from choir.storage import tasks
 from choir.storage.database import Database, Tx
+from choir.storage.policy import NodePolicy
 from choir.storage.tasks import Handlers, Postponed, Scheduler, Task, forget_leases, schedule
 
 POLICY = NodePolicy(task_attempts_max=3, task_backoff_s=2, task_backoff_s_max=5, task_lease_s=60)

@@ -16,6 +16,7 @@ from choir.bazaar.lives import Lives
 from choir.bazaar.market import Market
 from choir.bazaar.model import HoldOfJob, job_id
 from choir.bazaar.ordering import Ordering
+from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy, VerificationPolicy
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.qualifying import Qualifying
 from choir.bazaar.reading import Reading
@@ -111,12 +112,12 @@ class Parts:
 def assemble(parts: Parts, *, production: bool) -> Bazaar:
     """Put the services together."""
     policy = parts.policy
-    providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.providers)
-    market = Market(providers, policy.bazaar)
+    providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.of(ProvidersPolicy))
+    market = Market(providers, policy.of(BazaarPolicy))
     settling = Settling(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
-    lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.bazaar)
+    lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.of(BazaarPolicy))
     jobs = Jobs(lives, parts.objects)
-    needed = policy.bazaar.rulings_production if production else policy.bazaar.rulings_development
+    needed = policy.of(BazaarPolicy).rulings_production if production else policy.of(BazaarPolicy).rulings_development
     attempts = Attempts(lives, parts.objects)
     reading = Reading(parts.objects)
     return Bazaar(
@@ -125,9 +126,9 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         jobs=jobs,
         attempts=attempts,
         disputes=Disputes(lives, reading, parts.ledger, parts.objects, rulings_needed=needed),
-        qualifying=Qualifying(lives, providers, parts.objects, policy.providers),
-        sampling=Sampling(lives, jobs, parts.objects, policy.verification),
-        uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.bazaar),
+        qualifying=Qualifying(lives, providers, parts.objects, policy.of(ProvidersPolicy)),
+        sampling=Sampling(lives, jobs, parts.objects, policy.of(VerificationPolicy)),
+        uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.of(BazaarPolicy)),
         ordering=Ordering(jobs, market, parts.objects, policy),
         delivering=Delivering(attempts, parts.objects, policy),
         reading=reading,

@@ -16,6 +16,7 @@ from choir.bazaar.blobs import Given
 from choir.bazaar.contracts import read_result
 from choir.bazaar.jobs import buyer_of
 from choir.bazaar.model import Attempt
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
 from choir.foundation.errors import TooLarge
 from choir.foundation.policy import Policy
@@ -51,10 +52,10 @@ class Delivering:
         taken = self._attempts.taken(tx, who, id_)
         attempt = taken.attempt
         result = self._plain(sent.result)
-        read_result(taken.job.type, result, self._policy.verification)
+        read_result(taken.job.type, result, self._policy.of(VerificationPolicy))
         limits = {
-            ARTIFACT: self._policy.bazaar.artifact_bytes_max,
-            TRAJECTORY: self._policy.bazaar.trajectory_bytes_max,
+            ARTIFACT: self._policy.of(BazaarPolicy).artifact_bytes_max,
+            TRAJECTORY: self._policy.of(BazaarPolicy).trajectory_bytes_max,
         }
         holders = [attempt.owner, buyer_of(who)]
         blobs.keep(tx, self._objects, (sent.artifact, sent.trajectory), attempt.owner, holders, limits)
@@ -70,7 +71,7 @@ class Delivering:
 
     def _plain(self, result: dict[str, Any]) -> Any:
         data = canonical_bytes(result)
-        limit = self._policy.verification.request_bytes_max
+        limit = self._policy.of(VerificationPolicy).request_bytes_max
         if len(data) > limit:
             raise TooLarge(what="The result", size=len(data), limit=limit)
         return parse_json(data)

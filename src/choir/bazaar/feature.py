@@ -9,6 +9,7 @@ from choir.bazaar.assembling import Bazaar, Parts, assemble
 from choir.bazaar.jobs import LOOK
 from choir.bazaar.lives import FOLLOW
 from choir.bazaar.model import FREE, QUALIFY
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.rounds import MarketRounds
 from choir.bazaar.verification_runner import VerificationRunner
 from choir.feature import Base, Every, Feature, Stopping, Work
@@ -44,7 +45,7 @@ def _build(base: Base) -> Iterable[object]:
 
 
 def _work(base: Base, stopping: Stopping) -> Work:
-    bazaar, policy = base.of(Bazaar), base.policy.bazaar
+    bazaar, policy = base.of(Bazaar), base.policy.of(BazaarPolicy)
     verification = VerificationRunner(base, stopping)
     rounds = MarketRounds(base, verification.bench.ailment)
     bazaar.ordering.watch(verification.bench.ailment)

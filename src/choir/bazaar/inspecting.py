@@ -24,12 +24,12 @@ from choir.bazaar.jobs import Jobs
 from choir.bazaar.market import Market
 from choir.bazaar.model import Attempt, Check, Job, JobType, Verdict, attempt_id, job_id
 from choir.bazaar.planted import Planted
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import Expected, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import WorkersPolicy
 from choir.objects.model import TooLargeToGet
 from choir.objects.service import Objects
 from choir.storage.database import Database, Tx

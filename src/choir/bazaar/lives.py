@@ -19,12 +19,12 @@ from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.job_store import Step
 from choir.bazaar.market import Market
 from choir.bazaar.model import LIVE_JOB, SOURCE, Attempt, AttemptState, Job, JobState, UnknownJob, attempt_id, job_id
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.pricing import Shares
 from choir.bazaar.settling import Settling
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.ids import uuid7
-from choir.foundation.policy import BazaarPolicy
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.model import NODE_AWAY, NOT_ASKED_AGAIN, Attempt, AttemptState, Job, JobType
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.assigning import Assigning
@@ -19,7 +20,6 @@ from choir.bazaar.providers.fallback import FallbackLimits, GiveUp, Strategy, Tr
 from choir.bazaar.providers.model import ONE_BPS, OutcomeRecord
 from choir.bazaar.providers.service import Providers
 from choir.foundation.clock import MICROSECONDS
-from choir.foundation.policy import BazaarPolicy
 from choir.storage.database import Tx
 
 

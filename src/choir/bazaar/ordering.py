@@ -18,6 +18,7 @@ from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY
 from choir.bazaar.jobs import Jobs, Order, buyer_of
 from choir.bazaar.market import Market
 from choir.bazaar.model import Job, JobType
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.providers import fallback, selection_rules
 from choir.foundation.canonical import canonical_bytes, parse_json
 from choir.foundation.errors import Invalid, Refusal, TooLarge
@@ -88,7 +89,7 @@ class Ordering:
         criteria: dict[str, Any],
     ) -> Asked:
         """An order from untrusted parts; touches no database."""
-        found = read_request(type_, self._plain(request), self._policy.verification)
+        found = read_request(type_, self._plain(request), self._policy.of(VerificationPolicy))
         _check_inputs(type_, found, inputs)
         budget = found.terms.max_cost_msat
         chosen = fallback.strategy_json(self._market.strategy(strategy)) if strategy else {}
@@ -118,7 +119,7 @@ class Ordering:
     def _plain(self, request: Mapping[str, Any]) -> Any:
         """The same JSON without what JSON does not have, within the size limit."""
         data = canonical_bytes(dict(request))
-        limit = self._policy.verification.request_bytes_max
+        limit = self._policy.of(VerificationPolicy).request_bytes_max
         if len(data) > limit:
             raise TooLarge(what="The request", size=len(data), limit=limit)
         return parse_json(data)
@@ -128,12 +129,12 @@ class Ordering:
         if given is None:
             return
         data = given.data if given.data is not None else self._objects.get(tx, given.name)
-        if HiddenChecks.from_bytes(data, self._policy.verification).commitment != _commitment(asked.request):
+        if HiddenChecks.from_bytes(data, self._policy.of(VerificationPolicy)).commitment != _commitment(asked.request):
             raise BadInputs(why="the hidden checks are not those that the request commits to")
 
     def _limits(self) -> dict[str, int]:
-        most = self._policy.bazaar.inputs_bytes_max
-        diff = min(most, self._policy.verification.review_diff_bytes_max)
+        most = self._policy.of(BazaarPolicy).inputs_bytes_max
+        diff = min(most, self._policy.of(VerificationPolicy).review_diff_bytes_max)
         return {REPOSITORY: most, DIFF: diff, HIDDEN: min(most, _HIDDEN_BYTES_MAX)}
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from choir.bazaar.contracts import StructuredReview
 from choir.bazaar.model import Check, Visibility
+from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import canonical_bytes, parse_json
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import VerificationPolicy
 
 MISSED = ("review.planted_missed", "review.points_everywhere")  # why a review did not find them
 _NAME = "planted defects"

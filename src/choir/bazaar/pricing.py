@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy import BazaarPolicy
+from choir.bazaar.policy import BazaarPolicy
 
 _BPS = 10_000
 _MILLI = 1_000

@@ -15,6 +15,7 @@ from choir.bazaar.contracts import Terms
 from choir.bazaar.inspecting import HIDDEN
 from choir.bazaar.lives import Lives
 from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, JobState, JobType, job_id
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers.fallback import Pinned, strategy_json
 from choir.bazaar.providers.model import NotQualifying, provider_id
 from choir.bazaar.providers.service import Providers
@@ -22,7 +23,6 @@ from choir.bazaar.summaries import summary_of
 from choir.bazaar.trials import Chance, Trial
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
-from choir.foundation.policy import ProvidersPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 

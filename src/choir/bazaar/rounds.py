@@ -15,6 +15,7 @@ from uuid import UUID
 
 from choir.bazaar.assembling import Bazaar
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.providers import promises
 from choir.feature import Base
 from choir.foundation.clock import MICROSECONDS
@@ -64,7 +65,7 @@ class MarketRounds:
         """These have become free: offer the jobs that wait for that, until nobody of them is free any more."""
         node, bazaar = self._node, self._bazaar
         with node.database.statements() as tx:
-            waiting = bazaar.jobs.waiting_for(tx, providers, node.policy.bazaar.waiting_tries_max)
+            waiting = bazaar.jobs.waiting_for(tx, providers, node.policy.of(BazaarPolicy).waiting_tries_max)
         for job in waiting:
             with node.database.statements() as tx:
                 if not bazaar.providers.any_free(tx, providers):
@@ -112,7 +113,9 @@ class MarketRounds:
     def _qualify(self, providers: Collection[UUID] | None) -> None:
         node = self._node
         with node.database.statements() as tx:
-            found = self._bazaar.providers.to_qualify(tx, node.policy.providers.qualifications_at_once, providers)
+            found = self._bazaar.providers.to_qualify(
+                tx, node.policy.of(ProvidersPolicy).qualifications_at_once, providers
+            )
         if found and self._ailment():
             return  # nobody shall work for what nobody can look at; the log says why
         for provider, type_ in found:
@@ -155,4 +158,4 @@ class MarketRounds:
 
     def refresh_promises(self, tx: Tx, _: Task) -> None:
         """Make some promises anew that another policy had made. It finds its place by what is still to be done."""
-        promises.refresh_round(tx, self._node.policy.providers, _PROMISES_AT_ONCE)
+        promises.refresh_round(tx, self._node.policy.of(ProvidersPolicy), _PROMISES_AT_ONCE)

@@ -23,10 +23,10 @@ from choir.bazaar.model import (
     JobState,
     Verdict,
 )
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.pricing import Shares, Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.foundation.policy import BazaarPolicy
 
 _PROGRESS = (AttemptState.VERIFYING, AttemptState.DELIVERED, AttemptState.RUNNING, AttemptState.ASSIGNED)
 

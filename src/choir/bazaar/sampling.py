@@ -24,10 +24,10 @@ from choir.bazaar.jobs import Jobs, Order
 from choir.bazaar.lives import Lives
 from choir.bazaar.model import SOURCE, Attempt, Job, JobType, attempt_id
 from choir.bazaar.planting import Made
+from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.providers.fallback import Pinned, strategy_json
 from choir.foundation.canonical import ObjectHash, bytes_hash
 from choir.foundation.clock import MICROSECONDS, Entropy
-from choir.foundation.policy import VerificationPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 

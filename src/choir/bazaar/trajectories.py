@@ -17,6 +17,7 @@ import coincurve
 
 from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import BazaarPolicy, WorkersPolicy
 from choir.bazaar.trajectory_lines import (
     FORMAT,
     HEADER_FIELDS,
@@ -34,7 +35,6 @@ from choir.bazaar.trajectory_lines import (
 from choir.foundation.canonical import ObjectHash, bytes_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS, format_time, parse_time
 from choir.foundation.errors import Invalid, TooLarge
-from choir.foundation.policy import BazaarPolicy, WorkersPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity.nostr_keys import npub, public_of
 from choir.identity.secret_values import SecretKey

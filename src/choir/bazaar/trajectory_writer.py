@@ -12,10 +12,10 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
+from choir.bazaar.policy import BazaarPolicy, WorkersPolicy
 from choir.bazaar.trajectory_lines import End, Header, Line, Said, Start, Thought, ToolUse, Voice
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock
-from choir.foundation.policy import BazaarPolicy, WorkersPolicy
 
 WITHHELD = "[withheld]"
 _SECRET_CHARS_MIN = 6  # shorter ones would blank out ordinary words

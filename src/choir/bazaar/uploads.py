@@ -13,12 +13,12 @@ from uuid import UUID
 
 from choir.bazaar import upload_store as store
 from choir.bazaar.jobs import buyer_of
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.upload_store import Upload
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.errors import Invalid, NotFound, Refusal, TooLarge
 from choir.foundation.ids import parse_id, show_id, uuid7
-from choir.foundation.policy import BazaarPolicy
 from choir.identity.model import Principal, Scope, ScopeMissing
 from choir.objects.model import QuotaExceeded
 from choir.objects.service import Objects

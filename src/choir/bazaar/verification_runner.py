@@ -22,14 +22,16 @@ from choir.bazaar.inspecting import Inspecting
 from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
 from choir.bazaar.ordering import CannotVerify
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.verification.service import Verifier
 from choir.feature import Base
-from choir.foundation.policy import SandboxPolicy
 from choir.objects.service import Objects
+from choir.sandbox import readiness
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.removal import remove_tree
-from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
 from choir.storage.database import DatabaseBusy, DatabaseUnavailable
+from choir.storage.policy import NodePolicy
 from choir.storage.processes import FolderLock
 from choir.storage.tasks import Handlers, Postponed, Scheduler, Task
 
@@ -42,9 +44,8 @@ _PROBE_AGAIN_S = 30.0
 
 
 def sandbox_policy(node: Base) -> SandboxPolicy:
-    """As policy says; a development node whose policy says nothing does without firm limits where there are none."""
-    said = LIMITS_REQUIRED in node.settings.policy_overrides
-    return node.policy.sandbox if node.identity.production or said else for_play(node.policy.sandbox)
+    """What this node's sandboxes keep to."""
+    return readiness.sandbox_policy(node.settings, node.policy, production=node.identity.production)
 
 
 class Bench:
@@ -96,7 +97,7 @@ class Bench:
             if not why:
                 if loose := sandboxes.unlimited():
                     log.warning("verification has no firm limits; for development only", extra={"why": loose})
-                self._verifier = Verifier(sandboxes, self._node.policy.verification, self._folder())
+                self._verifier = Verifier(sandboxes, self._node.policy.of(VerificationPolicy), self._folder())
         except OSError as error:
             return str(error)
         return why
@@ -155,8 +156,8 @@ class VerificationRunner:
         self._inspecting: Inspecting | None = None
         handlers = Handlers(quick={}, slow={EXAMINE: self._examine, VERIFY: self._verify, REVERIFY: self._reverify})
         self._schedulers = [
-            Scheduler(node.database, handlers, node.clock, node.policy.node)
-            for _ in range(node.policy.bazaar.verify_at_once)
+            Scheduler(node.database, handlers, node.clock, node.policy.of(NodePolicy))
+            for _ in range(node.policy.of(BazaarPolicy).verify_at_once)
         ]
 
     def start(self) -> None:
@@ -202,7 +203,7 @@ class VerificationRunner:
     ) -> None:
         """Do it within its time; when the node has failed at it often enough, nobody waits any longer."""
         id_ = UUID(task.key)
-        policy = self._node.policy.bazaar
+        policy = self._node.policy.of(BazaarPolicy)
         self._unless_stopping()
         if self.bench.ailment():
             give_up(id_, NO_SANDBOX)
@@ -237,6 +238,6 @@ class VerificationRunner:
                 bazaar.market,
                 self.bench.verifier,
                 self.bench.folder(),
-                node.policy.workers,
+                node.policy.of(WorkersPolicy),
             )
         return self._inspecting

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.selecting import Selection
 from choir.bazaar.providers.selection_rules import Criteria
 from choir.benchmarks.measuring import latency
 from choir.features import FEATURES
-from choir.foundation.policy import ProvidersPolicy
 from choir.sandbox.model import Tier
 from choir.storage.database import Database, connect
 from choir.storage.embedded.cluster import DATABASE

@@ -12,10 +12,10 @@ from choir.benchmarks.measuring import concurrently
 from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
 from choir.features import FEATURES
 from choir.foundation.clock import SystemClock, SystemEntropy
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining, deciding
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Head, Leg
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rounds import EntryRow, PostingRow
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter

@@ -9,7 +9,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity import agent_store, audit, key_store
 from choir.identity.delegation_rules import NO_ID, checked_name, new_id, page_size
 from choir.identity.model import (
@@ -25,6 +24,7 @@ from choir.identity.model import (
     person_owner,
 )
 from choir.identity.nostr_keys import checked_public, npub
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.rates import Rates
 from choir.storage.database import Tx
 

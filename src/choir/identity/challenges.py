@@ -16,8 +16,8 @@ from psycopg.types.json import Jsonb
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.ids import parse_id, show_id, uuid7
-from choir.foundation.policy import PeoplePolicy
 from choir.identity.model import BadCredential
+from choir.identity.policy import PeoplePolicy
 from choir.identity.rates import Rates
 from choir.storage.database import Tx
 

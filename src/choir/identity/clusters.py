@@ -20,9 +20,9 @@ from uuid import UUID
 
 from choir.foundation.clock import Clock
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity import cluster_store
 from choir.identity.model import TooMany, agent_owner, owner_id, person_owner
+from choir.identity.policy import DelegationsPolicy
 from choir.ledger import reading
 from choir.storage.database import Tx
 

@@ -13,7 +13,6 @@ from uuid import UUID
 from choir.foundation.clock import MICROSECONDS, from_datetime, to_datetime
 from choir.foundation.ids import uuid7
 from choir.foundation.money import AMOUNT_MAX, Asset, checked_amount
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity.model import (
     BadName,
     BadTerms,
@@ -32,6 +31,7 @@ from choir.identity.model import (
     delegation_id,
     person_owner,
 )
+from choir.identity.policy import DelegationsPolicy
 from choir.ledger.model import Draft, Leg, account_name
 
 NO_ID = UUID(int=0)  # before every other id: where listings begin

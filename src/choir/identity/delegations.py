@@ -14,7 +14,6 @@ from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.money import checked_amount
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity import agent_store, audit, delegation_rules, delegation_store, token_store
 from choir.identity.delegation_rules import NO_ID, CapState, Chain, Charge, Terms, new_id, page_size
 from choir.identity.model import (
@@ -32,6 +31,7 @@ from choir.identity.model import (
     delegation_id,
     person_owner,
 )
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.token_store import ApiToken
 from choir.storage.database import Tx
 

@@ -17,6 +17,7 @@ from choir.identity.logins import Logins
 from choir.identity.nostr import NostrAuth
 from choir.identity.passkeys import Passkeys, relying_party
 from choir.identity.people import People
+from choir.identity.policy import DelegationsPolicy, PeoplePolicy
 from choir.identity.rates import Rates
 from choir.identity.recovery import Recovery
 from choir.identity.repeats import Repeats
@@ -28,6 +29,7 @@ from choir.identity.tokens import Tokens
 from choir.identity.transfers import FUNDING, Transfers
 from choir.ledger.accounts import Accounts
 from choir.ledger.expiry import HoldExpiry
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
 from choir.storage.database import Tx
@@ -39,10 +41,10 @@ _FUNDING_AT_ONCE = 20
 def _build(base: Base) -> Iterable[object]:
     clock, entropy, policy = base.clock, base.entropy, base.policy
     ledger, accounts, outbox = base.of(Ledger), base.of(Accounts), base.outbox
-    rates = Rates(clock, entropy, policy.people)
-    challenges = Challenges(rates, clock, entropy, policy.people)
-    passkeys = Passkeys(relying_party(base.settings.public_url), challenges, rates, clock, policy.people)
-    clusters = Clusters(clock, policy.delegations)
+    rates = Rates(clock, entropy, policy.of(PeoplePolicy))
+    challenges = Challenges(rates, clock, entropy, policy.of(PeoplePolicy))
+    passkeys = Passkeys(relying_party(base.settings.public_url), challenges, rates, clock, policy.of(PeoplePolicy))
+    clusters = Clusters(clock, policy.of(DelegationsPolicy))
     people = People(
         passkeys,
         challenges,
@@ -52,16 +54,16 @@ def _build(base: Base) -> Iterable[object]:
         outbox,
         clock,
         entropy,
-        policy.people,
+        policy.of(PeoplePolicy),
         production=base.identity.production,
         policy_hash=base.policy_hash,
         same_identity=lambda tx, a, b: clusters.independence(tx, a, b) == 0,
     )
-    delegations = Delegations(clock, entropy, policy.delegations)
+    delegations = Delegations(clock, entropy, policy.of(DelegationsPolicy))
     spending = Spending(ledger, delegations)
-    tokens = Tokens(clock, entropy, policy.delegations)
+    tokens = Tokens(clock, entropy, policy.of(DelegationsPolicy))
     sealers = SealerRing(lambda: load_node_secret(base.settings), lambda: load_retired_secrets(base.settings))
-    account_keys = AccountKeys(sealers, clock, entropy, policy.delegations)
+    account_keys = AccountKeys(sealers, clock, entropy, policy.of(DelegationsPolicy))
     return (
         rates,
         challenges,
@@ -73,19 +75,19 @@ def _build(base: Base) -> Iterable[object]:
         tokens,
         account_keys,
         LocalSigner(account_keys),
-        Sessions(clock, entropy, policy.people),
-        Recovery(passkeys, challenges, rates, clock, entropy, policy.people),
+        Sessions(clock, entropy, policy.of(PeoplePolicy)),
+        Recovery(passkeys, challenges, rates, clock, entropy, policy.of(PeoplePolicy)),
         Erasing(people, accounts, base.of(Objects), outbox, clock, base.forget),
-        Agents(rates, clock, entropy, policy.delegations),
-        Transfers(people, delegations, accounts, spending, clock, policy.delegations),
-        Logins(tokens, rates, clock, entropy, policy.delegations),
-        Repeats(clock, policy.delegations),
-        NostrAuth(delegations, clock, policy.delegations),
+        Agents(rates, clock, entropy, policy.of(DelegationsPolicy)),
+        Transfers(people, delegations, accounts, spending, clock, policy.of(DelegationsPolicy)),
+        Logins(tokens, rates, clock, entropy, policy.of(DelegationsPolicy)),
+        Repeats(clock, policy.of(DelegationsPolicy)),
+        NostrAuth(delegations, clock, policy.of(DelegationsPolicy)),
     )
 
 
 def _work(base: Base, _: Stopping) -> Work:
-    policy = base.policy.people
+    policy = base.policy.of(PeoplePolicy)
     expiry = HoldExpiry(base.clock, base.of(Spending).settle_batch)
 
     def expire_holds(tx: Tx, _: Task) -> None:
@@ -122,7 +124,7 @@ def _work(base: Base, _: Stopping) -> Work:
         quick={FUNDING: note_funding},
         every=(
             Every("identity.review_funding", policy.forget_every_s, quick=review_funding),
-            Every("ledger.expire_holds", base.policy.ledger.expire_every_s, quick=expire_holds),
+            Every("ledger.expire_holds", base.policy.of(LedgerPolicy).expire_every_s, quick=expire_holds),
             Every("identity.forget", policy.forget_every_s, quick=forget),
             Every("identity.forget_used", policy.forget_every_s, quick=forget_used),
             Every("identity.rewrap", policy.rewrap_every_s, slow=rewrap),

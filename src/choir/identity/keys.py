@@ -12,7 +12,6 @@ from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Unavailable
-from choir.foundation.policy import DelegationsPolicy
 from choir.foundation.signing import NodeSecret
 from choir.identity import agent_store, audit, key_store, phrases
 from choir.identity.delegation_rules import new_id
@@ -29,6 +28,7 @@ from choir.identity.model import (
     person_owner,
 )
 from choir.identity.nostr_keys import npub, public_of
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.sealing import SealContext, Sealer, SealerRing
 from choir.identity.secret_values import Phrase, SecretKey
 from choir.storage.database import Database, Tx

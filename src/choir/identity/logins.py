@@ -19,7 +19,6 @@ from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.errors import Refusal
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity import audit
 from choir.identity.delegation_rules import checked_name, new_id
 from choir.identity.model import (
@@ -35,6 +34,7 @@ from choir.identity.model import (
     login_id,
     person_owner,
 )
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.rates import Rates
 from choir.identity.tokens import NewToken, Tokens
 from choir.storage.database import Tx

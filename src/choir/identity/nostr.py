@@ -24,7 +24,6 @@ from typing import Any
 
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import DelegationsPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity import agent_store, key_store
 from choir.identity.delegation_rules import scopes_of_bits
@@ -39,6 +38,7 @@ from choir.identity.model import (
     owner_id,
     parse_delegation_id,
 )
+from choir.identity.policy import DelegationsPolicy
 from choir.storage.database import Tx
 
 HTTP_AUTH_KIND = 27235  # NIP-98

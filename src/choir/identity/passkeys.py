@@ -39,7 +39,6 @@ from webauthn.registration.verify_registration_response import VerifiedRegistrat
 
 from choir.foundation.clock import Clock
 from choir.foundation.errors import Invalid, Refusal
-from choir.foundation.policy import PeoplePolicy
 from choir.identity import audit
 from choir.identity import people_rules as rules
 from choir.identity import people_store as store
@@ -56,6 +55,7 @@ from choir.identity.model import (
     person_owner,
 )
 from choir.identity.people_store import PasskeyRow
+from choir.identity.policy import PeoplePolicy
 from choir.identity.rates import Rates
 from choir.storage.database import Tx
 

@@ -16,7 +16,6 @@ from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
-from choir.foundation.policy import PeoplePolicy
 from choir.identity import audit, events
 from choir.identity import people_rules as rules
 from choir.identity import people_store as store
@@ -24,6 +23,7 @@ from choir.identity.attempts import attempt
 from choir.identity.challenges import Challenge, Challenges, Purpose
 from choir.identity.model import HandleAlike, HandleTaken, Person, Principal, SameIdentity, UnknownPerson, person_owner
 from choir.identity.passkeys import Answer, Ceremony, Passkeys, Shown
+from choir.identity.policy import PeoplePolicy
 from choir.identity.rates import Rates
 from choir.ledger.accounts import Accounts
 from choir.ledger.funding import PLAY_MINT

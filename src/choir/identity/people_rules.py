@@ -14,8 +14,8 @@ from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import PeoplePolicy
 from choir.identity.model import BadHandle, HandleAlike, NotInGoodStanding, Person
+from choir.identity.policy import PeoplePolicy
 
 # Words that would let somebody speak for the node or be taken for a part of it.
 _RESERVED = """

@@ -8,9 +8,9 @@ away at the end of the UTC day, so no table ever tells where somebody came from.
 from __future__ import annotations
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
-from choir.foundation.policy import PeoplePolicy
 from choir.identity import people_rules as rules
 from choir.identity.model import TooManyTries
+from choir.identity.policy import PeoplePolicy
 from choir.storage.database import Tx
 
 _DAY_US = 86_400 * MICROSECONDS

@@ -14,7 +14,6 @@ from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
-from choir.foundation.policy import PeoplePolicy
 from choir.identity import audit, delegation_store, token_store
 from choir.identity import people_rules as rules
 from choir.identity import people_store as store
@@ -23,6 +22,7 @@ from choir.identity.challenges import Challenge, Challenges, Purpose
 from choir.identity.model import BadCredential, Principal, UnknownPerson, person_owner
 from choir.identity.passkeys import Answer, Ceremony, Passkeys
 from choir.identity.people_store import PasskeyRow
+from choir.identity.policy import PeoplePolicy
 from choir.identity.rates import Rates
 from choir.storage.database import Tx
 

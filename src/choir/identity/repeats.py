@@ -13,8 +13,8 @@ from uuid import UUID
 
 from choir.foundation.canonical import canonical_hash
 from choir.foundation.clock import MICROSECONDS, Clock
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity.model import KeyReused, Principal
+from choir.identity.policy import DelegationsPolicy
 from choir.storage.database import StorageConflict, Tx
 
 _FORGET_ROWS = 1000

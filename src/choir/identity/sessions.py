@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
-from choir.foundation.policy import PeoplePolicy
 from choir.identity import audit
 from choir.identity import people_store as store
 from choir.identity.model import ALL_SCOPES, BadCredential, Principal, Role, UnknownSession, person_owner
 from choir.identity.passkeys import Shown
 from choir.identity.people_store import SessionRow
+from choir.identity.policy import PeoplePolicy
 from choir.storage.database import Tx
 
 _TOKEN_BYTES = 32

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity import agent_store, audit, delegation_rules, delegation_store, token_store
 from choir.identity.delegation_rules import NO_ID, checked_name, new_id, page_size
 from choir.identity.model import (
@@ -37,6 +36,7 @@ from choir.identity.model import (
     person_owner,
     token_id,
 )
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.secret_values import TokenText
 from choir.identity.token_store import ApiToken, FoundToken
 from choir.storage.database import Tx

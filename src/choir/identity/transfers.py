@@ -16,7 +16,6 @@ from uuid import UUID
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
-from choir.foundation.policy import DelegationsPolicy
 from choir.identity import agent_store, delegation_rules, people_store
 from choir.identity.delegations import Delegations
 from choir.identity.model import (
@@ -31,6 +30,7 @@ from choir.identity.model import (
     owner_id,
 )
 from choir.identity.people import People
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.spending import Spending
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Leg, Posted

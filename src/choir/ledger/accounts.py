@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from choir.foundation.clock import Clock
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import hashing, reading, store
 from choir.ledger.model import (
     CLAIM,
@@ -26,6 +25,7 @@ from choir.ledger.model import (
     WrongState,
     account_name,
 )
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rules import check_text
 from choir.storage.database import Tx
 

@@ -15,7 +15,6 @@ from uuid import UUID
 from choir.foundation.clock import format_time
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining
 from choir.ledger.model import (
     HOLD_CAPTURE,
@@ -42,6 +41,7 @@ from choir.ledger.model import (
     entry_id,
     hold_id,
 )
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rounds import Decision, EntryRow, HoldState, PostingRow, View
 from choir.ledger.rules import Outcome, Prepared, check_hold_length, complete, same_request
 

@@ -17,6 +17,7 @@ from choir.ledger.keys import NodeKeys
 from choir.ledger.liabilities.publication import LiabilityPublication, schedule_publication
 from choir.ledger.liabilities.service import Liabilities
 from choir.ledger.model import parse_entry_id
+from choir.ledger.policy import IssuingPolicy, LedgerPolicy
 from choir.ledger.publication import publish_checkpoint
 from choir.ledger.service import Ledger
 from choir.ledger.submitting import Submitter
@@ -27,11 +28,11 @@ from choir.storage.tasks import Task
 
 def _build(base: Base) -> Iterable[object]:
     clock, entropy, policy = base.clock, base.entropy, base.policy
-    ledger = Ledger(clock, entropy, policy.ledger)
+    ledger = Ledger(clock, entropy, policy.of(LedgerPolicy))
     base.database.when_connected(ledger.forget_accounts)
     keys = NodeKeys(base.identity.origin, lambda: load_node_secret(base.settings).signer(), clock)
     submitter = Submitter(ledger, base.database)
-    accounts = Accounts(clock, policy.ledger)
+    accounts = Accounts(clock, policy.of(LedgerPolicy))
     checkpoints = Checkpoints(keys, clock)
     return (
         ledger,
@@ -42,9 +43,15 @@ def _build(base: Base) -> Iterable[object]:
         keys,
         checkpoints,
         Exporter(keys, checkpoints),
-        Issuing(ledger, accounts, clock, entropy, policy.issuing, policy_hash=base.policy_hash),
+        Issuing(ledger, accounts, clock, entropy, policy.of(IssuingPolicy), policy_hash=base.policy_hash),
         Liabilities(
-            base.database, keys, checkpoints, clock, entropy, policy.ledger, lambda: load_node_secret(base.settings)
+            base.database,
+            keys,
+            checkpoints,
+            clock,
+            entropy,
+            policy.of(LedgerPolicy),
+            lambda: load_node_secret(base.settings),
         ),
         Funding(accounts, production=base.identity.production),
     )
@@ -70,9 +77,9 @@ def _work(base: Base, stopping: Stopping) -> Work:
         publish_checkpoint(base.settings.home, signed.note)
 
     return Work(
-        every=(Every("ledger.checkpoint", base.policy.ledger.checkpoint_s, slow=checkpoint),),
+        every=(Every("ledger.checkpoint", base.policy.of(LedgerPolicy).checkpoint_s, slow=checkpoint),),
         runners=(LiabilityPublication(base, stopping),),
-        schedule=lambda tx, now_us: schedule_publication(tx, now_us, base.policy.ledger.liabilities_every_s),
+        schedule=lambda tx, now_us: schedule_publication(tx, now_us, base.policy.of(LedgerPolicy).liabilities_every_s),
     )
 
 

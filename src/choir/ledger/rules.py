@@ -16,7 +16,6 @@ from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX, checked_amount
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import hashing
 from choir.ledger.model import (
     HOLD_CAPTURE,
@@ -35,6 +34,7 @@ from choir.ledger.model import (
     account_name,
     hold_account,
 )
+from choir.ledger.policy import LedgerPolicy
 
 Outcome = Posted | Refusal
 _HOLD_CAPTURES_MAX = 2**31 - 1  # the column's width

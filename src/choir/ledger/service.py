@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import chaining, deciding, rules, store
 from choir.ledger.model import HOLD_ACCOUNTS, BatchTooLarge, Draft, HoldTerms, LinkedRefused, Posted, account_name
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rounds import Decision, View
 from choir.ledger.rules import Outcome, Prepared
 from choir.storage.database import Connection, Tx

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
 from choir.storage.tasks import Task
 
@@ -17,12 +18,12 @@ def _work(base: Base, _: Stopping) -> Work:
             with base.unit_of_work() as tx:
                 more = objects.collect(tx, base.clock.now_us()).more
 
-    return Work(every=(Every("objects.collect", base.policy.objects.collect_every_s, slow=collect),))
+    return Work(every=(Every("objects.collect", base.policy.of(ObjectsPolicy).collect_every_s, slow=collect),))
 
 
 FEATURE = Feature(
     name="objects",
     needs=("storage",),
-    build=lambda base: (Objects(base.clock, base.policy.objects),),
+    build=lambda base: (Objects(base.clock, base.policy.of(ObjectsPolicy)),),
     work=_work,
 )

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from choir.foundation.canonical import ObjectHash, hash_digest, parse_object_hash
-from choir.foundation.policy import ObjectsPolicy
 from choir.foundation.signing import BadSignature, verify_bip340, verify_ed25519
 from choir.objects.model import BadLabel, Corrupt, ObjectTooLarge, Piece, QuotaExceeded, Scheme, Stat
+from choir.objects.policy import ObjectsPolicy
 
 _HASH_PREFIX = "sha256:"
 

@@ -23,7 +23,6 @@ from typing import Any
 
 from choir.foundation.canonical import NotCanonical, ObjectHash, canonical_bytes, parse_canonical
 from choir.foundation.clock import MICROSECONDS, Clock
-from choir.foundation.policy import ObjectsPolicy
 from choir.objects import rules, store
 from choir.objects.model import (
     BadLabel,
@@ -42,6 +41,7 @@ from choir.objects.model import (
     Usage,
     WrongHash,
 )
+from choir.objects.policy import ObjectsPolicy
 from choir.storage.database import Tx
 
 

@@ -14,6 +14,7 @@ from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
 from choir.objects.service import Objects
 from choir.storage.bells import Attendant
+from choir.storage.policy import NodePolicy
 from choir.storage.tasks import Handlers, Quick, Scheduler, Slow, Task, schedule
 
 _HAND_OUT = "outbox.hand_out"
@@ -29,7 +30,7 @@ class Background:
         self._works = [feature.work(node, stopping) for feature in node.features]
         self._subscribers = node.subscribers()
         self.runners = [runner for work in self._works for runner in work.runners]
-        self._scheduler = Scheduler(node.database, self._handlers(), node.clock, node.policy.node)
+        self._scheduler = Scheduler(node.database, self._handlers(), node.clock, node.policy.of(NodePolicy))
         self._attendant = Attendant(node.database.bells, self._wakes())
 
     def start(self) -> None:
@@ -76,7 +77,7 @@ class Background:
     def _every(self) -> list[Every]:
         found = [one for work in self._works for one in work.every]
         if self._subscribers.bells:
-            found.append(Every(_HAND_OUT, self._node.policy.node.hand_out_every_s, slow=self._hand_out))
+            found.append(Every(_HAND_OUT, self._node.policy.of(NodePolicy).hand_out_every_s, slow=self._hand_out))
         return found
 
     def _handlers(self) -> Handlers:

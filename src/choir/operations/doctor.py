@@ -6,13 +6,10 @@ Guarantees: nothing is made or changed; what keeps the other checks from being m
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import psycopg
 
@@ -22,7 +19,7 @@ from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Broken, ChoirError
 from choir.foundation.findings import Finding
 from choir.foundation.node_key import load_node_secret
-from choir.foundation.policy import Policy, SandboxPolicy, load
+from choir.foundation.policy import Policy, load
 from choir.foundation.settings import PUBLISHED, Settings
 from choir.ledger import reading
 from choir.ledger.keys import NodeKeys
@@ -31,13 +28,11 @@ from choir.operations.ledger_place import has_ledger, must_be_found, must_have_i
 from choir.operations.preparing import Dsns, compare_published, database_of, must_hold_ledger
 from choir.operations.privacy import exposures
 from choir.operations.supervisor import AddressInUse
-from choir.sandbox.model import Tier
-from choir.sandbox.rules import LIMITS_REQUIRED, for_play
-from choir.sandbox.service import Sandboxes
-from choir.sandbox.tiers.base import SEARCH_PATH
+from choir.policies import default_policy
 from choir.storage.database import DatabaseUnavailable, Tx, connect
 from choir.storage.identity import offset_of, read_identity
 from choir.storage.migrations import check_migrated, known_migrations
+from choir.storage.policy import NodePolicy
 
 _AHEAD_S = 60
 
@@ -52,7 +47,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _checked("disk", lambda: _disk(settings))
     yield from _checked("node key", lambda: _node_key(settings))
     yield from _checked("address", lambda: _address(settings))
-    yield _sandbox(settings)
+    yield from _of_machine(settings)
     try:
         must_be_found(settings)
         if settings.embedded and not (settings.home / "postgres" / "data").exists():
@@ -66,6 +61,15 @@ def examine(settings: Settings) -> Iterator[Finding]:
         yield _unreadable("database", error)
     except psycopg.Error as error:
         yield _unfit("database", error)
+
+
+def _of_machine(settings: Settings) -> Iterator[Finding]:
+    """What features need of the machine; left out where the policy is wrong, which was told."""
+    with suppress(ChoirError):
+        policy = _policy(settings)
+        for feature in load_features(FEATURES):
+            if feature.check_machine is not None:
+                yield from feature.check_machine(settings, policy)
 
 
 def _of_database(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
@@ -144,7 +148,7 @@ def _unreadable(part: str, error: OSError) -> Finding:
 
 
 def _policy(settings: Settings) -> Policy:
-    return load(Policy(), settings.policy_overrides)
+    return load(default_policy(), settings.policy_overrides)
 
 
 def _home(settings: Settings) -> str:
@@ -157,7 +161,7 @@ def _home(settings: Settings) -> str:
 
 
 def _disk(settings: Settings) -> str:
-    check_disk(settings.home, _policy(settings).node.disk_free_bytes_min)
+    check_disk(settings.home, _policy(settings).of(NodePolicy).disk_free_bytes_min)
     return f"{free_bytes(settings.home) // 1_000_000} MB free"
 
 
@@ -184,44 +188,6 @@ def _address(settings: Settings) -> str:
             address = f"{settings.host}:{settings.port}"
             raise AddressInUse(address=address, why=(error.strerror or str(error)).lower()) from None
     return f"{settings.host}:{settings.port} is free"
-
-
-_SANDBOX_HINT = "`choir sandbox doctor` says more."
-
-
-def _sandbox_policy(settings: Settings) -> SandboxPolicy:
-    policy = _policy(settings).sandbox
-    strict = settings.mode == "production" or LIMITS_REQUIRED in settings.policy_overrides
-    return policy if strict else for_play(policy)
-
-
-def sandbox_missing(settings: Settings) -> str:
-    """Why no job can be verified on this machine; empty if it can. Quick where the usual sandbox is installed."""
-    usual = _sandbox_policy(settings).stranger_tier_min <= Tier.BUBBLEWRAP
-    return "" if usual and shutil.which("bwrap", path=SEARCH_PATH) else _probed(settings)[0]
-
-
-def _probed(settings: Settings) -> tuple[str, str]:
-    """Why strangers' code cannot be run here, and what it has no firm limit of if it can."""
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="choir-doctor-") as folder,
-            Sandboxes(Path(folder), _sandbox_policy(settings), clean_first=False) as sandboxes,
-        ):
-            why = sandboxes.lacking()
-            return why, "" if why else sandboxes.unlimited()
-    except (ChoirError, OSError) as error:
-        return str(error), ""
-
-
-def _sandbox(settings: Settings) -> Finding:
-    """Without one the ledger works, but no job can be verified."""
-    why, loose = _probed(settings)
-    if why:
-        return Finding("sandbox", "note", f"no job can be verified here: {why}", _SANDBOX_HINT)
-    if loose:
-        return Finding("sandbox", "note", f"jobs can be verified, for development only: {loose}.", _SANDBOX_HINT)
-    return Finding("sandbox", "ok", "strangers' code can be run, so jobs can be verified")
 
 
 def _database(settings: Settings, dsns: Dsns) -> str:

@@ -22,13 +22,15 @@ from pathlib import Path
 
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import ChoirError, Unavailable
-from choir.foundation.policy import Policy, load
+from choir.foundation.policy import load
 from choir.foundation.settings import Settings
 from choir.operations.home import NodeLock, RunningNode, check_disk, look_first, prepare_home
 from choir.operations.preparing import Dsns, must_hold_ledger, prepare_database
 from choir.operations.stopping import StopFlag
+from choir.policies import default_policy
 from choir.storage.database import Tx, connect
 from choir.storage.embedded.sockets import is_private
+from choir.storage.policy import NodePolicy
 from choir.storage.postgres import EmbeddedPostgres
 from choir.storage.processes import Child
 from choir.storage.tasks import forget_leases
@@ -97,11 +99,11 @@ class Supervisor:
 
     def _start(self) -> None:
         settings = self._settings
-        policy = load(Policy(), settings.policy_overrides)
+        policy = load(default_policy(), settings.policy_overrides)
         look_first(settings, self._say)
         prepare_home(settings, SystemEntropy())
         self._lock.acquire()
-        check_disk(settings.home, policy.node.disk_free_bytes_min)
+        check_disk(settings.home, policy.of(NodePolicy).disk_free_bytes_min)
         self._listener = _listen(settings.host, settings.port)
         self._lock.announce(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
         dsns = self._start_database()

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.files import Allowance, Target, safe_path, stays_inside
 from choir.sandbox.model import TooMuch, UnsafeEntry
+from choir.sandbox.policy import SandboxPolicy
 
 _PIECE = 65_536
 _READ_MAX = 4 << 20  # no honest header is longer

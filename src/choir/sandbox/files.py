@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.model import InFile, OutFile, TooMuch, UnsafeEntry
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.syscalls import open_beneath
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import rules, seccomp
 from choir.sandbox.cgroups import Group
 from choir.sandbox.model import WORKSPACE, NotGone, Spec, StartFailed, UnsafeEntry
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.removal import remove_tree
 from choir.sandbox.runs import RunFile, RunFolder, kill_uid
 from choir.sandbox.tiers.base import EGRESS_SOCKET, Driver, Machine, MountPoint, Plan, etc_files

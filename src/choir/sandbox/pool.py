@@ -16,9 +16,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import rules
 from choir.sandbox.model import PoolClosed, PoolFull, PoolTooSmall, Result, Spec
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.pump import OnOutput
 
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Protocol
 
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress.model import Egress, EgressRule
 from choir.sandbox.files import Allowance, Target, put_folder, stays_inside, walk
 from choir.sandbox.model import Limits, Result, Spec, Tier, Trust, UnsafeEntry, said
+from choir.sandbox.policy import SandboxPolicy
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}\Z")

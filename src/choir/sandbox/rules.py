@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from choir.foundation.errors import ChoirError, Invalid
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.model import (
     Capabilities,
     EffectiveLimits,
@@ -26,6 +25,7 @@ from choir.sandbox.model import (
     TierTooWeak,
     Trust,
 )
+from choir.sandbox.policy import SandboxPolicy
 
 # Among tiers that run natively. The container has no user namespace and a filter by name: bubblewrap comes before it.
 STRONGEST_NATIVE = (Tier.MICROVM, Tier.GVISOR, Tier.BUBBLEWRAP, Tier.CONTAINER)

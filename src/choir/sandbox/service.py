@@ -14,10 +14,10 @@ from pathlib import Path
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.errors import ChoirError
 from choir.foundation.ids import show_id, uuid7
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import cgroups, rules, runner
 from choir.sandbox.holdings import Host
 from choir.sandbox.model import Capabilities, Limits, Result, Spec, Tier, Trust, said
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.pump import OnOutput
 from choir.sandbox.runs import Cleaned, Found, RunFolder
 from choir.sandbox.tiers import base, drivers

@@ -9,6 +9,7 @@ from choir.foundation.clock import MICROSECONDS
 from choir.foundation.findings import Finding
 from choir.foundation.settings import Settings
 from choir.storage.database import Tx
+from choir.storage.policy import NodePolicy
 from choir.storage.subscribers import failing
 from choir.storage.tasks import Task
 
@@ -19,10 +20,10 @@ _FAILING_SHOWN = 20
 def _work(base: Base, _: Stopping) -> Work:
     def forget_events(tx: Tx, _: Task) -> None:
         """Drop events that are older than anyone may ask for."""
-        before_us = base.clock.now_us() - base.policy.node.outbox_keep_s * MICROSECONDS
+        before_us = base.clock.now_us() - base.policy.of(NodePolicy).outbox_keep_s * MICROSECONDS
         base.outbox.forget(tx, before_us, _EVENTS_AT_ONCE)
 
-    return Work(every=(Every("outbox.forget", base.policy.node.outbox_forget_every_s, quick=forget_events),))
+    return Work(every=(Every("outbox.forget", base.policy.of(NodePolicy).outbox_forget_every_s, quick=forget_events),))
 
 
 def _check_database(_: Settings, tx: Tx) -> Iterator[Finding]:

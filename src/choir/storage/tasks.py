@@ -24,8 +24,8 @@ from psycopg.types.json import Jsonb
 
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import ChoirError, Unavailable
-from choir.foundation.policy import NodePolicy
 from choir.storage.database import Database, Tx
+from choir.storage.policy import NodePolicy
 
 log = logging.getLogger(__name__)
 

@@ -25,9 +25,9 @@ from choir.bazaar.contracts import (
     read_result,
 )
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import NotCanonical, bytes_hash
 from choir.foundation.errors import ChoirError, Invalid, TooLarge
-from choir.foundation.policy import VerificationPolicy
 
 POLICY = VerificationPolicy()
 TERMS = {"max_cost_msat": "5000000", "idempotency_key": "k1"}

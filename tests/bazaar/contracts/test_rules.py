@@ -9,7 +9,7 @@ import pytest
 from choir.bazaar.contracts import TextGenRequest, schemas
 from choir.bazaar.contracts.commands import parse_pytest
 from choir.bazaar.contracts.paths import DISALLOWED, BadPattern, check_pattern, fits, fits_any
-from choir.foundation.policy import VerificationPolicy
+from choir.bazaar.policy import VerificationPolicy
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import (
@@ -18,7 +19,6 @@ from choir.bazaar.providers.model import (
     PriceAboveLimit,
 )
 from choir.foundation.clock import MICROSECONDS
-from choir.foundation.policy import ProvidersPolicy
 from tests.bazaar.providers.stalls import PATCH, REVIEW, RUN, SAT, TEXT, Stalls, owner, principal, wants
 
 POLICY = ProvidersPolicy()

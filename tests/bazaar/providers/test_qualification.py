@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers.model import NotOffered, NotQualifying, Offer, OutcomeRecord, Qualification
-from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Database
 from tests.bazaar.providers.stalls import PATCH, RUN, TEXT, Stalls, owner, principal, wants
 

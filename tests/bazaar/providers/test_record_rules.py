@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import record_rules
 from choir.bazaar.providers.model import ONE_BPS
 from choir.bazaar.providers.record_rules import BuyerSums, Fact, Record
-from choir.foundation.policy import ProvidersPolicy
 from tests.bazaar.providers.stalls import RUN, TEXT
 
 POLICY = ProvidersPolicy()

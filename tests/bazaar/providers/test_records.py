@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import record_rules, record_store
 from choir.bazaar.providers.model import OutcomeRecord, ProviderView, UnknownProvider
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Database, Tx
 from tests.bazaar.providers.stalls import RUN, TEXT, Stalls, owner
 

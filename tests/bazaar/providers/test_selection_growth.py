@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import selection_store
 from choir.bazaar.providers.selection_rules import Criteria
 from choir.benchmarks import bazaar_selection
-from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Database, Tx
 from tests.conftest import DatabaseFactory
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from choir.bazaar.verification import Verifier
-from choir.foundation.policy import VerificationPolicy
+from choir.bazaar.policy import VerificationPolicy
+from choir.bazaar.verification.service import Verifier
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.scene import Repository
 from tests.sandbox.conftest import started

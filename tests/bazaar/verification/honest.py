@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from choir.bazaar.contracts import Evidence
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.verification.model import Delivery, Order
 from tests.bazaar.verification.making import FIX, HIDDEN, edits, raw
 from tests.bazaar.verification.scene import FILES, FIXED, Repository, git, write
 from tests.bazaar.verification.table import Case

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from choir.bazaar.contracts import Evidence, ResultStatus
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.verification.model import Delivery, Order
 from choir.foundation.canonical import bytes_hash
 from tests.bazaar.verification.making import FIX, claiming, edits, new_file, raw
 from tests.bazaar.verification.scene import CALC, FILES, FIXED, Repository

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, HiddenFile
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.verification.model import Delivery, Order
 from tests.bazaar.verification.scene import FIXED, HIDDEN_TEST, Repository
 from tests.bazaar.verification.table import Build
 

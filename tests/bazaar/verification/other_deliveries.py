@@ -22,7 +22,7 @@ from choir.bazaar.contracts import (
     TextGenResult,
 )
 from choir.bazaar.model import JobType
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.verification.model import Delivery, Order
 from choir.foundation.canonical import bytes_hash
 from tests.bazaar.verification.scene import TERMS, Repository
 from tests.bazaar.verification.table import Build, Case

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, PatchGenResult, Terms
 from choir.bazaar.model import JobType
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.verification.model import Delivery, Order
 from choir.foundation.canonical import bytes_hash
 
 GIT_ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.verification.model import Delivery, Order
 from tests.bazaar.verification.scene import Repository
 
 Build = Callable[[Repository, Path], tuple[Order, Delivery]]

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.contracts import Evidence, HiddenCheck, HiddenChecks
-from choir.bazaar.verification import BadOrder, Cancelled, NoBase, Verifier
+from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.bases import Bases
-from choir.bazaar.verification.trees import check_out
-from choir.foundation.policy import VerificationPolicy
+from choir.bazaar.verification.model import Cancelled
+from choir.bazaar.verification.service import BadOrder, Verifier
+from choir.bazaar.verification.trees import NoBase, check_out
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.making import FIX, HIDDEN, SALT
 from tests.bazaar.verification.scene import Repository

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.model import JobType
-from choir.bazaar.verification import BadOrder, Delivery, Order, Verifier, count_tokens
+from choir.bazaar.verification.model import Delivery, Order
+from choir.bazaar.verification.service import BadOrder, Verifier
+from choir.bazaar.verification.texts import count_tokens
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import Invalid
 from tests.bazaar.verification.other_deliveries import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.model import Verdict, Visibility
-from choir.bazaar.verification import Verifier
+from choir.bazaar.verification.service import Verifier
 from choir.foundation.canonical import canonical_hash
 from tests.bazaar.verification.honest import HONEST
 from tests.bazaar.verification.hostile_code import CODE

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.workers.shop import Workshop
-from choir.foundation.policy import WorkersPolicy
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.scene import Repository
 from tests.sandbox.conftest import started

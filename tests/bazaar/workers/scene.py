@@ -8,12 +8,12 @@ from collections.abc import Callable
 from choir.bazaar import trajectories
 from choir.bazaar.contracts import Request
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import Expected
 from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
 from choir.bazaar.workers.model import Worker, WorkOrder
 from choir.bazaar.workers.profiles import CommandProfile
 from choir.foundation.clock import SystemClock
-from choir.foundation.policy import WorkersPolicy
 from choir.identity.nostr_keys import checked_secret
 from tests.bazaar.verification.scene import Repository
 

@@ -11,13 +11,13 @@ import pytest
 
 from choir.bazaar.contracts import CodeReviewRequest, StructuredReview, TextGenRequest
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.verification.trees import apply, check_out
 from choir.bazaar.workers.agents import CommandWorker
 from choir.bazaar.workers.model import SecretInside, Stopped, TimeUp
 from choir.bazaar.workers.presets import script
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
-from choir.foundation.policy import WorkersPolicy
 from choir.sandbox.egress.model import Credential, EgressRule
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.scene import FIXED, TERMS, Repository, git

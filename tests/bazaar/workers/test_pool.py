@@ -11,6 +11,7 @@ import pytest
 
 from choir.bazaar.contracts import SandboxRunRequest, SandboxRunResult, TextGenRequest
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectory_writer import TrajectoryWriter
 from choir.bazaar.workers.fulfilling import Fulfilled, Fulfilling
 from choir.bazaar.workers.model import (
@@ -28,7 +29,6 @@ from choir.bazaar.workers.pool import PooledRunner, WorkerPool
 from choir.bazaar.workers.running import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.clock import SystemClock
-from choir.foundation.policy import WorkersPolicy
 from choir.sandbox.model import Ended, Limits, Spec
 from choir.sandbox.pool import Means, Pool
 from choir.sandbox.service import Sandboxes

@@ -19,7 +19,7 @@ from choir.bazaar.contracts import (
     StructuredReview,
 )
 from choir.bazaar.model import JobType
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.workers.findings import as_lines, kind_of, read_all
 from choir.bazaar.workers.model import WorkOrder
 from choir.bazaar.workers.reviewing import ReviewWorker

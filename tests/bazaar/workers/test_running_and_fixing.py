@@ -8,12 +8,12 @@ from pathlib import Path
 
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, SandboxRunResult
 from choir.bazaar.model import JobType
-from choir.bazaar.verification import Delivery, Order
+from choir.bazaar.policy import VerificationPolicy
+from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.workers.fixing import FixWorker, fixable
 from choir.bazaar.workers.model import Stopped, TimeUp
 from choir.bazaar.workers.running import RunWorker
 from choir.bazaar.workers.shop import Workshop
-from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.scene import TERMS, Repository
 from tests.bazaar.workers.scene import done_by, order_of, patch_order

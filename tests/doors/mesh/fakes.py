@@ -16,6 +16,7 @@ from choir.foundation.errors import Unavailable
 from choir.foundation.policy import Policy, describe, load
 from choir.foundation.signing import Ed25519Signer
 from choir.ledger.notes import VerifierKey
+from choir.policies import default_policy
 
 AT = "2026-11-16T05:00:00.000000Z"
 BUYER = "agent:buyer"
@@ -70,7 +71,7 @@ class FakeNode:
 
     def policy(self) -> Any:
         self.asked.append("policy")
-        return SimpleNamespace(values=list(describe(load(Policy(), self.overrides))))
+        return SimpleNamespace(values=list(describe(load(default_policy(), self.overrides))))
 
     # Jobs
 

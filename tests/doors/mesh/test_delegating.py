@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from choir.bazaar.model import JobType
 from choir.doors.sdk.budgets import default_budget
-from choir.foundation.policy import Policy, describe
+from choir.foundation.policy import describe
+from choir.policies import default_policy
 from choir.sdk import Complexity, DelegateToMesh, DelegationPolicy, HandleLocally, Task, should_delegate
 
 PATCH = JobType.PATCH_GEN
@@ -72,7 +73,7 @@ def test_no_more_is_ever_spent_than_allowed(task: Task, policy: DelegationPolicy
 
 
 def test_a_budget_that_nobody_named_pays_even_the_best_provider() -> None:
-    values = {item.name: item.value for item in describe(Policy())}
+    values = {item.name: item.value for item in describe(default_policy())}
     assert default_budget(JobType.SANDBOX_RUN, 60_000, values) == 276_000  # (200 + 60 × 0.5) × 1.2 SAT
     assert default_budget(PATCH, 10_000, values) == 4_800_000
     assert default_budget(JobType.TEXT_GEN, 1, values) == values["bazaar.budget_msat_min"]

@@ -12,6 +12,7 @@ import pytest
 from choir.bazaar.contracts import Approval, PatchGenRequest, ReviewFocus, ReviewIssue, Severity, StructuredReview
 from choir.bazaar.model import AmbiguousPrefix, JobType, Verdict
 from choir.bazaar.model import Check as Checked
+from choir.bazaar.policy import VerificationPolicy
 from choir.doors.cli import ids
 from choir.doors.cli.jobs import buyer, explaining, nobody, options, sending
 from choir.doors.cli.jobs.following import View, _words, headline
@@ -25,7 +26,6 @@ from choir.doors.sdk.machine_buyer import BuyerNeeded
 from choir.doors.sdk.mesh_model import Check
 from choir.doors.sdk.rechecking import _side_by_side
 from choir.foundation.errors import Invalid, NotAllowed
-from choir.foundation.policy import VerificationPolicy
 from choir.foundation.settings import load_settings
 from tests.doors.servers import answer, script
 

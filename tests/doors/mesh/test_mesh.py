@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from choir.bazaar.contracts import HiddenChecks, RunOutput
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, policies
 from choir.doors.sdk.blobs import WrongBytes
@@ -26,9 +27,10 @@ from choir.doors.sdk.node_keys import NodeKeyChanged
 from choir.doors.sdk.transport import _request
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import ChoirError, Invalid, TooLarge, Unavailable
-from choir.foundation.policy import Policy, VerificationPolicy, describe
+from choir.foundation.policy import describe
 from choir.foundation.signing import Ed25519Signer
 from choir.ledger.notes import VerifierKey
+from choir.policies import default_policy
 from choir.sdk import AsyncMeshClient, Handle, JobFailed, MeshClient, NotDoneYet, Progress
 from tests.doors.mesh.fakes import JOB, FakeNode, inline
 
@@ -375,7 +377,7 @@ def test_what_a_node_allows_limits_what_is_read_from_it_and_sent_to_it(tmp_path:
 
 
 def test_a_nodes_word_on_its_policy_stays_within_known_bounds() -> None:
-    known = next(item for item in describe(Policy()) if item.name == "bazaar.artifact_bytes_max")
+    known = next(item for item in describe(default_policy()) if item.name == "bazaar.artifact_bytes_max")
     value = known.high * 1_000
     told = [SimpleNamespace(name=known.name, value=value), SimpleNamespace(name="bazaar.of_tomorrow", value=1)]
-    assert policies.read(cast("Any", SimpleNamespace(values=told))).bazaar.artifact_bytes_max == known.high
+    assert policies.read(cast("Any", SimpleNamespace(values=told))).of(BazaarPolicy).artifact_bytes_max == known.high

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from choir.bazaar import trajectories
 from choir.bazaar.contracts import SandboxRunResult
 from choir.bazaar.model import AttemptOver
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import Expected, Signed
 from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.bazaar.workers.model import WorkOrder
@@ -27,7 +28,6 @@ from choir.doors.provider.model import AddressNotSigned, CannotSell
 from choir.doors.wire import AttemptOut, JobOut
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.money import Asset
-from choir.foundation.policy import WorkersPolicy
 from choir.foundation.signing import verify_bip340
 from choir.sdk import Client
 from tests.doors.townsfolk import Neighbour, neighbour, public_node

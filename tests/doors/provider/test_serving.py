@@ -15,11 +15,13 @@ from rich.console import Console
 from choir.bazaar import trajectories
 from choir.bazaar.contracts import PatchGenRequest, SandboxRunRequest, SandboxRunResult, Terms
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import BazaarPolicy, WorkersPolicy
 from choir.bazaar.providers.model import ProviderRetired
 from choir.bazaar.trajectories import Expected, Signed
 from choir.bazaar.trajectory_writer import TrajectoryWriter
-from choir.bazaar.workers import Fulfilling, NotDone, Produced, WorkerPool, WorkOrder
-from choir.bazaar.workers.model import BrokeDown, IsCancelled, Stopped
+from choir.bazaar.workers.fulfilling import Fulfilling
+from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, Produced, Stopped, WorkOrder
+from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.provider.carrying import Carrier, reason_of
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.delivering import INLINE_BYTES_MAX
@@ -33,15 +35,15 @@ from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.events import MISSED, Event
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.errors import NotAllowed
-from choir.foundation.policy import BazaarPolicy, Policy, WorkersPolicy
 from choir.foundation.signing import verify_bip340
 from choir.identity.nostr_keys import checked_secret
+from choir.policies import default_policy
 from tests.doors.provider.fake_node import FakeJob, FakeNode
 
 KEY = checked_secret(b"\x09" * 32)
-POLICY = Policy(
-    workers=WorkersPolicy(capacity=2, hand_in_s=1, stuck_s=2, drain_s=20),
-    bazaar=BazaarPolicy(inputs_bytes_max=1_000_000),
+POLICY = default_policy().replaced(
+    WorkersPolicy(capacity=2, hand_in_s=1, stuck_s=2, drain_s=20),
+    BazaarPolicy(inputs_bytes_max=1_000_000),
 )
 BIG = b"x" * (INLINE_BYTES_MAX + 150_000)
 
@@ -86,11 +88,11 @@ class Scene:
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.clock = NodeClock()
         client = cast("Client", node)
-        fulfils = Fulfilling(KEY, self.clock, POLICY.workers)
-        self.pool = WorkerPool([self.worker], fulfils, POLICY.workers)
+        fulfils = Fulfilling(KEY, self.clock, POLICY.of(WorkersPolicy))
+        self.pool = WorkerPool([self.worker], fulfils, POLICY.of(WorkersPolicy))
         fetching = Fetching(client, self.worker.types, POLICY)
         carrier = Carrier(client, self.pool, fetching, folder, self.tell)
-        self.serving = Serving(client, self.pool, carrier, self.clock, POLICY.workers, self.tell)
+        self.serving = Serving(client, self.pool, carrier, self.clock, POLICY.of(WorkersPolicy), self.tell)
         self.serving.begin_counting()
         node.heard = self.serving.wake
         self.error: BaseException | None = None
@@ -146,7 +148,7 @@ def check_signed(scene: Scene, job: FakeJob) -> None:
     public = trajectories.provider_of(KEY)
     expected = Expected(job.attempt.job, public, job.type)
     signed = Signed(bytes_hash(trajectory), bytes.fromhex(handed["trajectory_signature"]))
-    trajectories.check(trajectory, expected, signed, POLICY.workers)
+    trajectories.check(trajectory, expected, signed, POLICY.of(WorkersPolicy))
     assert handed["result"]["trajectory_id"] == signed.hash
     result = Signed(canonical_hash(handed["result"]), bytes.fromhex(handed["result_signature"]))
     verify_bip340(public, hash_digest(result.hash), result.signature)
@@ -422,7 +424,7 @@ def test_a_machine_whose_clock_is_wrong_works_by_the_nodes_time(tmp_path: Path) 
         scene.until(lambda: job.handed and late.given_back)
         assert 25 <= scene.facts("taken")[0]["left_s"] <= 30
         assert job.handed is not None
-        told = trajectories.parse(node.bytes_of(job.handed["trajectory"]), POLICY.workers)
+        told = trajectories.parse(node.bytes_of(job.handed["trajectory"]), POLICY.of(WorkersPolicy))
         assert abs(told.header.started_us - scene.clock.now_us()) < 60_000_000
     finally:
         scene.close()

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from choir.foundation.errors import ChoirError
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox import repositories
 from choir.sandbox.archives import unpack
 from choir.sandbox.model import Spec, Tier, Trust
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes
 
 POLICY = SandboxPolicy()

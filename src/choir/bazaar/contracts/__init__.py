@@ -29,7 +29,7 @@ from choir.bazaar.contracts.runs import RunOutput, SandboxRunRequest, SandboxRun
 from choir.bazaar.contracts.terms import Terms
 from choir.bazaar.contracts.texts import TextGenRequest, TextGenResult
 from choir.bazaar.model import JobType
-from choir.foundation.policy import VerificationPolicy
+from choir.bazaar.policy import VerificationPolicy
 
 Request = PatchGenRequest | CodeReviewRequest | SandboxRunRequest | TextGenRequest
 JobResult = PatchGenResult | CodeReviewResult | SandboxRunResult | TextGenResult

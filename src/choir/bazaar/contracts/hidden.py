@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from choir.bazaar.contracts.fields import Reader, read_bytes, read_value
+from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import ObjectHash, canonical_bytes, canonical_hash
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.files import safe_path
 
 _SALT_BYTES_MIN = 16

@@ -17,9 +17,9 @@ from choir.bazaar.contracts.commands import parse_pytest
 from choir.bazaar.contracts.common import ID_CHARS_MAX, ResultStatus, TokenUsage, read_usage
 from choir.bazaar.contracts.fields import BadField, Reader, read_bytes, read_value
 from choir.bazaar.contracts.terms import Terms
+from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import ObjectHash, canonical_bytes
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.files import safe_path
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")

@@ -16,8 +16,8 @@ from choir.bazaar.contracts.common import ID_CHARS_MAX, ResultStatus, TokenUsage
 from choir.bazaar.contracts.fields import Reader, read_bytes, read_value
 from choir.bazaar.contracts.patches import read_commit
 from choir.bazaar.contracts.terms import Terms
+from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import ObjectHash, canonical_bytes
-from choir.foundation.policy import VerificationPolicy
 from choir.foundation.words import count, on_screen
 
 _LINE_MAX = 10_000_000

@@ -15,8 +15,8 @@ from typing import Any
 from choir.bazaar.contracts.common import ID_CHARS_MAX, ResultStatus
 from choir.bazaar.contracts.fields import Reader, read_bytes, read_value
 from choir.bazaar.contracts.terms import Terms
+from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import canonical_bytes
-from choir.foundation.policy import VerificationPolicy
 from choir.foundation.words import on_screen
 
 _WORDS_MAX = 1_000

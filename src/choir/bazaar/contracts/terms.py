@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from choir.bazaar.contracts.fields import Reader
-from choir.foundation.policy import VerificationPolicy
+from choir.bazaar.policy import VerificationPolicy
 
 _AMOUNT_DIGITS_MAX = 18
 _KEY_CHARS_MAX = 200

@@ -13,8 +13,8 @@ from choir.bazaar.contracts import schemas
 from choir.bazaar.contracts.common import ID_CHARS_MAX, ResultStatus, TokenUsage, read_usage
 from choir.bazaar.contracts.fields import Reader, read_bytes, read_value
 from choir.bazaar.contracts.terms import Terms
+from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import canonical_bytes
-from choir.foundation.policy import VerificationPolicy
 
 
 @dataclass(frozen=True, slots=True)

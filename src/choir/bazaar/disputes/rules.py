@@ -19,8 +19,8 @@ from choir.bazaar.disputes.model import (
     Winner,
 )
 from choir.bazaar.model import Attempt, AttemptState, Job, Verdict
+from choir.bazaar.policy import BazaarPolicy
 from choir.foundation.clock import MICROSECONDS
-from choir.foundation.policy import BazaarPolicy
 
 
 def check_open(job: Job, attempt: Attempt, side: Side, trigger: Trigger, now_us: int, policy: BazaarPolicy) -> None:

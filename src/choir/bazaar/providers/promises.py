@@ -17,10 +17,11 @@ from typing import LiteralString
 from uuid import UUID
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import ONE_BPS
-from choir.foundation.policy import ProvidersPolicy, effective_hash
+from choir.foundation.policy import section_hash
 from choir.storage.database import Tx
 
 TOP_PRICE_MIN = 100_000  # below this, rounding to whole milli-satoshi is not negligible
@@ -37,7 +38,7 @@ _ABOVE: LiteralString = (
 
 def policy_name(policy: ProvidersPolicy) -> int:
     """A number that differs between policies."""
-    return zlib.crc32(effective_hash(policy).encode()) >> 1
+    return zlib.crc32(section_hash(policy).encode()) >> 1
 
 
 def promise(terms: Collection[Terms], type_: JobType, tier: int, reputation_bps: int, policy: ProvidersPolicy) -> int:

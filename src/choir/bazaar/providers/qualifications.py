@@ -11,6 +11,7 @@ from uuid import UUID
 
 from choir.bazaar.model import FREE, JobType
 from choir.bazaar.planted import MISSED
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import events, record_store, rules, store
 from choir.bazaar.providers.model import (
     NotOffered,
@@ -21,7 +22,6 @@ from choir.bazaar.providers.model import (
     provider_id,
 )
 from choir.foundation.clock import MICROSECONDS, Clock
-from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 

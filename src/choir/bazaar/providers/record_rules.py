@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers.model import ONE_BPS, Standing
-from choir.foundation.policy import ProvidersPolicy
 
 NO_TIER = frozenset({JobType.TEXT_GEN})  # nothing about a text is verified but its form
 

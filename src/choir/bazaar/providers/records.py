@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from uuid import UUID
 
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import events, promises, record_rules, record_store, rules, store
 from choir.bazaar.providers.model import MarketRow, OutcomeRecord, Provider, UnknownProvider, provider_id
 from choir.bazaar.providers.record_rules import BuyerSums, Record
 from choir.bazaar.providers.record_store import Outcome
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import ProvidersPolicy
 from choir.identity.clusters import INDEPENDENT_BPS, Cluster, Clusters, between
 from choir.identity.model import owner_id
 from choir.storage.database import Tx

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from choir.bazaar import pricing
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import (
     ONE_BPS,
@@ -28,7 +29,6 @@ from choir.bazaar.providers.model import (
 )
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.foundation.policy import ProvidersPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity.nostr_keys import npub
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promises, selection_rules, selection_store
 from choir.bazaar.providers.selection_rules import Candidate, Criteria, Scored
-from choir.foundation.policy import ProvidersPolicy
 from choir.storage.database import Tx
 
 

@@ -20,11 +20,11 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import ONE_BPS, BadCriteria, Isolation, parse_provider_id, provider_id
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import ProvidersPolicy
 
 UNITS_MILLI_MAX = 10**9
 _LIST_MAX = 1_000

@@ -13,6 +13,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from choir.bazaar.model import FREE, QUALIFY, JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import events, promises, record_store, rules, showing, store
 from choir.bazaar.providers.model import (
@@ -41,7 +42,6 @@ from choir.bazaar.providers.selecting import Selection
 from choir.bazaar.providers.showing import Shown
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.ids import uuid7
-from choir.foundation.policy import ProvidersPolicy
 from choir.identity import agent_store, key_store
 from choir.identity.clusters import Clusters
 from choir.identity.model import Principal, Role, Scope

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, SandboxRunResult
+from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Delivery, Findings, Order, Runs
 from choir.bazaar.verification.trees import guarded
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import Entropy
 from choir.foundation.errors import ChoirError
-from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.model import Ended, Limits, Result, Spec
 
 

@@ -17,6 +17,7 @@ from choir.bazaar.contracts import REQUESTS as REQUEST_TYPES
 from choir.bazaar.contracts import RESULTS as RESULT_TYPES
 from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, ResultStatus
 from choir.bazaar.model import JobType, Verdict
+from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification import reviews, runs, texts, toolchain
 from choir.bazaar.verification.bases import Base, Bases
 from choir.bazaar.verification.expecting import judge
@@ -26,7 +27,6 @@ from choir.bazaar.verification.testing import Bench
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import Entropy, SystemEntropy
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.model import Mount
 
 

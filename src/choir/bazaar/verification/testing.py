@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from choir.bazaar.contracts.commands import PytestCommand, parse_pytest
+from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report, read_report
 from choir.bazaar.verification.toolchain import TARGET
 from choir.bazaar.verification.trees import guarded, size_of
 from choir.foundation.clock import Entropy
-from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec
 
 TREE = "/work/tree"

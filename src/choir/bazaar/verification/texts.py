@@ -11,10 +11,10 @@ import unicodedata
 from collections.abc import Iterator
 
 from choir.bazaar.contracts import TextGenRequest, schemas
+from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Delivery, Findings, Order
 from choir.foundation.canonical import bytes_hash, parse_json
 from choir.foundation.errors import ChoirError
-from choir.foundation.policy import VerificationPolicy
 
 _PIECE_CHARS = 1_000
 _TOKEN = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|\S")

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Cancelled, Runs
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import VerificationPolicy
 from choir.sandbox.model import Ended, InFile, Limits, Result, Spec
 from choir.sandbox.repositories import environment
 

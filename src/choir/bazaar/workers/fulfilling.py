@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from choir.bazaar import trajectories
 from choir.bazaar.contracts import JobResult
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import Signed
 from choir.bazaar.trajectory_writer import TrajectoryWriter
 from choir.bazaar.verification.model import Cancelled
@@ -18,7 +19,6 @@ from choir.bazaar.workers.model import BrokeDown, IsCancelled, Produced, Stopped
 from choir.foundation.canonical import ObjectHash, bytes_hash
 from choir.foundation.clock import Clock
 from choir.foundation.errors import ChoirError
-from choir.foundation.policy import WorkersPolicy
 from choir.identity.secret_values import SecretKey
 
 

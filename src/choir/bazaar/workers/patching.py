@@ -23,9 +23,9 @@ from choir.bazaar.verification.trees import check_out, entries_of
 from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, WorkOrder
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
-from choir.foundation.policy import SandboxPolicy
 from choir.foundation.words import count
 from choir.sandbox.files import Allowance, Target, put_folder
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.repositories import WorkTree, is_plain
 
 WORK = "repository"  # the name of the tree in a worker's sandbox

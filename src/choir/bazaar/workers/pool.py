@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NoPlace, Stopped, Stuck, Worker, WorkOrder
 from choir.foundation.errors import Unavailable
-from choir.foundation.policy import WorkersPolicy
 from choir.sandbox.model import Result, Spec, Tier
 from choir.sandbox.pool import Pool
 from choir.sandbox.pump import OnOutput

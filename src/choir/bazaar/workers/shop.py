@@ -18,13 +18,14 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.verification import toolchain
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.model import IsCancelled, Stopped, TimeUp, WorkOrder
 from choir.foundation.clock import Clock, SystemClock
 from choir.foundation.errors import Unavailable
-from choir.foundation.policy import SandboxPolicy, VerificationPolicy, WorkersPolicy
 from choir.sandbox.model import Ended, Mount, Result, Spec
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.pool import Runner
 from choir.sandbox.pump import OnOutput
 

@@ -25,8 +25,8 @@ from choir.benchmarks import bazaar_selection
 from choir.benchmarks.http_town import CLI, Town
 from choir.benchmarks.measuring import Rate, concurrently, latency
 from choir.doors.sdk.client import AsyncClient, Client
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.model import Limits, Spec, Trust
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes
 
 Progress = Callable[[str], None]

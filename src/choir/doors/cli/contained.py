@@ -23,10 +23,12 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.live_output import LiveOutput, plain
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
-from choir.foundation.policy import Policy, SandboxPolicy, load
+from choir.foundation.policy import load
 from choir.foundation.settings import load_settings
+from choir.policies import default_policy
 from choir.sandbox.egress.model import EgressRule
 from choir.sandbox.model import Capabilities, Ended, InFile, Mount, Result, Spec, Tier, Trust
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.rules import stranger_refusal, why_not_default
 from choir.sandbox.service import Sandboxes
 
@@ -39,8 +41,8 @@ _NOT_FOUND, _NOT_RUN = 127, 126  # what shells and their like answer with
 def service(home: str | None, as_json: bool, *, clean: bool = True) -> Iterator[Sandboxes]:
     with _reported(as_json):
         settings = load_settings({"home": home})
-        policy = load(Policy(), settings.policy_overrides)
-        with Sandboxes(settings.home / "sandbox", policy.sandbox, clean_first=clean) as sandboxes:
+        policy = load(default_policy(), settings.policy_overrides)
+        with Sandboxes(settings.home / "sandbox", policy.of(SandboxPolicy), clean_first=clean) as sandboxes:
             yield sandboxes
 
 

@@ -112,9 +112,11 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
 
 def _tell_of_the_sandbox(settings: Settings) -> None:
     """Whoever starts a node that can take no orders hears why, and what to install."""
-    from choir.operations.doctor import sandbox_missing
+    from choir.foundation.policy import load
+    from choir.policies import default_policy
+    from choir.sandbox.readiness import sandbox_missing
 
-    why = sandbox_missing(settings)
+    why = sandbox_missing(settings, load(default_policy(), settings.policy_overrides))
     if why:
         output.say(f"This node takes no orders for work, because it could not verify any. {why}")
 

@@ -8,6 +8,7 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption
+from choir.policies import default_policy
 
 if TYPE_CHECKING:
     from choir.foundation.policy import Policy, PolicyValue
@@ -72,9 +73,9 @@ def explain(
 
 
 def _policy(home: str | None) -> Policy:
-    from choir.foundation.policy import Policy, load
+    from choir.foundation.policy import load
 
-    return load(Policy(), output.settings_of(home).policy_overrides)
+    return load(default_policy(), output.settings_of(home).policy_overrides)
 
 
 def _as_json(item: PolicyValue) -> dict[str, str | int]:

@@ -31,6 +31,7 @@ from choir.identity.model import (
     ScopeMissing,
 )
 from choir.node import Node
+from choir.storage.policy import NodePolicy
 
 _KEY_CHARS_MAX = 200
 _NAME_CHARS_SHOWN = 60
@@ -220,7 +221,7 @@ async def _admit_again(request: Request, access: Access) -> None:
     began = time.monotonic()
     await body_of(request)
     by_signature = request.state.principal.credential == "nostr"  # its body was read before it counted
-    if not by_signature and time.monotonic() - began > node_of(request).policy.node.body_s_trusted:
+    if not by_signature and time.monotonic() - began > node_of(request).policy.of(NodePolicy).body_s_trusted:
         await _admit(request, access)
 
 

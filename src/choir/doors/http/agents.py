@@ -23,6 +23,7 @@ from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.identity.model import BadCredential, Principal, agent_id, parse_agent_id
 from choir.identity.nostr import SignedRequest
+from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -32,7 +33,7 @@ router = Room(tags=["agents"], route_class=AccessRoute, prefix="/agents")
 @router.get("")
 def list_agents(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.AgentPage:
     """A person's agents, oldest first, retired ones included; an agent sees itself."""
-    size = page_rows(limit, node.policy.delegations)
+    size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_agent_id)
     with node.unit_of_work() as tx:
         if not views.is_person(who):

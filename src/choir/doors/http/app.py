@@ -50,6 +50,7 @@ from choir.foundation.errors import ChoirError
 from choir.node import Node
 from choir.operations.home import check_disk, operator_token
 from choir.operations.operators import OperatorList
+from choir.storage.policy import NodePolicy
 
 _THREADS = 64  # requests that may wait for the database at one time
 _PROBLEMS = describing.COMMON | describing.problems(404, 409)
@@ -72,7 +73,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     """The whole HTTP door of a node."""
     app = make_api()
-    app.state.streams = streams or Streams(node.database, node.outbox, node.policy.node)
+    app.state.streams = streams or Streams(node.database, node.outbox, node.policy.of(NodePolicy))
     app.state.node = node
     home = node.settings.home
     app.state.operators = Operators(operator_token(home), OperatorList(home).known)
@@ -80,7 +81,7 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     settings = node.settings
     return Guards(
         app,
-        node.policy.node,
+        node.policy.of(NodePolicy),
         disk_check(node),
         Proxies(settings.trusted_proxies),
         Cors(settings.cors_origins),
@@ -119,7 +120,7 @@ def make_api() -> FastAPI:
 
 def disk_check(node: Node) -> Callable[[], None]:
     """Raises while the disk is nearly full; an operator's own database watches its own disk."""
-    return lambda: check_disk(node.settings.home, node.policy.node.disk_free_bytes_min)
+    return lambda: check_disk(node.settings.home, node.policy.of(NodePolicy).disk_free_bytes_min)
 
 
 def _database_check(node: Node) -> Callable[[], None]:

@@ -10,6 +10,7 @@ from fastapi import Query, Response
 
 from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
 from choir.bazaar.model import SOURCE, attempt_id, parse_attempt_id
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.settling import pay_key
 from choir.doors import wire
 from choir.doors.http import job_views as views
@@ -36,7 +37,7 @@ def list_attempts(
     who: ReaderOrSellerDep, node: NodeDep, live: bool = True, cursor: IdCursor = "", limit: Limit = 100
 ) -> wire.AttemptPage:
     """What one's own provider is expected to work on, or all it was ever asked, newest first."""
-    size, before = page_rows(limit, node.policy.bazaar), before_id(cursor, parse_attempt_id)
+    size, before = page_rows(limit, node.policy.of(BazaarPolicy)), before_id(cursor, parse_attempt_id)
     with node.database.statements() as tx:
         own = node.bazaar.providers.of(tx, who).id
         found = node.bazaar.attempts.page(tx, own, live=live, before=before, limit=size)

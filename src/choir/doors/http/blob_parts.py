@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
+from choir.bazaar.policy import BazaarPolicy
 from choir.foundation.canonical import ObjectHash
 from choir.node import Node
 from choir.storage.database import Tx
@@ -29,7 +30,7 @@ BYTES: dict[int | str, dict[str, Any]] = {
 
 def answer_part(node: Node, n: int, find: Callable[[Tx], ObjectHash]) -> Response:
     """One part of an object that `find` lets the caller read."""
-    length = node.policy.bazaar.part_bytes
+    length = node.policy.of(BazaarPolicy).part_bytes
     with node.unit_of_work() as tx:
         stat, data = node.objects.part(tx, find(tx), n * length, length)
     headers = {"Choir-Size": str(stat.size), "Choir-Hash": stat.hash, "Content-Disposition": "attachment"}

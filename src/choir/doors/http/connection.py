@@ -17,7 +17,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from choir.doors.http.proxies import parse_address
-from choir.foundation.policy import NodePolicy
+from choir.storage.policy import NodePolicy
 
 _TIMED_OUT = b"408 Request Timeout"
 _TOO_LONG = b"431 Request Header Fields Too Large"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fastapi import Request, Response
 
+from choir.identity.policy import PeoplePolicy
 from choir.node import Node
 
 
@@ -33,7 +34,7 @@ def set_session(response: Response, node: Node, token: str) -> None:
     response.set_cookie(
         cookie_name(node),
         token,
-        max_age=node.policy.people.session_s_max,
+        max_age=node.policy.of(PeoplePolicy).session_s_max,
         path="/",
         secure=is_https(node),
         httponly=True,

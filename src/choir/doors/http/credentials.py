@@ -26,6 +26,7 @@ from choir.identity.tokens import TOKEN_PREFIX
 from choir.node import Node
 from choir.operations.operators import Known
 from choir.storage.database import Tx
+from choir.storage.policy import NodePolicy
 
 T = TypeVar("T")
 _OPERATOR_PREFIX = "op_"
@@ -103,7 +104,7 @@ async def _by_header(request: Request, node: Node, authorization: str) -> Princi
 async def _lift_for_the_known(request: Request, node: Node, authorization: str) -> None:
     """A signature is over the body, so that must be read first; of a key that is known here it may be large."""
     told = request.headers.get("content-length", "")
-    if not told.isdecimal() or int(told) <= node.policy.node.stranger_body_bytes_max:
+    if not told.isdecimal() or int(told) <= node.policy.of(NodePolicy).stranger_body_bytes_max:
         return
     if await _look_up(node, lambda tx: node.nostr_auth.is_known(tx, authorization)):
         request.state.body_limit.lift()

@@ -19,6 +19,7 @@ from choir.identity.model import (
     parse_agent_id,
     parse_delegation_id,
 )
+from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -30,7 +31,7 @@ _AGAIN = also(200, wire.DelegationOut, "This key had made it before.")
 @router.get("")
 def list_delegations(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.DelegationPage:
     """What a person delegated, or what an agent was given; oldest first, ended ones included."""
-    size = page_rows(limit, node.policy.delegations)
+    size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_delegation_id)
     with node.unit_of_work() as tx:
         if views.is_person(who):

@@ -6,6 +6,7 @@ from fastapi import Response
 
 from choir.bazaar.disputes.model import Dispute, dispute_id, parse_dispute_id
 from choir.bazaar.model import parse_attempt_id, parse_job_id
+from choir.bazaar.policy import BazaarPolicy
 from choir.doors import wire
 from choir.doors.http import job_views as views
 from choir.doors.http.access import (
@@ -57,7 +58,7 @@ def open_dispute(
 @router.get("/disputes")
 def list_disputes(who: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.DisputePage:
     """Disputes that wait for a ruling, oldest first."""
-    size, after = page_rows(limit, node.policy.bazaar), last_id(cursor, parse_dispute_id)
+    size, after = page_rows(limit, node.policy.of(BazaarPolicy)), last_id(cursor, parse_dispute_id)
     with node.unit_of_work() as tx:
         found = node.bazaar.disputes.under_review(tx, who, after=after, limit=size)
         shown = [_shown(tx, node, item) for item in found]

@@ -19,8 +19,8 @@ from starlette.types import Receive, Scope, Send
 from choir.doors.http.streams import Stream, Streams
 from choir.foundation.clock import format_time
 from choir.foundation.ids import show_id
-from choir.foundation.policy import NodePolicy
 from choir.storage.outbox import Event, Position
+from choir.storage.policy import NodePolicy
 
 OPEN = Gauge("choir_http_streams", "Event streams that are open now.", multiprocess_mode="livesum")
 MEDIA_TYPE = "text/event-stream"

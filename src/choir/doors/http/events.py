@@ -19,6 +19,7 @@ from choir.identity import standing
 from choir.identity.model import Principal, Role
 from choir.node import Node
 from choir.storage.outbox import Position
+from choir.storage.policy import NodePolicy
 
 router = Room(tags=["events"], route_class=AccessRoute)
 
@@ -62,8 +63,8 @@ async def stream_events(
     stream = streams.open(who.source, hearing, _stands(request, node, who))
     stream.position = position
     follow = follow and not getattr(request.state, "head", False)
-    signed = node.policy.node.stream_signed_s_max if who.credential == "nostr" else None
-    return EventStream(streams, stream, node.policy.node, whole=whole, follow=follow, limit_s=signed)
+    signed = node.policy.of(NodePolicy).stream_signed_s_max if who.credential == "nostr" else None
+    return EventStream(streams, stream, node.policy.of(NodePolicy), whole=whole, follow=follow, limit_s=signed)
 
 
 def _stands(request: Request, node: Node, who: Principal) -> Stands:

@@ -26,7 +26,7 @@ from choir.doors.wire import TIME_HEADER, HeaderTwice, NoHost, RequestTimedOut
 from choir.foundation.clock import Clock, format_time
 from choir.foundation.deadline import Deadline
 from choir.foundation.errors import ChoirError, TooLarge
-from choir.foundation.policy import NodePolicy
+from choir.storage.policy import NodePolicy
 
 access = logging.getLogger("choir.access")
 

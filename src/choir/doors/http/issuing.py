@@ -17,6 +17,7 @@ from choir.foundation.money import parse_units
 from choir.ledger.issuing.model import Issuance, issuance_id, parse_issuance_id
 from choir.ledger.issuing.rules import agreed
 from choir.ledger.model import Leg
+from choir.ledger.policy import LedgerPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -62,7 +63,7 @@ def list_issuances(
     limit: Limit = 100,
 ) -> wire.IssuancePage:
     """All of them, or those that are open, the newest first."""
-    size = page_rows(limit, node.policy.ledger)
+    size = page_rows(limit, node.policy.of(LedgerPolicy))
     page = node.issuing.newest if state is None else node.issuing.newest_open
     with node.unit_of_work() as tx:
         found = page(tx, before=before_id(cursor, parse_issuance_id), limit=size)

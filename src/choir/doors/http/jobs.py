@@ -9,6 +9,7 @@ from fastapi import Path, Response
 
 from choir.bazaar.blobs import Given
 from choir.bazaar.model import Job, job_id, parse_job_id
+from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers import selection_rules
 from choir.bazaar.reading import Seen
 from choir.doors import wire
@@ -59,7 +60,7 @@ def open_job(body: wire.JobIn, who: BuyerDep, node: NodeDep, response: Response)
 @router.get("/jobs")
 def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.JobPage:
     """One's own orders, newest first; how many attempts there were, but not each of them."""
-    size, before = page_rows(limit, node.policy.bazaar), before_id(cursor, parse_job_id)
+    size, before = page_rows(limit, node.policy.of(BazaarPolicy)), before_id(cursor, parse_job_id)
     with node.database.statements() as tx:
         found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
         made = node.bazaar.jobs.attempts_made(tx, found)

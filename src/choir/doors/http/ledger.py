@@ -39,6 +39,7 @@ from choir.ledger.model import (
     hold_account,
     parse_entry_id,
 )
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
 
@@ -66,7 +67,7 @@ def list_accounts(
     _: OperatorDep, node: NodeDep, prefix: Account = "", cursor: Cursor = "", limit: Limit = 100
 ) -> wire.AccountPage:
     """Accounts by name."""
-    size = page_rows(limit, node.policy.ledger)
+    size = page_rows(limit, node.policy.of(LedgerPolicy))
     with node.unit_of_work() as tx:
         found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
     shown, following = page(found, size, lambda last: last.name)
@@ -116,7 +117,7 @@ def post_batch(body: wire.BatchIn, who: OperatorDep, node: NodeDep) -> wire.Batc
 @router.get("/entries")
 def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> wire.EntryPage:
     """The journal, oldest first."""
-    size, after = page_rows(limit, node.policy.ledger), last_number(cursor) or 0
+    size, after = page_rows(limit, node.policy.of(LedgerPolicy)), last_number(cursor) or 0
     with node.unit_of_work() as tx:
         found = reading.entries(tx, after_seq=after, limit=size + 1)
     shown, following = page(found, size, lambda last: str(last.seq))

@@ -17,7 +17,9 @@ from choir.foundation.clock import format_time
 from choir.ledger.liabilities import tree
 from choir.ledger.liabilities.model import Asked, CountingFailed, OwedProof, Proof, Share, Snapshot
 from choir.ledger.liabilities.service import note_of
+from choir.ledger.policy import LedgerPolicy
 from choir.node import Node
+from choir.storage.policy import NodePolicy
 
 router = Room(tags=["liabilities"], route_class=AccessRoute)
 
@@ -52,7 +54,9 @@ def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> wi
 
 def _waited_for(node: Node, asked: Asked) -> Snapshot | None:
     """What was asked for, if it is there soon; well before the request would be ended."""
-    until = time.monotonic() + min(node.policy.ledger.liabilities_wait_s, node.policy.node.request_s_max / 2)
+    until = time.monotonic() + min(
+        node.policy.of(LedgerPolicy).liabilities_wait_s, node.policy.of(NodePolicy).request_s_max / 2
+    )
     while True:
         with node.database.statements() as tx:
             failure = node.liabilities.failure(tx)

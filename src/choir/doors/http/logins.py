@@ -13,6 +13,7 @@ from choir.foundation.clock import format_time
 from choir.identity.attempts import settled
 from choir.identity.logins import challenge_of
 from choir.identity.model import login_id, parse_login_id
+from choir.identity.policy import DelegationsPolicy
 
 router = Room(tags=["logins"], route_class=AccessRoute, prefix="/logins")
 
@@ -29,7 +30,7 @@ def begin_login(body: wire.LoginIn, _: AnyoneDep, address: AddressDep, node: Nod
         code=begun.code,
         url=f"{node.settings.public_url}/login/{login_id(begun.id)}",
         expires_at=format_time(begun.expires_us),
-        interval_s=node.policy.delegations.login_interval_s,
+        interval_s=node.policy.of(DelegationsPolicy).login_interval_s,
     )
 
 
@@ -43,7 +44,7 @@ def fetch_token(login: str, body: wire.VerifierIn, _: AnyoneDep, node: NodeDep) 
     id_ = parse_login_id(login)
     made = settled(node.database, lambda tx: node.logins.fetch(tx, id_, body.verifier)).made
     if made is None:
-        waiting = wire.LoginWaitingOut(interval_s=node.policy.delegations.login_interval_s)
+        waiting = wire.LoginWaitingOut(interval_s=node.policy.of(DelegationsPolicy).login_interval_s)
         return Response(waiting.model_dump_json(), status_code=202, media_type="application/json")
     return wire.NewTokenOut(token=views.token(made.token), secret=made.text.reveal())
 

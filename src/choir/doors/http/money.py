@@ -21,6 +21,7 @@ from choir.identity.transfers import Transfer
 from choir.ledger import model as ledger_model
 from choir.ledger import reading
 from choir.ledger.model import UnknownAccount, account_name
+from choir.ledger.policy import LedgerPolicy
 from choir.storage.database import Tx
 
 router = Room(tags=["money"], route_class=AccessRoute)
@@ -31,7 +32,7 @@ def list_own_accounts(
     who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = "", limit: Limit = 100
 ) -> wire.AccountPage:
     """One's own accounts by name; an agent's and its person's. An operator owns none."""
-    size = page_rows(limit, node.policy.ledger)
+    size = page_rows(limit, node.policy.of(LedgerPolicy))
     found: list[ledger_model.Account] = []
     with node.unit_of_work() as tx:
         for owner in sorted(who.owners):
@@ -70,7 +71,7 @@ def get_statement(
 ) -> wire.StatementPage:
     """The movements of an account, oldest first; none of one's own that nothing has come to."""
     _must_see(who, account)
-    (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.ledger)
+    (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.of(LedgerPolicy))
     with node.unit_of_work() as tx:
         if _known(tx, who, account) is None:
             return views.statement(account, [], None)

@@ -24,6 +24,7 @@ from choir.doors.http.rooms import Room
 from choir.foundation.clock import format_time
 from choir.identity import audit
 from choir.identity.model import Person, Principal
+from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -93,7 +94,7 @@ def declare_home(body: wire.HomeIn, who: SignedInDep, node: NodeDep) -> None:
 @router.get("/me/audit")
 def list_acts(who: PersonDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> wire.ActPage:
     """What was done to one's identity, newest first."""
-    rows = page_rows(limit, node.policy.delegations)
+    rows = page_rows(limit, node.policy.of(DelegationsPolicy))
     with node.unit_of_work() as tx:
         found = audit.acts(tx, who.source, before=last_number(cursor), limit=rows)
     following = str(found[-1].n) if len(found) == rows else None

@@ -9,6 +9,7 @@ from fastapi import Query
 
 from choir.bazaar import earning
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import (
     Claims,
@@ -42,7 +43,7 @@ OutcomeCursor = Annotated[
 @router.get("")
 def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.ProviderPage:
     """Everybody who is not retired, by id."""
-    size, after = page_rows(limit, node.policy.providers), last_id(cursor, parse_provider_id)
+    size, after = page_rows(limit, node.policy.of(ProvidersPolicy)), last_id(cursor, parse_provider_id)
     with node.unit_of_work() as tx:
         found = node.bazaar.providers.page(tx, after=after, limit=size)
         shown = node.bazaar.providers.show(tx, *found)
@@ -118,7 +119,7 @@ def beat(body: wire.BeatIn, who: SellerDep, node: NodeDep) -> wire.BeatOut:
         return wire.BeatOut(
             provider=_own(tx, node, who),
             attempts=[job_views.attempt(item) for item in waiting],
-            next_s=max(1, node.policy.providers.heartbeat_s // _BEATS),
+            next_s=max(1, node.policy.of(ProvidersPolicy).heartbeat_s // _BEATS),
             now=format_time(node.clock.now_us()),
         )
 
@@ -153,7 +154,11 @@ def list_books(
     limit: Limit = 100,
 ) -> wire.BookPage:
     """Every version of a provider's prices for a type, newest first."""
-    id_, before, size = parse_provider_id(provider), last_number(cursor), page_rows(limit, node.policy.providers)
+    id_, before, size = (
+        parse_provider_id(provider),
+        last_number(cursor),
+        page_rows(limit, node.policy.of(ProvidersPolicy)),
+    )
     with node.unit_of_work() as tx:
         node.bazaar.providers.get(tx, id_)
         found = node.bazaar.providers.books(tx, id_, type, before=2**31 - 1 if before is None else before, limit=size)
@@ -166,7 +171,7 @@ def list_outcomes(
     provider: str, who: SignedInDep, node: NodeDep, cursor: OutcomeCursor = "", limit: Limit = 100
 ) -> wire.OutcomePage:
     """What came of a provider's tries, newest first. The jobs are named to its owner and to operators only."""
-    id_, size = parse_provider_id(provider), page_rows(limit, node.policy.providers)
+    id_, size = parse_provider_id(provider), page_rows(limit, node.policy.of(ProvidersPolicy))
     until_us, skip = (int(part) for part in cursor.split("-")) if cursor else (2**62, 0)
     with node.unit_of_work() as tx:
         owner = node.bazaar.providers.get(tx, id_).owner

@@ -21,10 +21,10 @@ from anyio import CapacityLimiter, to_thread
 
 from choir.doors.wire import StreamsFull, TooManyStreams
 from choir.foundation.errors import ChoirError, Unavailable
-from choir.foundation.policy import NodePolicy
 from choir.storage.database import Database, Tx
 from choir.storage.feed import Feed
 from choir.storage.outbox import EVERYONE, Event, Outbox, Position
+from choir.storage.policy import NodePolicy
 
 log = logging.getLogger(__name__)
 

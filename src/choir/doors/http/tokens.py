@@ -13,6 +13,7 @@ from choir.doors.http.describing import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.identity.model import Principal, Role, parse_delegation_id, parse_token_id, token_id
+from choir.identity.policy import DelegationsPolicy
 from choir.identity.tokens import NewToken
 from choir.node import Node
 from choir.storage.database import Tx
@@ -23,7 +24,7 @@ router = Room(tags=["tokens"], route_class=AccessRoute, prefix="/tokens")
 @router.get("")
 def list_tokens(who: PersonReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> wire.TokenPage:
     """A person's tokens, and those under their delegations; oldest first, ended ones included."""
-    size = page_rows(limit, node.policy.delegations)
+    size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_token_id)
     assert who.person is not None
     with node.unit_of_work() as tx:

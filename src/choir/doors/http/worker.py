@@ -23,13 +23,15 @@ from choir.doors.http.ending import Ending
 from choir.doors.http.proxies import Proxies
 from choir.doors.http.streams import Streams
 from choir.foundation.logs import set_up_logs
-from choir.foundation.policy import Policy, load
+from choir.foundation.policy import load
 from choir.foundation.settings import PUBLISHED, load_settings
 from choir.node import Node, build_node
 from choir.operations.background import Background, keep_policy, schedule_repeating
 from choir.operations.preparing import compare_published
 from choir.operations.supervisor import DATABASE_VARIABLE
+from choir.policies import default_policy
 from choir.storage.database import Database
+from choir.storage.policy import NodePolicy
 
 _CONNECTIONS = 16
 
@@ -39,9 +41,11 @@ def main() -> None:
     set_up_logs(settings.log_format)
     _allow_files()
     listener = socket.socket(fileno=int(sys.argv[1]))
-    policy = load(Policy(), settings.policy_overrides)
+    policy = load(default_policy(), settings.policy_overrides)
     database = Database(
-        os.environ.pop(DATABASE_VARIABLE), connections_max=_CONNECTIONS, wait_s=policy.node.database_wait_s_max
+        os.environ.pop(DATABASE_VARIABLE),
+        connections_max=_CONNECTIONS,
+        wait_s=policy.of(NodePolicy).database_wait_s_max,
     )
     ending = Ending(database.stop_waiting)
 
@@ -90,11 +94,11 @@ class _Server(uvicorn.Server):
 
 
 def _serve(node: Node, listener: socket.socket, ending: Ending) -> None:
-    streams = Streams(node.database, node.outbox, node.policy.node)
+    streams = Streams(node.database, node.outbox, node.policy.of(NodePolicy))
     app = create_app(node, streams)
     config = uvicorn.Config(
         app,
-        http=limited_protocol(Limits(node.policy.node, Proxies(node.settings.trusted_proxies).trusts)),
+        http=limited_protocol(Limits(node.policy.of(NodePolicy), Proxies(node.settings.trusted_proxies).trusts)),
         ws="none",  # a connection that changed its protocol would never be counted as gone
         log_config=None,
         access_log=False,

@@ -19,8 +19,9 @@ from pathlib import Path
 from choir.bazaar.contracts import BadField
 from choir.bazaar.model import AttemptOver, UnknownAttempt
 from choir.bazaar.reasons import in_words
-from choir.bazaar.workers import Fulfilled, NotDone, WorkerPool, WorkOrder
-from choir.bazaar.workers.model import NoPlace
+from choir.bazaar.workers.fulfilling import Fulfilled
+from choir.bazaar.workers.model import NoPlace, NotDone, WorkOrder
+from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.provider import delivering
 from choir.doors.provider.fetching import Fetching
 from choir.doors.provider.model import BadOrder, Tell

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 
-from choir.bazaar.workers import Fulfilled
+from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.doors.sdk.client import Client
 from choir.doors.sdk.errors import NodeError
 from choir.doors.wire import AttemptOut

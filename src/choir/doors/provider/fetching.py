@@ -17,7 +17,8 @@ from pathlib import Path
 
 from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request, read_request
 from choir.bazaar.model import JobType
-from choir.bazaar.workers import WorkOrder
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.workers.model import WorkOrder
 from choir.doors.provider.model import BadOrder
 from choir.doors.sdk.client import Client
 from choir.doors.wire import OrderOut
@@ -45,10 +46,14 @@ class Fetching:
         repository = diff = None
         if isinstance(request, PatchGenRequest | CodeReviewRequest) and "repository" in found.inputs:
             repository = folder / "repository.bundle"
-            self._input(job, found, "repository", repository, self.policy.bazaar.inputs_bytes_max, deadline, over)
+            self._input(
+                job, found, "repository", repository, self.policy.of(BazaarPolicy).inputs_bytes_max, deadline, over
+            )
         if isinstance(request, CodeReviewRequest) and "diff" in found.inputs:
             file = folder / "change.diff"
-            self._input(job, found, "diff", file, self.policy.verification.review_diff_bytes_max, deadline, over)
+            self._input(
+                job, found, "diff", file, self.policy.of(VerificationPolicy).review_diff_bytes_max, deadline, over
+            )
             diff = file.read_bytes()
         return WorkOrder(job, found.type, request, repository, diff, attempt, deadline)
 
@@ -67,7 +72,7 @@ class Fetching:
             matches = False
         if not matches:
             raise BadOrder(why="the request does not have the hash that the job names")
-        return read_request(told.type, told.request, self.policy.verification)
+        return read_request(told.type, told.request, self.policy.of(VerificationPolicy))
 
     def _input(
         self,

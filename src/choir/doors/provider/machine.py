@@ -10,20 +10,28 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from choir.bazaar.model import JobType
-from choir.bazaar.workers import Fulfilling, PooledRunner, Worker, WorkerPool, Workshop, workers
+from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
+from choir.bazaar.workers.catalogue import workers
+from choir.bazaar.workers.fulfilling import Fulfilling
+from choir.bazaar.workers.model import Worker
+from choir.bazaar.workers.pool import PooledRunner, WorkerPool
+from choir.bazaar.workers.shop import Workshop
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, Wanted, short_type
 from choir.foundation.clock import Clock
-from choir.foundation.policy import Policy, SandboxPolicy, load
+from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
 from choir.identity.secret_values import SecretKey
+from choir.policies import default_policy
 from choir.sandbox.model import Tier
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.pool import Pool
-from choir.sandbox.rules import LIMITS_REQUIRED, for_play, stranger_refusal
+from choir.sandbox.readiness import sandbox_policy
+from choir.sandbox.rules import stranger_refusal
 from choir.sandbox.service import Sandboxes
 
 _RIGHTS = "As root or in a delegated cgroup more may work. "
@@ -46,28 +54,30 @@ def started(home: ProviderHome, wanted: Wanted, key: SecretKey, clock: Clock, po
     folder = home.folder / "work"
     shutil.rmtree(folder, ignore_errors=True)  # an earlier process's, which was killed
     folder.mkdir(mode=0o700, parents=True)
-    with Sandboxes(home.folder / "sandbox", policy.sandbox) as sandboxes:
-        check_isolation(sandboxes, wanted.isolation, policy.sandbox)
+    with Sandboxes(home.folder / "sandbox", policy.of(SandboxPolicy)) as sandboxes:
+        check_isolation(sandboxes, wanted.isolation, policy.of(SandboxPolicy))
         with (
-            Pool(sandboxes, policy.sandbox) as runs,
+            Pool(sandboxes, policy.of(SandboxPolicy)) as runs,
             Workshop(
-                PooledRunner(runs, wanted.isolation), folder, policy.workers, policy.verification, policy.sandbox
+                PooledRunner(runs, wanted.isolation),
+                folder,
+                policy.of(WorkersPolicy),
+                policy.of(VerificationPolicy),
+                policy.of(SandboxPolicy),
             ) as shop,
         ):
             found = workers(wanted.workers, shop, os.environ, wanted.model, wanted.api)
             types = offered(found, wanted.types)
-            fulfils = Fulfilling(key, clock, policy.workers)
-            with WorkerPool(found, fulfils, policy.workers, wanted.capacity) as pool:
+            fulfils = Fulfilling(key, clock, policy.of(WorkersPolicy))
+            with WorkerPool(found, fulfils, policy.of(WorkersPolicy), wanted.capacity) as pool:
                 yield Machine(pool, types, shop.folder, model_of(found, wanted), sandboxes.unlimited())
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def policy_here(settings: Settings, *, play: bool) -> Policy:
     """As the settings say; for one's own play, unless they say otherwise, no firm limits where the machine has none."""
-    policy = load(Policy(), settings.policy_overrides)
-    if play and LIMITS_REQUIRED not in settings.policy_overrides:
-        policy = replace(policy, sandbox=for_play(policy.sandbox))
-    return policy
+    policy = load(default_policy(), settings.policy_overrides)
+    return policy.replaced(sandbox_policy(settings, policy, production=not play))
 
 
 def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> None:

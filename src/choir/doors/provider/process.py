@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.model import ResultKeyTaken
 from choir.doors.provider import enrolling, machine, seller
 from choir.doors.provider.carrying import Carrier
@@ -82,7 +83,7 @@ def _serve(
         fetching = Fetching(client, frozenset(at_hand.types), policy)
         carrier = Carrier(client, at_hand.pool, fetching, at_hand.folder, tell)
         serving = Serving(
-            client, at_hand.pool, carrier, found.clock, policy.workers, tell,
+            client, at_hand.pool, carrier, found.clock, policy.of(WorkersPolicy), tell,
             version=f"choir {version('choir')}", drain_s=wanted.drain_s,
         )  # fmt: skip
         serving.begin_counting()

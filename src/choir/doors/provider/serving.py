@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from choir.bazaar.model import AT_WORK, LIVE_ATTEMPT, AttemptState
+from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.model import ProviderRetired
-from choir.bazaar.workers import WorkerPool
+from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.provider.carrying import STOPPING, Carried, Carrier, Phase
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.model import Tell
@@ -29,7 +30,6 @@ from choir.doors.sdk.client import Client
 from choir.doors.sdk.errors import NodeError
 from choir.doors.wire import AttemptOut, ProviderOut
 from choir.foundation.errors import ChoirError, Unauthenticated
-from choir.foundation.policy import WorkersPolicy
 
 _TICK_S = 0.1
 _DEAF_LOOK_S = 2.0  # between two looks where the node tells no events

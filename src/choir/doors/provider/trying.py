@@ -16,8 +16,11 @@ from pathlib import Path
 
 from choir.bazaar.contracts import PatchGenRequest, Terms
 from choir.bazaar.model import JobType
-from choir.bazaar.workers import Fulfilled, Workshop, fulfil, workers
+from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
+from choir.bazaar.workers.catalogue import workers
+from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
 from choir.bazaar.workers.model import WorkOrder
+from choir.bazaar.workers.shop import Workshop
 from choir.doors.provider.machine import check_isolation, policy_here
 from choir.doors.provider.model import NoSuchWork, short_type
 from choir.doors.sdk import bundles
@@ -27,6 +30,7 @@ from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
 from choir.identity.nostr_keys import checked_secret
 from choir.sandbox.model import Tier
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes
 
 TEST = "python3 -m pytest -q"
@@ -57,9 +61,9 @@ def try_worker(worker: str, folder: Path | str, test_command: str = TEST) -> Tri
         copy = shutil.copytree(folder, scratch / "files", ignore=shutil.ignore_patterns(".git"))
         with (
             bundles.bundle(copy) as sent,
-            Sandboxes(scratch / "sandbox", policy.sandbox) as sandboxes,
+            Sandboxes(scratch / "sandbox", policy.of(SandboxPolicy)) as sandboxes,
         ):
-            check_isolation(sandboxes, Tier.BUBBLEWRAP, policy.sandbox)
+            check_isolation(sandboxes, Tier.BUBBLEWRAP, policy.of(SandboxPolicy))
             request = PatchGenRequest("Make the tests pass", "", sent.commit, test_command, _TERMS)
             order = WorkOrder("job_trial", JobType.PATCH_GEN, request, sent.file)
             found = _fulfilled(order, worker, sandboxes, scratch / "shop", policy)
@@ -69,10 +73,12 @@ def try_worker(worker: str, folder: Path | str, test_command: str = TEST) -> Tri
 
 def _fulfilled(order: WorkOrder, name: str, sandboxes: Sandboxes, folder: Path, policy: Policy) -> Fulfilled:
     key = checked_secret(secrets.token_bytes(32))  # a provider keeps one; a trial needs none that lasts
-    with Workshop(sandboxes, folder, policy.workers, policy.verification, policy.sandbox) as shop:
+    with Workshop(
+        sandboxes, folder, policy.of(WorkersPolicy), policy.of(VerificationPolicy), policy.of(SandboxPolicy)
+    ) as shop:
         made = workers([name], shop, os.environ)
         able = [item for item in made if order.type in item.types]
         if not able:
             types = sorted({kind for item in made for kind in item.types})
             raise NoSuchWork(type=short_type(order.type), able=", ".join(short_type(kind) for kind in types))
-        return fulfil(order, able[0], key, SystemClock(), policy.workers, lambda: False)
+        return fulfil(order, able[0], key, SystemClock(), policy.of(WorkersPolicy), lambda: False)

@@ -21,10 +21,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.doors.sdk import git_tools
 from choir.doors.sdk.git_tools import Checkout, GitFailed, OwnRepository
 from choir.foundation.errors import Invalid, Refusal, TooLarge
-from choir.foundation.policy import BazaarPolicy, VerificationPolicy
 from choir.sandbox.files import stays_inside
 from choir.sandbox.repositories import is_plain
 

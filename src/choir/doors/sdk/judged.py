@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from choir.bazaar.model import UnknownAttempt
+from choir.bazaar.policy import BazaarPolicy
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, receipts
 from choir.doors.sdk.mesh_model import Judged, winner_of
@@ -41,7 +42,7 @@ def judged(client: Client, job: wire.JobOut, attempt: str | None = None) -> Judg
     key = node_keys.signing_key(client, None)
     receipts.check_receipt(client.attempts.receipt(found.id), job, found, key)
     part = partial(client.attempts.artifact_part, found.id)
-    data = blobs.whole(part, found.artifact, "The artifact", policy_of(client).bazaar.artifact_bytes_max)
+    data = blobs.whole(part, found.artifact, "The artifact", policy_of(client).of(BazaarPolicy).artifact_bytes_max)
     return Judged(job, found, data, told.verdict)
 
 

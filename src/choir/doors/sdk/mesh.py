@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from choir.bazaar.disputes.model import Trigger
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.reasons import in_words
 from choir.doors import wire
 from choir.doors.sdk import blobs, node_keys, receipts, waiting
@@ -147,12 +148,12 @@ class MeshClient(Orders):
         assert attempt.artifact is not None  # a verdict names it
         part = partial(self.client.jobs.artifact_part, job.id)
         policy = policy_of(self.client)
-        data = blobs.whole(part, attempt.artifact, "The artifact", policy.bazaar.artifact_bytes_max)
+        data = blobs.whole(part, attempt.artifact, "The artifact", policy.of(BazaarPolicy).artifact_bytes_max)
         return Outcome(
             job=job,
             attempt=attempt,
             data=data,
-            artifact=typed(job, data, policy.verification),
+            artifact=typed(job, data, policy.of(VerificationPolicy)),
             checks=checks_of(judged.verdict),
             verdict=judged.verdict,
             receipt=receipt.value,

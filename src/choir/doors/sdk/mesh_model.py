@@ -7,10 +7,10 @@ from typing import Any
 
 from choir.bazaar.contracts import RunOutput, StructuredReview
 from choir.bazaar.model import JobState, JobType
+from choir.bazaar.policy import VerificationPolicy
 from choir.doors import wire
 from choir.foundation.errors import Broken, Refusal, Unavailable
 from choir.foundation.money import Asset
-from choir.foundation.policy import VerificationPolicy
 from choir.foundation.words import count, on_screen
 
 Artifact = str | RunOutput | StructuredReview  # a diff or a text; what a run wrote; a review

@@ -25,6 +25,7 @@ from choir.bazaar.contracts import (
 )
 from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.verification.diffs import read_diff
 from choir.doors.sdk import blobs, budgets, bundles, machine_buyer
 from choir.doors.sdk.bundles import Bundle
@@ -35,7 +36,7 @@ from choir.doors.sdk.mesh_model import Handle, must_be
 from choir.doors.sdk.policies import policy_of
 from choir.foundation.canonical import bytes_hash, canonical_hash
 from choir.foundation.errors import Invalid
-from choir.foundation.policy import VerificationPolicy, describe
+from choir.foundation.policy import describe
 from choir.sandbox.model import Tier
 
 if TYPE_CHECKING:
@@ -261,12 +262,14 @@ class Orders:
     @property
     def limits(self) -> VerificationPolicy:
         """What the node reads of a request, and counts if nothing is said."""
-        return policy_of(self.client).verification
+        return policy_of(self.client).of(VerificationPolicy)
 
     def _bundled(self, repo: Path | str | Bundle, ref: str | None, *, dirty: bool) -> AbstractContextManager[Bundle]:
         if isinstance(repo, Bundle):
             return nullcontext(repo)
-        return bundles.bundle(repo, ref=ref, dirty=dirty, bytes_max=policy_of(self.client).bazaar.inputs_bytes_max)
+        return bundles.bundle(
+            repo, ref=ref, dirty=dirty, bytes_max=policy_of(self.client).of(BazaarPolicy).inputs_bytes_max
+        )
 
     def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None) -> int:
         """What such a job may cost by the node's price table."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from choir.doors import wire
 from choir.foundation.policy import Policy, describe, load
+from choir.policies import default_policy
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
@@ -25,10 +26,10 @@ def policy_of(client: Client) -> Policy:
 
 def read(told: wire.PolicyOut) -> Policy:
     """A policy from what a node tells of its own."""
-    known = {item.name: item for item in describe(Policy())}
+    known = {item.name: item for item in describe(default_policy())}
     within = {
         item.name: str(min(max(item.value, known[item.name].low), known[item.name].high))
         for item in told.values
         if item.name in known
     }
-    return load(Policy(), within)
+    return load(default_policy(), within)

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 from choir.bazaar import planted
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_request, read_result
 from choir.bazaar.model import JobType, Verdict
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.trajectories import Expected, check_content, commit_of
-from choir.bazaar.verification import Delivery, Order, Verifier
+from choir.bazaar.verification.model import Delivery, Order
+from choir.bazaar.verification.service import Verifier
 from choir.doors import wire
 from choir.doors.sdk import blobs
 from choir.doors.sdk.mesh_model import Check, Outcome, WrongAnswer, checks_of
@@ -26,8 +28,8 @@ from choir.doors.sdk.policies import policy_of
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed
-from choir.foundation.policy import SandboxPolicy, VerificationPolicy, WorkersPolicy
 from choir.foundation.signing import BadSignature, verify_bip340
+from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.rules import for_play
 from choir.sandbox.service import Sandboxes
 
@@ -101,11 +103,11 @@ def recheck(
         delivery, provider = _delivery(client, job, attempt, artifact)
         with (
             Sandboxes(folder / "sandbox", for_play(SandboxPolicy())) as sandboxes,
-            Verifier(sandboxes, policy.verification, folder) as verifier,
+            Verifier(sandboxes, policy.of(VerificationPolicy), folder) as verifier,
         ):
             ours = verifier.verify(order, delivery, rerun=True)
-            ours = _with_planted(ours, job, artifact, hidden, policy.verification)
-    trajectory = _trajectory_check(job, attempt, delivery, provider, order.request, policy.workers)
+            ours = _with_planted(ours, job, artifact, hidden, policy.of(VerificationPolicy))
+    trajectory = _trajectory_check(job, attempt, delivery, provider, order.request, policy.of(WorkersPolicy))
     return _side_by_side(theirs, verdict.get("passed") is True, ours, trajectory, seen=hidden is not None)
 
 
@@ -116,7 +118,7 @@ def _hidden(client: Client, job: wire.JobOut, attempt: wire.AttemptOut) -> bytes
     """
     part = partial(client.attempts.hidden_part, attempt.id)
     name = job.inputs.get("hidden")
-    most = policy_of(client).bazaar.inputs_bytes_max
+    most = policy_of(client).of(BazaarPolicy).inputs_bytes_max
     try:
         return part(0) if name is None else blobs.whole(part, name, "The hidden checks", most)
     except NotAllowed:
@@ -139,8 +141,8 @@ def gather_order(client: Client, job: wire.JobOut, folder: Path, hidden: bytes |
     if canonical_hash(asked.request) != job.request:
         raise WrongAnswer(job=job.id, why="the request does not have the hash that the job names")
     policy = policy_of(client)
-    request = read_request(job.type, asked.request, policy.verification)
-    most = policy.bazaar.inputs_bytes_max
+    request = read_request(job.type, asked.request, policy.of(VerificationPolicy))
+    most = policy.of(BazaarPolicy).inputs_bytes_max
     files = {
         name: blobs.whole_file(
             partial(client.jobs.input_part, job.id, name), hash_, f"The input '{name}'", most, folder / name
@@ -157,7 +159,9 @@ def gather_order(client: Client, job: wire.JobOut, folder: Path, hidden: bytes |
         request=request,
         repository=files.get("repository"),
         diff=None if diff is None else diff.read_bytes(),
-        hidden=HiddenChecks.from_bytes(hidden, policy.verification) if is_patch and hidden is not None else None,
+        hidden=HiddenChecks.from_bytes(hidden, policy.of(VerificationPolicy))
+        if is_patch and hidden is not None
+        else None,
     )
 
 
@@ -170,11 +174,11 @@ def _delivery(client: Client, job: wire.JobOut, attempt: wire.AttemptOut, artifa
         raise WrongAnswer(job=job.id, why="the result does not have the hash that the attempt names")
     part = partial(client.attempts.trajectory_part, attempt.id)
     policy = policy_of(client)
-    trajectory = blobs.whole(part, attempt.trajectory, "The trajectory", policy.bazaar.trajectory_bytes_max)
+    trajectory = blobs.whole(part, attempt.trajectory, "The trajectory", policy.of(BazaarPolicy).trajectory_bytes_max)
     delivery = Delivery(
         artifact=artifact,
         claimed_hash=ObjectHash(attempt.artifact),
-        result=read_result(job.type, result.value, policy.verification),
+        result=read_result(job.type, result.value, policy.of(VerificationPolicy)),
         trajectory=trajectory,
     )
     return delivery, _signer(job.id, result)

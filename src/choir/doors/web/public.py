@@ -10,6 +10,7 @@ from choir.doors.http.access import NodeDep
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import VisitorDep, own_path
 from choir.identity.delegation_rules import NO_ID
+from choir.identity.policy import PeoplePolicy
 from choir.ledger import reading
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -31,7 +32,7 @@ def sign_up(request: Request, node: NodeDep, visitor: VisitorDep) -> Response:
     """A handle and a passkey make a person."""
     if visitor is not None:
         return RedirectResponse("/account", status_code=303)
-    policy = node.policy.people
+    policy = node.policy.of(PeoplePolicy)
     return page(request, "sign_up.html", {"policy": policy})
 
 

@@ -29,6 +29,7 @@ from choir.identity.model import (
     token_id,
 )
 from choir.identity.people_store import PasskeyRow
+from choir.identity.policy import DelegationsPolicy, PeoplePolicy
 from choir.identity.sessions import Session
 from choir.identity.token_store import ApiToken
 from choir.ledger import reading
@@ -132,7 +133,7 @@ def account(node: Node, tx: Tx, person: UUID, here: Session, owner: str) -> dict
             for each in node.sessions.of(tx, person)
         ],
         "codes_left": node.recovery.left(tx, person).unused,
-        "codes_made": node.policy.people.recovery_codes,
+        "codes_made": node.policy.of(PeoplePolicy).recovery_codes,
         "balances": balances(node, tx, owner),
         "acts": [
             ActLine(words.act(act.act), act.at_us, "" if act.actor == owner else act.actor)
@@ -195,7 +196,9 @@ def grant_form(node: Node) -> dict[str, Any]:
 
 def days(node: Node) -> list[int]:
     """The lives that a form offers, as far as policy allows them."""
-    most = min(node.policy.delegations.delegation_s_max, node.policy.delegations.token_s_max) // 86_400
+    most = (
+        min(node.policy.of(DelegationsPolicy).delegation_s_max, node.policy.of(DelegationsPolicy).token_s_max) // 86_400
+    )
     return [count for count in (1, 7, 30, 90, 365) if count <= most]
 
 

@@ -18,12 +18,12 @@ from typing import BinaryIO, NamedTuple
 
 from choir.foundation.clock import Entropy
 from choir.foundation.errors import Invalid, Refusal
-from choir.foundation.policy import LedgerPolicy
 from choir.ledger import reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.formats.aidollar import BadAidollarLine, Line, account_of, entry_behind, is_leg_of, read_line
 from choir.ledger.formats.aidollar_export import CREATED_AT, KIND, SOURCE
 from choir.ledger.model import DevelopmentOnly, Draft, Leg, account_name
+from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rules import MEMO_SALT_BYTES, Prepared
 from choir.ledger.service import Ledger
 from choir.ledger.streams import Progress

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from choir.foundation.canonical import ObjectHash
-from choir.foundation.policy import IssuingPolicy
 from choir.ledger.issuing.model import Issuance, IssuanceNeedsTwo, NotAnIssuance, NotIssued, issuance_id
 from choir.ledger.model import Draft, Leg, account_name
+from choir.ledger.policy import IssuingPolicy
 
 SOURCE = "system:issuing"
 KIND = "issue"

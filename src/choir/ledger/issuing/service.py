@@ -15,7 +15,6 @@ from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
-from choir.foundation.policy import IssuingPolicy
 from choir.ledger.accounts import Accounts
 from choir.ledger.issuing import rules, store
 from choir.ledger.issuing.model import (
@@ -31,6 +30,7 @@ from choir.ledger.issuing.model import (
     issuance_id,
 )
 from choir.ledger.model import ConflictingKey, Leg, entry_id
+from choir.ledger.policy import IssuingPolicy
 from choir.ledger.service import Ledger
 from choir.storage.database import Tx
 

@@ -17,6 +17,7 @@ from choir.ledger.liabilities.model import WaitsForAnEntry
 from choir.ledger.liabilities.service import PUBLISH, Liabilities
 from choir.ledger.publication import publish_checkpoint
 from choir.storage.database import Tx
+from choir.storage.policy import NodePolicy
 from choir.storage.tasks import Handlers, Postponed, Scheduler, Task, schedule
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ class LiabilityPublication:
         self._stopping = stopping
         self._ended = threading.Event()
         handlers = Handlers(quick={}, slow={PUBLISH: self.publish})
-        self.scheduler = Scheduler(node.database, handlers, node.clock, node.policy.node)
+        self.scheduler = Scheduler(node.database, handlers, node.clock, node.policy.of(NodePolicy))
 
     def start(self) -> None:
         self.scheduler.start()

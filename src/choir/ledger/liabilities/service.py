@@ -24,7 +24,6 @@ from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.ids import uuid7
-from choir.foundation.policy import LedgerPolicy
 from choir.foundation.signing import NodeSecret
 from choir.ledger import reading
 from choir.ledger.checkpoints import Checkpoints, SignedCheckpoint
@@ -42,6 +41,7 @@ from choir.ledger.liabilities.model import (
 from choir.ledger.liabilities.note import LiabilitiesNote
 from choir.ledger.liabilities.proving import Prover
 from choir.ledger.notes import Checkpoint, KeyRotation, sign_note
+from choir.ledger.policy import LedgerPolicy
 from choir.storage.database import Database, Tx, translated_errors
 from choir.storage.tasks import failures, hasten
 

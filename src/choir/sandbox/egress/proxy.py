@@ -18,9 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress import framing, rules
 from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, EgressRefused, EgressRule
+from choir.sandbox.policy import SandboxPolicy
 
 _REFUSALS_RECORDED_MAX = 1_000
 _HELLO_S_MAX = 10

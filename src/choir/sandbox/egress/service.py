@@ -13,10 +13,10 @@ import threading
 import time
 from pathlib import Path
 
-from choir.foundation.policy import SandboxPolicy
 from choir.sandbox.egress.model import Egress, EgressRecord
 from choir.sandbox.egress.proxy import Proxy
 from choir.sandbox.inside import source
+from choir.sandbox.policy import SandboxPolicy
 
 _SOCKET_NAME = "egress.sock"
 _CLOSE_S = 5

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from choir.bazaar.model import JobType
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.doors.cli import helping, ids, output
 from choir.doors.cli.jobs import nobody, options, results, sending
 from choir.doors.cli.jobs.buyer import as_buyer, sat
@@ -66,7 +67,7 @@ def run(
     given = sys.stdin.read() if stdin else ""
     with output.reading_options():
         variables = dict(sending.pair(item) for item in env or [])
-    cpu = cpu or min(_CPU_S, output.policy_at(wanted.node).verification.run_cpu_s_max)
+    cpu = cpu or min(_CPU_S, output.policy_at(wanted.node).of(VerificationPolicy).run_cpu_s_max)
     _buy(
         wanted,
         JobType.SANDBOX_RUN,
@@ -106,7 +107,7 @@ def review(
 
     with output.reading_options():
         sending.check_words(focus or [], depth)
-    limits = output.policy_at(wanted.node).verification
+    limits = output.policy_at(wanted.node).of(VerificationPolicy)
     base, head, data = sending.compared(repo, diff, diff_file, include or [], limits.review_diff_bytes_max)
     number = len([item for item in read_diff(data).files if item.path])
     if not wanted.as_json:
@@ -168,8 +169,8 @@ def patch(
 
     text = issue.read_text(encoding="utf-8") if issue is not None else body
     policy = output.policy_at(wanted.node)
-    files = files or policy.verification.units_files
-    most = policy.bazaar.inputs_bytes_max
+    files = files or policy.of(VerificationPolicy).units_files
+    most = policy.of(BazaarPolicy).inputs_bytes_max
     with ExitStack() as stack:
         sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or [], bytes_max=most))
         if not wanted.as_json:
@@ -209,7 +210,7 @@ def text(
     asked = sys.stdin.read() if prompt == "-" else prompt
     with output.reading_options():
         shape = None if schema is None else sending.json_of(schema)
-    max_tokens = max_tokens or min(_TOKENS, output.policy_at(wanted.node).verification.text_tokens_max)
+    max_tokens = max_tokens or min(_TOKENS, output.policy_at(wanted.node).of(VerificationPolicy).text_tokens_max)
     _buy(
         wanted,
         JobType.TEXT_GEN,

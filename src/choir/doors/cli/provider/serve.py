@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from choir.bazaar.policy import WorkersPolicy
 from choir.doors.cli import output
 from choir.doors.cli.output import NodeOption
 from choir.doors.cli.provider.asking import FolderOption, KeyFileOption, NameOption, PublicUrlOption, home_of
@@ -68,7 +69,7 @@ def serve(
         wanted = Wanted(
             workers=tuple(worker or ["builtin"]),
             isolation=Tier.parse(isolation),
-            capacity=capacity or policy.workers.capacity,
+            capacity=capacity or policy.of(WorkersPolicy).capacity,
             types=tuple(dict.fromkeys(job_type(item) for item in (types or "").split(",") if item.strip())),
             name=name,
             region=region,

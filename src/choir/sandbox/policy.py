@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy import value
 
 _ENG = "engineering"
 
@@ -102,3 +102,6 @@ class SandboxPolicy:
     egress_head_bytes_max: int = value(65_536, "bytes", 1_024, 1_000_000, _ENG, "Largest head of a request or answer.")
     egress_connect_s_max: int = value(10, "seconds", 1, 120, _ENG, "Longest wait for a connection to the outside.")
     egress_idle_s_max: int = value(60, "seconds", 1, 3_600, _ENG, "A proxied connection silent for so long is closed.")
+
+
+SECTIONS = {"sandbox": SandboxPolicy}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy import value
 
 _SPEC = "spec: node limits"
 
@@ -106,3 +106,6 @@ class NodePolicy:
     stream_signed_s_max: int = value(
         600, "seconds", 10, 86_400, "engineering", "How long a stream lasts that was opened by a signed request."
     )
+
+
+SECTIONS = {"node": NodePolicy}

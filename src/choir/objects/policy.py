@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from choir.foundation.policy.values import value
+from choir.foundation.policy import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +61,6 @@ class ObjectsPolicy:
     collect_every_s: int = value(
         300, "seconds", 1, 86_400, "engineering", "How often objects are looked for that nothing points to."
     )
+
+
+SECTIONS = {"objects": ObjectsPolicy}
