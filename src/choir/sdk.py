@@ -15,13 +15,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from choir.bazaar.contracts import RunOutput, StructuredReview
-from choir.doors.sdk.auth import NostrKey
-from choir.doors.sdk.bundles import Bundle, bundle
-from choir.doors.sdk.calls import new_key
-from choir.doors.sdk.checked import proof_of
-from choir.doors.sdk.client import AsyncClient, Client, NoNode
-from choir.doors.sdk.deadlines import within
-from choir.doors.sdk.delegating import (
+from choir.doors.events.client import Event
+from choir.doors.liabilities.publication import published
+from choir.doors.mesh.async_client import AsyncMeshClient
+from choir.doors.mesh.bundles import Bundle, bundle
+from choir.doors.mesh.client import MeshClient
+from choir.doors.mesh.delegation import (
     Complexity,
     DelegateToMesh,
     DelegationPolicy,
@@ -29,13 +28,14 @@ from choir.doors.sdk.delegating import (
     Task,
     should_delegate,
 )
-from choir.doors.sdk.events import Event
-from choir.doors.sdk.mesh import MeshClient
-from choir.doors.sdk.mesh_async import AsyncMeshClient
-from choir.doors.sdk.mesh_model import Check, Handle, JobFailed, NotDoneYet, Outcome
+from choir.doors.mesh.model import Check, Handle, JobFailed, NotDoneYet, Outcome
+from choir.doors.mesh.progress import Progress
+from choir.doors.mesh.proof import proof_of
+from choir.doors.sdk.auth import NostrKey
+from choir.doors.sdk.calls import new_key
+from choir.doors.sdk.client import AsyncClient, Client, NoNode
+from choir.doors.sdk.deadlines import within
 from choir.doors.sdk.policies import policy_of
-from choir.doors.sdk.progress import Progress
-from choir.doors.sdk.publishing import published
 from choir.foundation.errors import (
     Broken,
     ChoirError,
@@ -51,7 +51,7 @@ from choir.foundation.money import Asset
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from choir.doors.provider.trying import Trial
+    from choir.doors.provider.trial import Trial
 
 __all__ = [
     "Asset",
@@ -100,6 +100,6 @@ def try_worker(worker: str, folder: Path | str, test_command: str = "python3 -m 
 
     `worker` is the name of a built-in one or a preset, or the path of a .py or .toml file.
     """
-    from choir.doors.provider import trying  # which brings the sandbox along; a buyer needs none
+    from choir.doors.provider import trial as trying
 
     return trying.try_worker(worker, folder, test_command)

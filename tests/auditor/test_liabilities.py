@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from choir.doors.http import liabilities as door
+from choir.doors.liabilities import routes as door
 from choir.foundation.signing import NodeSecret
 from choir.ledger.liabilities.model import Proof, Snapshot
 from choir.ledger.liabilities.note import LiabilitiesNote

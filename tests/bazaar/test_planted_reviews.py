@@ -31,7 +31,7 @@ from choir.bazaar.sampling import Sampling
 from choir.bazaar.settling import PLATFORM
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.workers.reviewing import ReviewWorker
-from choir.doors.http import job_views as views
+from choir.doors.jobs import views
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import SeededEntropy
 from choir.ledger.model import Draft, Leg

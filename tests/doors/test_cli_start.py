@@ -15,9 +15,12 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from choir.doors import wire
-from choir.doors.cli import contents, helping
+from choir.doors.cli import contents
+from choir.doors.cli import groups as helping
 from choir.doors.cli.main import app
+from choir.doors.delegations.shapes import DelegationIn
+from choir.doors.logins.shapes import LoginIn
+from choir.doors.tokens.shapes import TokenIn
 from choir.identity.model import OFFERED_SCOPES, Scope
 
 HEAVY = ("click", "cryptography", "fastapi", "httpx", "psycopg", "pydantic", "pygments", "rich", "uvicorn")
@@ -81,8 +84,12 @@ def test_what_is_answered_without_a_node_loads_no_client(words: tuple[str, ...],
 
 def test_one_command_does_not_load_its_neighbours() -> None:
     _, _, loaded = started("ledger", "balance", "--help")
-    assert "choir.doors.cli.ledger.accounts" in loaded
-    assert loaded & {"choir.doors.cli.ledger.files", "choir.doors.cli.ledger.holds", "choir.doors.cli.node"} == set()
+    assert "choir.doors.ledger.commands.accounts" in loaded
+    assert (
+        loaded
+        & {"choir.doors.ledger.commands.files", "choir.doors.ledger.commands.holds", "choir.doors.node.commands.run"}
+        == set()
+    )
 
 
 def test_the_client_comes_without_its_own_command_line() -> None:
@@ -174,8 +181,8 @@ def test_no_option_offers_a_scope_that_nothing_asks_for() -> None:
 
 
 def test_the_description_of_the_api_offers_the_same_and_every_scope_is_valid() -> None:
-    for shape in (wire.TokenIn, wire.DelegationIn, wire.LoginIn):
+    for shape in (TokenIn, DelegationIn, LoginIn):
         items = shape.model_json_schema()["properties"]["scopes"]["items"]
         assert items == {"type": "string", "enum": [scope.value for scope in OFFERED_SCOPES]}
-    asked = wire.TokenIn.model_validate_json(json.dumps({"name": "x", "scopes": list(Scope), "days": 1}))
+    asked = TokenIn.model_validate_json(json.dumps({"name": "x", "scopes": list(Scope), "days": 1}))
     assert asked.scopes == list(Scope)

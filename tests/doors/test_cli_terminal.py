@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from choir.doors.cli import output
-from choir.doors.cli.jobs.following import View
+from choir.doors.jobs.commands.watch import View
+from choir.doors.jobs.shapes import JobStepOut
 from choir.doors.sdk.errors import NodeError
-from choir.doors.wire import JobStepOut
 
 NASTY = "\x1b[2J\x1b]0;title\x07 :smile: [red]x[/red] [/y] \x9b2J"
 

@@ -16,7 +16,8 @@ from typer.main import get_command
 
 from choir.doors.cli import main as cli
 from choir.doors.cli import output
-from choir.doors.cli.ledger import entries, shown
+from choir.doors.ledger.commands import entries
+from choir.doors.ledger.commands import presentation as shown
 from choir.foundation.ids import show_id
 
 Called = Callable[..., tuple[int, str, str]]

@@ -16,9 +16,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from choir.doors import wire
-from choir.doors.cli.ledger.issuing import what_next
 from choir.doors.cli.main import app
+from choir.doors.issuances.commands import what_next
+from choir.doors.issuances.shapes import IssuanceOut
 from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.sdk import Client, NostrKey
 from tests.doors.servers import answer, script
@@ -264,6 +264,6 @@ def _everything(descriptor: int) -> str:
     ],
 )
 def test_what_an_open_issuance_waits_for(needed: int, agreed: int, told: str) -> None:
-    example = wire.IssuanceOut.model_json_schema()["examples"][0]
-    item = wire.IssuanceOut.model_validate(example | {"operators_needed": needed, "operators_agreed": agreed})
+    example = IssuanceOut.model_json_schema()["examples"][0]
+    item = IssuanceOut.model_validate(example | {"operators_needed": needed, "operators_agreed": agreed})
     assert what_next(item).startswith(told)

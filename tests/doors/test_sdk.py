@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from choir.doors.sdk.errors import NodeError
-from choir.doors.wire import RequestTimedOut
+from choir.doors.shapes import RequestTimedOut
 from choir.foundation.errors import Invalid, NotFound, Unauthenticated, Unavailable
 from choir.ledger.checkpoints import NoCheckpoint
 from choir.ledger.model import (

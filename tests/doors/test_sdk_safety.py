@@ -23,7 +23,7 @@ import pytest
 import choir
 from choir.doors.sdk.auth import Bearer
 from choir.doors.sdk.errors import NodeError
-from choir.doors.sdk.retrying import Attempts
+from choir.doors.sdk.retry import Attempts
 from choir.doors.sdk.transport import trust_for
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Invalid, Unavailable, known_codes

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.doors import wire
 from choir.doors.sdk.calls import Call, R, Room, stream
 from choir.doors.sdk.errors import NodeError, NoNode
 from choir.doors.sdk.streams import EventReader, Told
 from choir.doors.sdk.transport import AsyncTransport, Transport
+from choir.doors.shapes import Wire
 from choir.foundation.errors import Unauthenticated
 from tests.doors.servers import problem, script
 from tests.operations.nodes import free_port
 
 
-class Tick(wire.Wire):
+class Tick(Wire):
     n: int
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from choir.doors.http import liabilities as door
-from choir.doors.sdk import owed as sdk_owed
+from choir.doors.liabilities import proof as sdk_owed
+from choir.doors.liabilities import routes as door
 from choir.foundation.clock import SeededEntropy
 from choir.ledger import holds
 from choir.ledger.liabilities.model import Proof, Snapshot

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from choir.doors.http import liabilities as door
+from choir.doors.liabilities import routes as door
 from choir.ledger import holds, reading
 from choir.ledger.checkpoints import Tree
 from choir.ledger.claims import Claims

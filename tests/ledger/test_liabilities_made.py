@@ -11,8 +11,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from choir.doors.http import liabilities as door
-from choir.doors.sdk import owed as sdk_owed
+from choir.doors.liabilities import proof as sdk_owed
+from choir.doors.liabilities import routes as door
 from choir.foundation.errors import Broken
 from choir.foundation.signing import NodeSecret
 from choir.ledger import reading

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from choir.doors.cli import starting
+from choir.doors.node.commands import start as starting
 from choir.operations.home import running_node
 from choir.storage.embedded.previous import Places, read_pid_file
 from choir.storage.processes import FolderLock

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from choir.doors.cli.live_output import LiveOutput, plain
-from choir.doors.cli.sandbox import app
+from choir.doors.sandbox.commands import app
 from tests.sandbox.conftest import POLICY, needs_groups
 
 
@@ -77,7 +77,7 @@ def test_doctor_says_whose_code_may_run(home: Path, monkeypatch: pytest.MonkeyPa
     assert "Strangers' code needs at least the tier microvm. Your own runs with --trust own." in said
 
 
-_CHOIR = [sys.executable, "-m", "choir.doors.cli.sandbox"]
+_CHOIR = [sys.executable, "-m", "choir.doors.sandbox.commands"]
 
 
 def test_output_comes_while_the_program_runs(home: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.workers.shop import Workshop
-from choir.doors.provider import trying
+from choir.doors.provider import trial as trying
 from choir.sandbox.model import Tier
 from choir.sandbox.service import Sandboxes
 from tests.sandbox.conftest import needs_groups

@@ -21,8 +21,8 @@ from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
 from choir.bazaar.model import Check, JobType, Verdict, Visibility, job_id, parse_attempt_id, parse_job_id
 from choir.bazaar.providers import rules
-from choir.doors import wire
-from choir.doors.http import job_views
+from choir.doors.jobs import views as job_views
+from choir.doors.jobs.shapes import HandIn
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.ids import parse_id
 from choir.foundation.settings import load_settings
@@ -167,7 +167,7 @@ class Inside:
         """Hand in for a seller, and give a verdict at once, so that nobody else verifies it; without one it waits."""
         id_, bazaar = parse_attempt_id(attempt), self.node.bazaar
         who = principal(seller.browser)
-        body = wire.HandIn.model_validate(seller.delivery(**delivery))
+        body = HandIn.model_validate(seller.delivery(**delivery))
         sent = Delivered(
             artifact=job_views.given("artifact", body.artifact),
             claimed=ObjectHash(body.claimed),

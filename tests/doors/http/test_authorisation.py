@@ -49,7 +49,7 @@ def test_the_description_has_every_route() -> None:
 
 
 def test_a_route_that_declares_no_access_cannot_be_made() -> None:
-    from choir.doors.http.people import router
+    from choir.doors.people.routes import router
 
     def forgot() -> None:
         """A route whose author forgot to say who may."""

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from choir.doors import wire
+from choir.doors.disputes.client import Disputes
 from choir.doors.http.app import make_api
+from choir.doors.jobs.client import Jobs, Uploads
+from choir.doors.jobs.shapes import AttemptOut
+from choir.doors.providers.client import AttemptsRoom, Providers
 from choir.doors.sdk.calls import Call, Method, Pages
-from choir.doors.sdk.jobs import Disputes, Jobs, Uploads
-from choir.doors.sdk.providers import AttemptsRoom, Providers
 from choir.foundation.canonical import bytes_hash
 from choir.sdk import Client
 from tests.doors.http import market
@@ -79,7 +80,7 @@ def test_an_order_by_the_sdk(served: NodeUnderTest) -> None:
         with Client(served.url, seller.browser.make_token("sell")["secret"]) as sells:
             beat = sells.providers.beat(healthy=True, free_slots=3)
             [waiting] = beat.attempts
-            assert isinstance(waiting, wire.AttemptOut)
+            assert isinstance(waiting, AttemptOut)
             assert sells.jobs.request(waiting.job).request["argv"] == ["echo", "hello"]
             sells.attempts.start(waiting.id)
             handed = sells.attempts.hand_in(waiting.id, **seller.delivery())

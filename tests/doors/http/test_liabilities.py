@@ -9,9 +9,9 @@ import httpx
 import psycopg
 import pytest
 
-from choir.doors.sdk import owed
-from choir.doors.sdk.owed import OwedDiffers
-from choir.doors.sdk.publishing import published
+from choir.doors.liabilities import proof as owed
+from choir.doors.liabilities.proof import OwedDiffers
+from choir.doors.liabilities.publication import published
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.ledger.liabilities.model import NothingPublished
 from choir.sdk import Client

@@ -24,8 +24,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from choir.doors import wire
 from choir.doors.http.app import make_api
+from choir.doors.shapes import Wire
 from choir.foundation.canonical import bytes_hash
 from tests.depth import times
 from tests.doors.http.market import Seller, order
@@ -199,7 +199,7 @@ def test_every_body_and_every_good_answer_has_an_example() -> None:
 def test_the_examples_are_examples_of_their_shapes() -> None:
     for name in wire.__all__:
         shape = getattr(wire, name)
-        if isinstance(shape, type) and issubclass(shape, wire.Wire):
+        if isinstance(shape, type) and issubclass(shape, Wire):
             for each in shape.model_json_schema().get("examples", []):
                 shape.model_validate(each)
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from choir.bazaar.contracts import RunOutput
-from choir.doors import wire
+from choir.doors.jobs.shapes import JobOut, SignedOut, UploadOut, VerdictOut
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.errors import Unavailable
 from choir.foundation.policy import Policy, describe, load
@@ -78,12 +78,12 @@ class FakeNode:
     def _said(self, name: str, value: Any) -> Any:
         return self.bend[name](value) if name in self.bend else value
 
-    def _open(self, type_: str, request: Mapping[str, Any], **rest: Any) -> wire.JobOut:
+    def _open(self, type_: str, request: Mapping[str, Any], **rest: Any) -> JobOut:
         self.asked.append("open")
         self.request, self.sent = dict(request), rest
         return self._job(self.path[0] if self.path[0] != "paid" else "open")
 
-    def _get(self, job: str) -> wire.JobOut:
+    def _get(self, job: str) -> JobOut:
         self.asked.append("get")
         if self.away:
             self.away -= 1
@@ -91,7 +91,7 @@ class FakeNode:
         assert job == JOB
         return self._job(self.path.pop(0) if len(self.path) > 1 else self.path[0])
 
-    def _job(self, state: str) -> wire.JobOut:
+    def _job(self, state: str) -> JobOut:
         won = state == "paid"
         over = state in ("paid", "closed", "expired", "cancelled")
         value = {
@@ -104,7 +104,7 @@ class FakeNode:
             "attempts_made": int(over and state != "expired"),
             "attempts": [self._attempt(state)] if over and state != "expired" else [],
         }  # fmt: skip
-        return wire.JobOut.model_validate(self._said("job", value))
+        return JobOut.model_validate(self._said("job", value))
 
     def _attempt(self, state: str) -> dict[str, Any]:
         good = state == "paid"
@@ -153,15 +153,15 @@ class FakeNode:
     def receipt_hash(self) -> ObjectHash:
         return canonical_hash(self.receipt)
 
-    def _verdict(self, attempt: str) -> wire.VerdictOut:
+    def _verdict(self, attempt: str) -> VerdictOut:
         value = {"hash": canonical_hash(self.verdict), "verdict": self.verdict, "evidence": {}}
-        return wire.VerdictOut.model_validate(self._said("verdict", value))
+        return VerdictOut.model_validate(self._said("verdict", value))
 
-    def _receipt(self, attempt: str) -> wire.SignedOut:
+    def _receipt(self, attempt: str) -> SignedOut:
         signature = self.signer.sign(hash_digest(self.receipt_hash)).hex()
         one = {"scheme": "ed25519", "public": self.signer.public.hex(), "signature": signature, "at": AT}
         value = {"hash": self.receipt_hash, "value": self.receipt, "signatures": [one]}
-        return wire.SignedOut.model_validate(self._said("receipt", value))
+        return SignedOut.model_validate(self._said("receipt", value))
 
     def _artifact(self, job: str, n: int) -> bytes:
         data = self._said("artifact", self.output.to_bytes())
@@ -172,7 +172,7 @@ class FakeNode:
 
     # Uploads: every second part is lost the first time
 
-    def _begin(self, size: int, hash_: str) -> wire.UploadOut:
+    def _begin(self, size: int, hash_: str) -> UploadOut:
         self.announced = (size, hash_)
         self.uploaded.setdefault("upload_1", {})
         self._lost: set[int] = set()
@@ -184,14 +184,14 @@ class FakeNode:
             return
         self.uploaded[upload][n] = data
 
-    def _upload(self, upload: str) -> wire.UploadOut:
+    def _upload(self, upload: str) -> UploadOut:
         size, hash_ = self.announced
         part = 50_000
         have = self.uploaded[upload]
         missing = [n for n in range(-(-size // part)) if n not in have]
         data = b"".join(have[n] for n in sorted(have))
         done = not missing and f"sha256:{hashlib.sha256(data).hexdigest()}" == hash_
-        return wire.UploadOut(
+        return UploadOut(
             id=upload, bytes=size, hash=hash_, part_bytes=part, parts=-(-size // part), missing=missing,
             expires_at=AT, done=done,
         )  # fmt: skip

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from choir.doors.sdk import bundles
-from choir.doors.sdk.bundles import Bundle, NothingToSend, Uncommitted
-from choir.doors.sdk.git_tools import GitFailed, NoSuchCommit
+from choir.doors.mesh import bundles
+from choir.doors.mesh.bundles import Bundle, NothingToSend, Uncommitted
+from choir.doors.mesh.git import GitFailed, NoSuchCommit
 from choir.foundation.errors import Invalid, TooLarge
 
 SOMEBODY = {

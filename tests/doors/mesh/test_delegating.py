@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.bazaar.model import JobType
-from choir.doors.sdk.budgets import default_budget
+from choir.doors.mesh.budgets import default_budget
 from choir.foundation.policy import describe
 from choir.policies import default_policy
 from choir.sdk import Complexity, DelegateToMesh, DelegationPolicy, HandleLocally, Task, should_delegate

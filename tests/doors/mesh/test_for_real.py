@@ -23,7 +23,8 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.contracts import RunOutput
-from choir.doors.sdk import blobs, rechecking
+from choir.doors.mesh import recheck as rechecking
+from choir.doors.sdk import blobs
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import TooLarge
 from choir.foundation.money import Asset

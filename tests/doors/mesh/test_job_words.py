@@ -14,17 +14,20 @@ from choir.bazaar.model import AmbiguousPrefix, JobType, Verdict
 from choir.bazaar.model import Check as Checked
 from choir.bazaar.policy import VerificationPolicy
 from choir.doors.cli import ids
-from choir.doors.cli.jobs import buyer, explaining, nobody, options, sending
-from choir.doors.cli.jobs.following import View, _words, headline
-from choir.doors.cli.jobs.looking import lines_of, shown_check
-from choir.doors.cli.jobs.verifying import _word
 from choir.doors.cli.output import Ticking, day_and_time, may_write, print_lines
-from choir.doors.sdk.checked import proof_of
-from choir.doors.sdk.choosing import Chosen
+from choir.doors.jobs.commands import buyer, options
+from choir.doors.jobs.commands import explain as explaining
+from choir.doors.jobs.commands import inputs as sending
+from choir.doors.jobs.commands import no_provider as nobody
+from choir.doors.jobs.commands.lookup import lines_of, shown_check
+from choir.doors.jobs.commands.verify import _word
+from choir.doors.jobs.commands.watch import View, _words, headline
+from choir.doors.mesh.machine_buyer import BuyerNeeded
+from choir.doors.mesh.model import Check
+from choir.doors.mesh.proof import proof_of
+from choir.doors.mesh.recheck import _side_by_side
 from choir.doors.sdk.errors import NoNode
-from choir.doors.sdk.machine_buyer import BuyerNeeded
-from choir.doors.sdk.mesh_model import Check
-from choir.doors.sdk.rechecking import _side_by_side
+from choir.doors.sdk.target import Chosen
 from choir.foundation.errors import Invalid, NotAllowed
 from choir.foundation.settings import load_settings
 from tests.doors.servers import answer, script

@@ -16,13 +16,13 @@ import pytest
 
 from choir.bazaar.contracts import HiddenChecks, RunOutput
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
-from choir.doors import wire
+from choir.doors.mesh.model import ForgedReceipt, WrongAnswer
+from choir.doors.node.shapes import NodeOut
 from choir.doors.sdk import blobs, node_keys, policies
 from choir.doors.sdk.blobs import WrongBytes
 from choir.doors.sdk.calls import Call
 from choir.doors.sdk.client import Client
 from choir.doors.sdk.deadlines import LEAST_S, limited, within
-from choir.doors.sdk.mesh_model import ForgedReceipt, WrongAnswer
 from choir.doors.sdk.node_keys import NodeKeyChanged
 from choir.doors.sdk.transport import _request
 from choir.foundation.canonical import bytes_hash
@@ -295,7 +295,7 @@ def test_an_error_of_the_node_that_lasts_is_not_hidden_for_ever() -> None:
 
 
 def test_no_request_outlives_the_time_that_is_left() -> None:
-    call = Call("GET", "/v1/node", wire.NodeOut)
+    call = Call("GET", "/v1/node", NodeOut)
     with httpx.Client(base_url="http://127.0.0.1:1", timeout=60.0) as http:
         assert _request(http, call, 0.0).extensions["timeout"]["read"] == 60
         with within(5), within(30):  # a wider one changes nothing

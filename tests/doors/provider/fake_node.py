@@ -15,7 +15,8 @@ from typing import Any
 
 from choir.bazaar.contracts import SandboxRunRequest, Terms
 from choir.bazaar.model import AttemptOver, JobType
-from choir.doors import wire
+from choir.doors.jobs.shapes import AttemptOut, JobOut, OrderOut, RequestOut, StartedOut, UploadOut
+from choir.doors.providers.shapes import BeatOut, EarningsOut, ProviderOut
 from choir.doors.sdk.errors import NoNode
 from choir.foundation.canonical import canonical_hash
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
@@ -30,7 +31,7 @@ LIVE = ("assigned", "running", "delivered", "verifying")
 class FakeJob:
     """A job with one attempt."""
 
-    attempt: wire.AttemptOut
+    attempt: AttemptOut
     type: JobType
     request: dict[str, Any]
     named: str  # the hash that the job names
@@ -72,7 +73,7 @@ class FakeNode:
         n = len(self.jobs_by_id) + 1
         own = SandboxRunRequest(argv or ("true",), Terms(1_000_000, 60, f"k{n}"), cpu_s_max=5).to_json()
         asked = own if request is None else request
-        attempt = wire.AttemptOut(
+        attempt = AttemptOut(
             id=f"attempt_{n}", job=f"job_{n}", n=1, provider=PROVIDER, owner=OWNER, state=state, base="200000",
             per_unit="500", cap="5000000", ceiling="1000000", assigned_at=self.time(), deadline_at=self.time(seconds),
             delivered_at=None, ended_at=None, artifact=None, result=None, trajectory=None, verdict=None, receipt=None,
@@ -104,57 +105,57 @@ class FakeNode:
         with self.lock:
             return getattr(self, f"_{room}_{name}")(*args, **options)
 
-    def _providers_beat(self, **beat: Any) -> wire.BeatOut:
+    def _providers_beat(self, **beat: Any) -> BeatOut:
         self.beats.append(beat)
         waiting = [job.attempt for job in self.jobs_by_id.values() if job.attempt.state in ("assigned", "running")]
-        return wire.BeatOut(provider=self.provider(), attempts=waiting, next_s=self.next_s, now=self.time())
+        return BeatOut(provider=self.provider(), attempts=waiting, next_s=self.next_s, now=self.time())
 
-    def _providers_drain(self, on: bool) -> wire.ProviderOut:
+    def _providers_drain(self, on: bool) -> ProviderOut:
         self.drained.append(on)
         return self.provider()
 
-    def _providers_earnings(self, period: str) -> wire.EarningsOut:
-        return wire.EarningsOut(period="all", since=None, jobs=0, earned=str(self.earned), fees="0", lines=[])
+    def _providers_earnings(self, period: str) -> EarningsOut:
+        return EarningsOut(period="all", since=None, jobs=0, earned=str(self.earned), fees="0", lines=[])
 
-    def provider(self) -> wire.ProviderOut:
-        example: dict[str, Any] = wire.ProviderOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index,assignment]
-        return wire.ProviderOut.model_validate({**example, "retired_at": self.retired_at})
+    def provider(self) -> ProviderOut:
+        example: dict[str, Any] = ProviderOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index,assignment]
+        return ProviderOut.model_validate({**example, "retired_at": self.retired_at})
 
-    def _attempts_mine(self, *, live: bool = True, limit: int = 100) -> list[wire.AttemptOut]:
+    def _attempts_mine(self, *, live: bool = True, limit: int = 100) -> list[AttemptOut]:
         found = [job.attempt for job in self.jobs_by_id.values() if not live or job.attempt.state in LIVE]
         return found[::-1]
 
-    def _attempts_get(self, attempt: str) -> wire.AttemptOut:
+    def _attempts_get(self, attempt: str) -> AttemptOut:
         return self._job(attempt).attempt
 
-    def _attempts_start(self, attempt: str, *, order: bool = False) -> wire.StartedOut:
+    def _attempts_start(self, attempt: str, *, order: bool = False) -> StartedOut:
         job = self._at_work(attempt)
         self.end(job, "running")
-        told = wire.OrderOut(type=job.type, hash=job.named, request=job.request, inputs=job.input_hashes)
-        return wire.StartedOut(**job.attempt.model_dump(), order=told if order and self.tells_orders else None)
+        told = OrderOut(type=job.type, hash=job.named, request=job.request, inputs=job.input_hashes)
+        return StartedOut(**job.attempt.model_dump(), order=told if order and self.tells_orders else None)
 
-    def _attempts_give_back(self, attempt: str, reason: str, *, again: bool = False) -> wire.AttemptOut:
+    def _attempts_give_back(self, attempt: str, reason: str, *, again: bool = False) -> AttemptOut:
         job = self._at_work(attempt)
         job.given_back = reason
         self.end(job, "gone" if again else "withdrawn")
         return job.attempt
 
-    def _attempts_hand_in(self, attempt: str, **handed: Any) -> wire.AttemptOut:
+    def _attempts_hand_in(self, attempt: str, **handed: Any) -> AttemptOut:
         self.before_hand_in(self._job(attempt))
         job = self._at_work(attempt)
         job.handed = handed
         self.end(job, "delivered")
         return job.attempt
 
-    def _jobs_get(self, job: str) -> wire.JobOut:
+    def _jobs_get(self, job: str) -> JobOut:
         found = self.jobs_by_id[job]
-        example: dict[str, Any] = wire.JobOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index,assignment]
+        example: dict[str, Any] = JobOut.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index,assignment]
         facts = {"id": job, "type": found.type, "request": found.named, "inputs": found.input_hashes, "attempts": []}
-        return wire.JobOut.model_validate({**example, **facts})
+        return JobOut.model_validate({**example, **facts})
 
-    def _jobs_request(self, job: str) -> wire.RequestOut:
+    def _jobs_request(self, job: str) -> RequestOut:
         found = self.jobs_by_id[job]
-        return wire.RequestOut(hash=found.named, request=found.request)
+        return RequestOut(hash=found.named, request=found.request)
 
     def _jobs_input_part(self, job: str, name: str, n: int) -> bytes:
         parts = self.parts_of(self.jobs_by_id[job].inputs[name])
@@ -163,21 +164,21 @@ class FakeNode:
                 return part
         return b""
 
-    def _uploads_begin(self, size: int, hash_: str) -> wire.UploadOut:
+    def _uploads_begin(self, size: int, hash_: str) -> UploadOut:
         self.uploaded[hash_] = b""
         parts = -(-size // PART_BYTES)
         missing = list(range(parts))
-        return wire.UploadOut(
+        return UploadOut(
             id=hash_, bytes=size, hash=hash_, part_bytes=PART_BYTES, parts=parts, missing=missing,
             expires_at=self.time(60), done=False,
         )  # fmt: skip
 
-    def _uploads_get(self, id_: str) -> wire.UploadOut:
+    def _uploads_get(self, id_: str) -> UploadOut:
         return self._uploads_begin(0, id_) if id_ not in self.uploaded else self._uploads_done(id_, done=False)
 
-    def _uploads_done(self, id_: str, *, done: bool) -> wire.UploadOut:
+    def _uploads_done(self, id_: str, *, done: bool) -> UploadOut:
         size = len(self.uploaded[id_])
-        return wire.UploadOut(
+        return UploadOut(
             id=id_, bytes=size, hash=id_, part_bytes=PART_BYTES, parts=1, missing=[], expires_at=self.time(), done=done
         )
 
@@ -185,7 +186,7 @@ class FakeNode:
         assert len(self.uploaded[id_]) == n * PART_BYTES
         self.uploaded[id_] += data
 
-    def _uploads_finish(self, id_: str) -> wire.UploadOut:
+    def _uploads_finish(self, id_: str) -> UploadOut:
         assert id_ == f"sha256:{hashlib.sha256(self.uploaded[id_]).hexdigest()}"
         return self._uploads_done(id_, done=True)
 

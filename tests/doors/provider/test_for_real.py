@@ -22,10 +22,11 @@ from choir.bazaar.trajectories import Expected, Signed
 from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.bazaar.workers.model import WorkOrder
 from choir.doors.cli.main import app
-from choir.doors.provider import delivering, seller
+from choir.doors.jobs.shapes import AttemptOut, JobOut
+from choir.doors.provider import delivery as delivering
+from choir.doors.provider import seller
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.model import AddressNotSigned, CannotSell
-from choir.doors.wire import AttemptOut, JobOut
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.money import Asset
 from choir.foundation.signing import verify_bip340

@@ -19,13 +19,13 @@ import pytest
 
 from choir.bazaar.model import JobType
 from choir.bazaar.workers.profiles import BadProfile
-from choir.doors.cli.node import _greet
-from choir.doors.cli.provider.asking import typed_price
+from choir.doors.node.commands.run import _greet
 from choir.doors.provider.home import ProviderHome, folder_of, read_key
 from choir.doors.provider.machine import check_isolation
 from choir.doors.provider.model import AlreadyServing, HomeUnusable, IsolationMissing, UnsafeKey, job_type
 from choir.doors.provider.process import _shown
-from choir.doors.provider.telling import Journal, JsonLines, Lines
+from choir.doors.provider.report import Journal, JsonLines, Lines
+from choir.doors.providers.commands.own_provider import typed_price
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError, Invalid, Unauthenticated
 from choir.foundation.settings import load_settings

@@ -22,17 +22,17 @@ from choir.bazaar.trajectory_writer import TrajectoryWriter
 from choir.bazaar.workers.fulfilling import Fulfilling
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, Produced, Stopped, WorkOrder
 from choir.bazaar.workers.pool import WorkerPool
-from choir.doors.provider.carrying import Carrier, reason_of
+from choir.doors.events.client import MISSED, Event
+from choir.doors.provider.carrier import Carrier, reason_of
 from choir.doors.provider.clocks import NodeClock
-from choir.doors.provider.delivering import INLINE_BYTES_MAX
-from choir.doors.provider.fetching import Fetching
-from choir.doors.provider.listening import Listener
-from choir.doors.provider.serving import Serving
-from choir.doors.provider.telling import Journal
+from choir.doors.provider.delivery import INLINE_BYTES_MAX
+from choir.doors.provider.loop import Serving
+from choir.doors.provider.news import Listener
+from choir.doors.provider.orders import Fetching
+from choir.doors.provider.report import Journal
 from choir.doors.provider.view import Board
 from choir.doors.sdk.client import Client
 from choir.doors.sdk.errors import NoNode
-from choir.doors.sdk.events import MISSED, Event
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.errors import NotAllowed
 from choir.foundation.signing import verify_bip340

@@ -10,13 +10,14 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
-from choir.doors.cli.scopes import SCOPES
+from choir.doors.tokens.scopes import SCOPES
 from choir.foundation.errors import Invalid, NotAllowed
 from choir.foundation.money import Asset
 
 if TYPE_CHECKING:
-    from choir.doors import wire
+    from choir.doors.delegations.shapes import CapOut, DelegationOut
     from choir.doors.sdk.client import Client
+    from choir.doors.tokens.shapes import TokenOut
 
 agent_app = typer.Typer(help="Make, list and retire agents that act for you.", no_args_is_help=True)
 delegation_app = typer.Typer(help="Say what an agent may do, spend, and until when.", no_args_is_help=True)
@@ -55,7 +56,7 @@ def register(app: typer.Typer) -> None:
 @contextmanager
 def _asking(node: str | None, page: str) -> Iterator[Client]:
     """A client for an act that may take a passkey; then it says where that is done."""
-    from choir.doors.sdk import saved_logins
+    from choir.doors.logins import saved_logins
     from choir.identity.model import FreshAssertionNeeded, PersonNeeded
 
     with output.client_of(node) as client:
@@ -268,18 +269,18 @@ def _typed_cap(text: str) -> tuple[str, str, int]:
     return asset, period, Asset.of(asset).parse(amount)
 
 
-def _cap(cap: wire.CapOut) -> str:
+def _cap(cap: CapOut) -> str:
     asset = Asset.of(cap.asset)
     return f"{asset.format(int(cap.spent))} of {asset.format(int(cap.cap))} {cap.asset} per {cap.period.value}".replace(
         "per total", "in total"
     )
 
 
-def _end(item: wire.DelegationOut | wire.TokenOut) -> str:
+def _end(item: DelegationOut | TokenOut) -> str:
     return f"revoked {item.revoked_at}" if item.revoked_at else item.expires_at
 
 
-def _show(found: wire.DelegationOut, *, as_json: bool) -> None:
+def _show(found: DelegationOut, *, as_json: bool) -> None:
     if as_json:
         output.print_json(found.model_dump())
         return

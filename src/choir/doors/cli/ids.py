@@ -13,7 +13,7 @@ from choir.bazaar.model import AmbiguousPrefix
 from choir.foundation.ids import is_whole
 
 if TYPE_CHECKING:
-    from choir.doors import wire
+    from choir.doors.jobs.shapes import JobOut
     from choir.doors.sdk.client import Client
 
 
@@ -23,7 +23,7 @@ def whole(client: Client, kind: str, typed: str) -> str:
     return text if is_whole(text) else client.ids.find(text).id
 
 
-def attempt_of(job: wire.JobOut, typed: str | None) -> str | None:
+def attempt_of(job: JobOut, typed: str | None) -> str | None:
     """The whole id of one of a job's attempts; what fits none is left for the node to refuse."""
     if typed is None or is_whole(typed):
         return typed

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from choir.doors.cli import contents, helping, output
+from choir.doors.cli import contents, output
+from choir.doors.cli import groups as helping
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 

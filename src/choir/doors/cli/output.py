@@ -153,7 +153,7 @@ def tell_unknown_settings() -> None:
 
 def address_of(node: str | None) -> str:
     """The address that a command talks to."""
-    from choir.doors.sdk import choosing
+    from choir.doors.sdk import target as choosing
     from choir.foundation.settings import load_settings
 
     return choosing.address_of(load_settings(), node)
@@ -162,8 +162,8 @@ def address_of(node: str | None) -> str:
 @contextmanager
 def client_of(node: str | None, *, quiet: bool = False) -> Iterator[Client]:
     """A client of the node that a command talks to, for as long as it asks; who waits longer is told so."""
-    from choir.doors.sdk.choosing import address_of, choose_operator
     from choir.doors.sdk.client import Client
+    from choir.doors.sdk.target import address_of, choose_operator
     from choir.foundation.settings import load_settings
 
     token = None

@@ -17,10 +17,10 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from choir.doors.http import describing
+from choir.doors.http import openapi as describing
 from choir.doors.http.cookies import session_token
 from choir.doors.http.credentials import SAFE_METHODS, body_of, key_of, node_of, principal_of
-from choir.doors.wire import NameTwice
+from choir.doors.shapes import NameTwice
 from choir.foundation.errors import Invalid, Unauthenticated
 from choir.identity.model import (
     OperatorNeeded,

@@ -14,29 +14,13 @@ from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from choir.doors.http import (
-    agents,
-    attempts,
-    delegations,
-    describing,
-    disputes,
-    events,
-    issuing,
-    jobs,
-    keys,
-    ledger,
-    liabilities,
-    logins,
-    money,
-    passkeys,
-    people,
-    problems,
-    providers,
-    sessions,
-    system,
-    tokens,
-    uploads,
-)
+from choir.doors.accounts import routes as money
+from choir.doors.agents import routes as agents
+from choir.doors.delegations import routes as delegations
+from choir.doors.disputes import routes as disputes
+from choir.doors.events import routes as events
+from choir.doors.http import openapi as describing
+from choir.doors.http import problems
 from choir.doors.http.cookies import is_https
 from choir.doors.http.cors import Cors
 from choir.doors.http.credentials import Operators
@@ -44,6 +28,20 @@ from choir.doors.http.guards import Guards
 from choir.doors.http.proxies import Proxies
 from choir.doors.http.rooms import BELOW
 from choir.doors.http.streams import Streams
+from choir.doors.issuances import routes as issuing
+from choir.doors.jobs import attempt_routes as attempts
+from choir.doors.jobs import routes as jobs
+from choir.doors.jobs import upload_routes as uploads
+from choir.doors.keys import routes as keys
+from choir.doors.ledger import routes as ledger
+from choir.doors.liabilities import routes as liabilities
+from choir.doors.logins import routes as logins
+from choir.doors.node import routes as system
+from choir.doors.people import passkey_routes as passkeys
+from choir.doors.people import routes as people
+from choir.doors.people import session_routes as sessions
+from choir.doors.providers import routes as providers
+from choir.doors.tokens import routes as tokens
 from choir.doors.web import routes as web
 from choir.doors.web.errors import or_page
 from choir.foundation.errors import ChoirError

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from choir.doors.http.cors import Cors, Headers
 from choir.doors.http.problems import problem_of, respond
 from choir.doors.http.proxies import Proxies
-from choir.doors.wire import TIME_HEADER, HeaderTwice, NoHost, RequestTimedOut
+from choir.doors.shapes import TIME_HEADER, HeaderTwice, NoHost, RequestTimedOut
 from choir.foundation.clock import Clock, format_time
 from choir.foundation.deadline import Deadline
 from choir.foundation.errors import ChoirError, TooLarge

@@ -7,7 +7,25 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from uuid import UUID
 
-from choir.doors import wire
+from choir.doors.accounts.shapes import TransferOut
+from choir.doors.agents.shapes import AgentOut
+from choir.doors.delegations.shapes import CapOut, DelegationOut
+from choir.doors.keys.shapes import KeyOut
+from choir.doors.ledger.shapes import PostedOut
+from choir.doors.logins.shapes import LoginOut
+from choir.doors.people.shapes import (
+    ActOut,
+    CeremonyOut,
+    ClusterLinkOut,
+    ClusterOut,
+    GiftOut,
+    MeOut,
+    PasskeyOut,
+    RecoveredOut,
+    RecoveryEndedOut,
+    SessionOut,
+)
+from choir.doors.tokens.shapes import TokenOut
 from choir.foundation.clock import format_time
 from choir.identity.audit import Act
 from choir.identity.challenges import ceremony_id
@@ -47,13 +65,13 @@ def passkey_id(id_: bytes) -> str:
     return base64.urlsafe_b64encode(id_).rstrip(b"=").decode()
 
 
-def ceremony(item: Ceremony) -> wire.CeremonyOut:
-    return wire.CeremonyOut(ceremony=ceremony_id(item.id), options=item.options)
+def ceremony(item: Ceremony) -> CeremonyOut:
+    return CeremonyOut(ceremony=ceremony_id(item.id), options=item.options)
 
 
-def gifts(draft: Draft) -> list[wire.GiftOut]:
+def gifts(draft: Draft) -> list[GiftOut]:
     return [
-        wire.GiftOut(
+        GiftOut(
             account=leg.to,
             asset=account_name(leg.to).asset.name,
             amount=str(leg.amount),
@@ -63,8 +81,8 @@ def gifts(draft: Draft) -> list[wire.GiftOut]:
     ]
 
 
-def me(who: Principal, handle: str | None) -> wire.MeOut:
-    return wire.MeOut.model_validate(
+def me(who: Principal, handle: str | None) -> MeOut:
+    return MeOut.model_validate(
         {
             "role": who.role.value,
             "owner": who.source,
@@ -79,8 +97,8 @@ def me(who: Principal, handle: str | None) -> wire.MeOut:
     )
 
 
-def session(item: Session, current: Session) -> wire.SessionOut:
-    return wire.SessionOut(
+def session(item: Session, current: Session) -> SessionOut:
+    return SessionOut(
         id=item.id,
         passkey=passkey_id(item.passkey),
         created_at=format_time(item.created_us),
@@ -90,8 +108,8 @@ def session(item: Session, current: Session) -> wire.SessionOut:
     )
 
 
-def passkey(item: PasskeyRow, current: Session | None) -> wire.PasskeyOut:
-    return wire.PasskeyOut(
+def passkey(item: PasskeyRow, current: Session | None) -> PasskeyOut:
+    return PasskeyOut(
         id=passkey_id(item.id),
         name=item.name,
         created_at=format_time(item.created_us),
@@ -101,12 +119,12 @@ def passkey(item: PasskeyRow, current: Session | None) -> wire.PasskeyOut:
     )
 
 
-def recovered(item: Recovered) -> wire.RecoveredOut:
-    return wire.RecoveredOut(passkey=passkey(item.passkey, None), ended=wire.RecoveryEndedOut(**asdict(item.ended)))
+def recovered(item: Recovered) -> RecoveredOut:
+    return RecoveredOut(passkey=passkey(item.passkey, None), ended=RecoveryEndedOut(**asdict(item.ended)))
 
 
-def act(item: Act) -> wire.ActOut:
-    return wire.ActOut(
+def act(item: Act) -> ActOut:
+    return ActOut(
         n=item.n,
         at=format_time(item.at_us),
         act=item.act,
@@ -117,8 +135,8 @@ def act(item: Act) -> wire.ActOut:
     )
 
 
-def agent(item: Agent) -> wire.AgentOut:
-    return wire.AgentOut(
+def agent(item: Agent) -> AgentOut:
+    return AgentOut(
         id=agent_id(item.id),
         owner=agent_owner(item.id),
         person=None if item.owner is None else person_owner(item.owner),
@@ -129,14 +147,14 @@ def agent(item: Agent) -> wire.AgentOut:
     )
 
 
-def delegation(item: Delegation, usage: Iterable[CapState]) -> wire.DelegationOut:
+def delegation(item: Delegation, usage: Iterable[CapState]) -> DelegationOut:
     """`usage` may be of several delegations."""
     caps = [
-        wire.CapOut(asset=state.asset, period=state.period, cap=str(state.cap), spent=str(state.spent))
+        CapOut(asset=state.asset, period=state.period, cap=str(state.cap), spent=str(state.spent))
         for state in usage
         if state.delegation == item.id
     ]
-    return wire.DelegationOut(
+    return DelegationOut(
         id=delegation_id(item.id),
         person=person_owner(item.person),
         agent=agent_id(item.agent),
@@ -151,8 +169,8 @@ def delegation(item: Delegation, usage: Iterable[CapState]) -> wire.DelegationOu
     )
 
 
-def token(item: ApiToken) -> wire.TokenOut:
-    return wire.TokenOut(
+def token(item: ApiToken) -> TokenOut:
+    return TokenOut(
         id=token_id(item.id),
         owner=_token_owner(item.person, item.agent),
         delegation=None if item.delegation is None else delegation_id(item.delegation),
@@ -172,8 +190,8 @@ def _token_owner(person: UUID | None, agent_: UUID | None) -> str:
     return agent_owner(agent_)
 
 
-def key(item: AccountKey) -> wire.KeyOut:
-    return wire.KeyOut(
+def key(item: AccountKey) -> KeyOut:
+    return KeyOut(
         public=item.public.hex(),
         npub=npub(item.public),
         owner=item.owner,
@@ -184,8 +202,8 @@ def key(item: AccountKey) -> wire.KeyOut:
     )
 
 
-def login(item: Login) -> wire.LoginOut:
-    return wire.LoginOut.model_validate(
+def login(item: Login) -> LoginOut:
+    return LoginOut.model_validate(
         {
             "id": login_id(item.id),
             "name": item.name,
@@ -199,17 +217,17 @@ def login(item: Login) -> wire.LoginOut:
     )
 
 
-def cluster(owner: str, item: Cluster) -> wire.ClusterOut:
+def cluster(owner: str, item: Cluster) -> ClusterOut:
     reasons = [
-        wire.ClusterLinkOut(a=link.a, b=link.b, reason=link.reason.value, evidence=link.evidence)
+        ClusterLinkOut(a=link.a, b=link.b, reason=link.reason.value, evidence=link.evidence)
         for link in sorted(item.reasons)
     ]
-    return wire.ClusterOut(owner=owner, members=sorted(item.members), reasons=reasons, complete=item.complete)
+    return ClusterOut(owner=owner, members=sorted(item.members), reasons=reasons, complete=item.complete)
 
 
-def transfer(item: Transferred, amount: int, posted: wire.PostedOut) -> wire.TransferOut:
+def transfer(item: Transferred, amount: int, posted: PostedOut) -> TransferOut:
     shown = {"posted": posted, "from": item.from_, "to": item.to, "amount": str(amount)}
-    return wire.TransferOut.model_validate(shown | {"asset": account_name(item.to).asset.name})
+    return TransferOut.model_validate(shown | {"asset": account_name(item.to).asset.name})
 
 
 def is_person(who: Principal) -> bool:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import Query
 
-from choir.doors import wire
+from choir.doors.delegations.shapes import Lasting
 from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import PAGE_ROWS_MOST
@@ -57,7 +57,7 @@ def page(found: list[T], size: int, cursor: Callable[[T], str]) -> tuple[list[T]
     return shown, cursor(shown[-1]) if len(found) > size else None
 
 
-def expires_us(node: Node, asked: wire.Lasting) -> int:
+def expires_us(node: Node, asked: Lasting) -> int:
     """When something is to end, from how long it is to last or from its end."""
     if (asked.days is None) == (asked.expires_at is None):
         raise Invalid(what="The request", why="give either `days` or `expires_at`")

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from choir.doors.http.rooms import methods_at
-from choir.doors.wire import Malformed, Problem, RequestTimedOut, TooManyStreams
+from choir.doors.shapes import Malformed, Problem, RequestTimedOut, TooManyStreams
 from choir.foundation.errors import (
     ChoirError,
     Invalid,

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from choir.doors.wire import StreamsFull, TooManyStreams
+from choir.doors.shapes import StreamsFull, TooManyStreams
 from choir.foundation.errors import ChoirError, Unavailable
 from choir.storage.database import Database, Tx
 from choir.storage.feed import Feed

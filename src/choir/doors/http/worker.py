@@ -19,8 +19,8 @@ import uvicorn
 
 from choir.doors.http.app import create_app
 from choir.doors.http.connection import Limits, limited_protocol
-from choir.doors.http.ending import Ending
 from choir.doors.http.proxies import Proxies
+from choir.doors.http.shutdown import Ending
 from choir.doors.http.streams import Streams
 from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import load

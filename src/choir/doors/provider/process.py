@@ -19,17 +19,18 @@ from types import FrameType
 
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.model import ResultKeyTaken
-from choir.doors.provider import enrolling, machine, seller
-from choir.doors.provider.carrying import Carrier
+from choir.doors.provider import enrolment as enrolling
+from choir.doors.provider import machine, seller
+from choir.doors.provider.carrier import Carrier
 from choir.doors.provider.clocks import NodeClock
-from choir.doors.provider.fetching import Fetching
 from choir.doors.provider.home import ProviderHome
-from choir.doors.provider.listening import Listener
+from choir.doors.provider.loop import Serving
 from choir.doors.provider.machine import Machine
 from choir.doors.provider.model import KeyOfAnother, Tell, Wanted
+from choir.doors.provider.news import Listener
+from choir.doors.provider.orders import Fetching
+from choir.doors.provider.report import Journal, JsonLines, Lines, Sink
 from choir.doors.provider.seller import Seller
-from choir.doors.provider.serving import Serving
-from choir.doors.provider.telling import Journal, JsonLines, Lines, Sink
 from choir.doors.sdk import homes
 from choir.foundation.policy import Policy
 from choir.identity.nostr_keys import npub, public_of

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import httpx
 
+from choir.doors.people.shapes import MeOut
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.home import ProviderHome, read_key
 from choir.doors.provider.model import AddressNotSigned, CannotSell
 from choir.doors.sdk.auth import NostrKey
-from choir.doors.sdk.choosing import address_of, choose
 from choir.doors.sdk.client import Client
-from choir.doors.wire import MeOut
+from choir.doors.sdk.target import address_of, choose
 from choir.foundation.errors import Unauthenticated
 from choir.foundation.settings import Settings, load_settings
 from choir.identity.model import BadCredential, Scope

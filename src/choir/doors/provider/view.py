@@ -13,10 +13,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from choir.doors.provider.carrying import Carried
+from choir.doors.provider.carrier import Carried
+from choir.doors.provider.loop import Serving
 from choir.doors.provider.model import Told, short_type
-from choir.doors.provider.serving import Serving
-from choir.doors.provider.telling import printable, sat, sentence
+from choir.doors.provider.report import printable, sat, sentence
 from choir.foundation.words import clock, count
 
 _LAST = 8

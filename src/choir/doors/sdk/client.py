@@ -7,18 +7,24 @@ from typing import Any
 
 import httpx
 
+from choir.doors.agents.client import Agents
+from choir.doors.delegations.client import Delegations
+from choir.doors.disputes.client import Disputes
+from choir.doors.events.client import Events
+from choir.doors.issuances.client import Issuances
+from choir.doors.jobs.client import Ids, Jobs, Uploads
+from choir.doors.keys.client import Keys
+from choir.doors.ledger.client import Ledger
+from choir.doors.liabilities.client import Liabilities
+from choir.doors.logins.client import Logins
+from choir.doors.people.client import Me, People
+from choir.doors.providers.client import AttemptsRoom, Providers
 from choir.doors.sdk.auth import Bearer, NostrKey
 from choir.doors.sdk.calls import R, new_key
-from choir.doors.sdk.choosing import Chosen, address_of, choose
 from choir.doors.sdk.errors import NoNode
-from choir.doors.sdk.events import Events
-from choir.doors.sdk.identity import Agents, Delegations, Keys, Logins, Me, People, Tokens
-from choir.doors.sdk.issuing import Issuances
-from choir.doors.sdk.jobs import Disputes, Ids, Jobs, Uploads
-from choir.doors.sdk.ledger import Ledger
-from choir.doors.sdk.liabilities import Liabilities
-from choir.doors.sdk.providers import AttemptsRoom, Providers
+from choir.doors.sdk.target import Chosen, address_of, choose
 from choir.doors.sdk.transport import AsyncTransport, Transport
+from choir.doors.tokens.client import Tokens
 from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from choir.doors.sdk import saved_logins
+from choir.doors.logins import saved_logins
 from choir.foundation.errors import ChoirError
 from choir.foundation.settings import load_settings
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from choir.doors.sdk import saved_logins
-from choir.doors.sdk.saved_logins import UnsafeLogin
+from choir.doors.logins import saved_logins
+from choir.doors.logins.saved_logins import UnsafeLogin
 from choir.foundation.errors import Broken
 from choir.ledger.notes import VerifierKey
 

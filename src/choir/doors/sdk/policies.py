@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from choir.doors import wire
+from choir.doors.node.shapes import PolicyOut
 from choir.foundation.policy import Policy, describe, load
 from choir.policies import default_policy
 
@@ -24,7 +24,7 @@ def policy_of(client: Client) -> Policy:
     return client.known_policy
 
 
-def read(told: wire.PolicyOut) -> Policy:
+def read(told: PolicyOut) -> Policy:
     """A policy from what a node tells of its own."""
     known = {item.name: item for item in describe(default_policy())}
     within = {

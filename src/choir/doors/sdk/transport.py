@@ -23,9 +23,9 @@ from choir.doors.sdk.auth import AHEAD_S, NostrKey, header_value
 from choir.doors.sdk.calls import Call
 from choir.doors.sdk.deadlines import limited
 from choir.doors.sdk.errors import NoNode
-from choir.doors.sdk.retrying import Attempts
+from choir.doors.sdk.retry import Attempts
 from choir.doors.sdk.streams import EventReader, Told
-from choir.doors.wire import TIME_HEADER
+from choir.doors.shapes import TIME_HEADER
 from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 

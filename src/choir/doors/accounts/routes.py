@@ -1,0 +1,115 @@
+"""One's own money: accounts, balances, statements, and what may be sent to others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from choir.doors.accounts.shapes import TransferIn, TransferOut
+from choir.doors.http import identity_views
+from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
+from choir.doors.http.openapi import also, problems
+from choir.doors.http.paging import Limit, page, page_rows
+from choir.doors.http.rooms import Room
+from choir.doors.ledger import views
+from choir.doors.ledger.routes import Account, Cursor, statement_cursor
+from choir.doors.ledger.shapes import AccountPage, BalanceOut, StatementPage
+from choir.foundation.clock import parse_time
+from choir.foundation.errors import Invalid
+from choir.foundation.money import parse_units
+from choir.identity.model import Principal, Role
+from choir.identity.transfers import Transfer
+from choir.ledger import model as ledger_model
+from choir.ledger import reading
+from choir.ledger.model import UnknownAccount, account_name
+from choir.ledger.policy import LedgerPolicy
+from choir.storage.database import Tx
+
+router = Room(tags=["money"], route_class=AccessRoute)
+
+
+@router.get("/me/accounts")
+def list_own_accounts(who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = "", limit: Limit = 100) -> AccountPage:
+    """One's own accounts by name; an agent's and its person's. An operator owns none."""
+    size = page_rows(limit, node.policy.of(LedgerPolicy))
+    found: list[ledger_model.Account] = []
+    with node.unit_of_work() as tx:
+        for owner in sorted(who.owners):
+            found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size + 1 - len(found))
+    shown, following = page(found, size, lambda last: last.name)
+    return AccountPage(items=[views.account(item) for item in shown], next=following)
+
+
+@router.get("/balance", responses=problems(404))
+def get_balance(
+    who: ReaderOrOperatorDep,
+    node: NodeDep,
+    account: Account,
+    at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
+    at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
+) -> BalanceOut:
+    """A balance and what is held beside it, now or at any past point; zero for one's own that nothing has come to."""
+    _must_see(who, account)
+    if at_seq is not None and at_time is not None:
+        raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
+    with node.unit_of_work() as tx:
+        if at_seq is not None:
+            reading.check_reached(tx, at_seq)
+            seq = at_seq
+        else:
+            seq = reading.head(tx).seq if at_time is None else reading.seq_at(tx, parse_time(at_time))
+        now = _known(tx, who, account)
+        if now is None:
+            return views.unopened(account)
+        return views.balance(now, reading.balance_at_seq(tx, account, seq), reading.held_at_seq(tx, account, seq))
+
+
+@router.get("/statement", responses=problems(404))
+def get_statement(
+    who: ReaderOrOperatorDep, node: NodeDep, account: Account, cursor: Cursor = "", limit: Limit = 100
+) -> StatementPage:
+    """The movements of an account, oldest first; none of one's own that nothing has come to."""
+    _must_see(who, account)
+    (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.of(LedgerPolicy))
+    with node.unit_of_work() as tx:
+        if _known(tx, who, account) is None:
+            return views.statement(account, [], None)
+        found = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
+    return views.statement(account, *page(found, size, lambda last: f"{last.seq}-{last.leg}"))
+
+
+@router.post(
+    "/transfers",
+    status_code=201,
+    responses=also(200, TransferOut, "This key had done it before.") | problems(404, 409),
+)
+def transfer(body: TransferIn, who: BuyerDep, key: KeyDep, node: NodeDep, response: Response) -> TransferOut:
+    """Send something to a person or an agent. USDC and SAT move freely, AID between agents; an agent's caps count."""
+    asked = Transfer(to=body.to, asset=body.asset, amount=parse_units(body.amount), from_=body.from_, memo=body.memo)
+    done = node.database.run(lambda tx: node.transfers.send(tx, who, asked, key))
+    if done.posted.again:
+        response.status_code = 200
+    return identity_views.transfer(done, asked.amount, views.posted(done.posted))
+
+
+def _must_see(who: Principal, account: str) -> None:
+    """An account is not there for whoever it does not belong to; the operator sees all."""
+    if who.role is Role.OPERATOR:
+        return
+    name = account_name(account)
+    if f"{name.owner_kind}:{name.owner_id}" not in who.owners:
+        raise UnknownAccount(account=account)
+
+
+def _known(tx: Tx, who: Principal, account: str) -> ledger_model.Account | None:
+    """The account; None where it is one's own and was never opened, which is as good as an empty one to its owner.
+
+    To an operator, who may read every account, a name that nobody has opened is most likely mistyped.
+    """
+    try:
+        return reading.balance(tx, account)
+    except UnknownAccount:
+        if who.role is Role.OPERATOR:
+            raise
+        return None

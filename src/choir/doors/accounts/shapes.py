@@ -1,0 +1,47 @@
+"""Shapes of transfers between owners."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from choir.doors.ledger.shapes import PostedOut
+from choir.doors.people.shapes import AT, OWNER
+from choir.doors.shapes import Amount, Wire, example
+
+
+class TransferIn(Wire, json_schema_extra=example(to="grace", asset="SAT", amount="21000", memo="thank you")):
+    """Something that moves between people or agents. The `Idempotency-Key` header is its key."""
+
+    from_: str | None = Field(
+        default=None,
+        alias="from",
+        max_length=80,
+        description="Whose it is, as an owner of accounts. Default: the one who asks.",
+    )
+    to: str = Field(min_length=1, max_length=80, description="A handle, or an owner of accounts such as `agent:…`.")
+    asset: str = Field(max_length=20, examples=["SAT"])
+    amount: Amount
+    memo: str | None = Field(default=None, max_length=2000, description="Words beside it; they can be erased.")
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class TransferOut(
+    Wire,
+    json_schema_extra=example(
+        posted={"id": "entry_01j9zq8e40kazxc5r7s8g9hajb", "seq": 42, "at": AT, "hash": "ab" * 32, "again": False},
+        **{"from": f"{OWNER}/available/SAT"},
+        to="person:01j9zq9f51mb0yd6s8t9hajbkc/available/SAT",
+        asset="SAT",
+        amount="21000",
+    ),
+):
+    """What moved."""
+
+    posted: PostedOut
+    from_: str = Field(alias="from")
+    to: str
+    asset: str
+    amount: str
+
+    model_config = ConfigDict(populate_by_name=True)

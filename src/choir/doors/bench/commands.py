@@ -1,0 +1,129 @@
+"""`choir bench`: measure this machine; ratios within one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.output import AsJson
+
+app = typer.Typer(help="Measure the ledger, the HTTP API and jobs on this machine.", no_args_is_help=True)
+
+_PROMISES = {
+    "batch_of_copy": ("batches of 1000, of a bare COPY of the same rows", ">=", 0.5),
+    "batch_of_hot_transactions": ("batches with a hot account, of one transaction each", ">=", 25),
+    "callers_of_transactions": ("64 callers, of one transaction each", ">=", 4),
+    "hot_callers_of_hot_transactions": ("64 callers with a hot account, of one transaction each", ">=", 12),
+    "lone_of_insert": ("a lone caller's wait, of a bare durable insert's", "<=", 2.5),
+    "hot_of_spread": ("a hot account, of spread accounts", ">=", 0.9),
+    "refused_of_spread": ("one in ten refused, of none", ">=", 0.8),
+    "large_of_small": ("a large ledger, of a small one", ">=", 0.8),
+    # The same aims against the strictest peers: rows packed beforehand, one server-side function per transfer.
+    "batch_of_packed_copy": ("batches of 1000, of a COPY of rows packed beforehand", ">=", 0.5),
+    "batch_of_hot_functions": ("batches with a hot account, of one server-side function each", ">=", 25),
+    "callers_of_functions": ("64 callers, of one server-side function each", ">=", 4),
+    "hot_callers_of_hot_functions": ("64 callers with a hot account, of one server-side function each", ">=", 12),
+}
+
+
+@app.callback()
+def root() -> None:
+    """Measure the ledger, the HTTP API and jobs on this machine."""
+
+
+@app.command("ledger", epilog="Example: choir bench ledger --quick")
+def ledger(
+    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the database; default: the temp folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the ledger against PostgreSQL itself (a few minutes; a database of its own, removed afterwards)."""
+    from choir.benchmarks.ledger import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [_row(name, result["ratios"][name]) for name in _PROMISES]
+    output.print_table(["ratio", "measured", "promised", ""], rows, right=[1, 2])
+    verify = result["verify"]
+    output.print_line(
+        f"\nVerified {verify['entries']} entries at {verify['per_second']}/s in {verify['peak_mb']} MB."
+        f" Batches of 1000: {result['batches_of_1000']['ledger']['per_second']} entries/s."
+    )
+
+
+_HTTP_SHARES = {
+    "session_share": "a read by session: the credential's part of the cost",
+    "token_share": "a read by token: the credential's part",
+    "signed_share": "a read by signed request: the credential's part",
+    "delegation_share_of_read": "a read by an agent's token: the delegation's part",
+    "delegation_share_of_write": "a transfer by an agent: the delegation's part",
+}
+
+
+@app.command("http", epilog="Example: choir bench http --quick")
+def http(
+    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the HTTP door against its own empty route (a minute or two; a node of its own, removed afterwards)."""
+    from choir.benchmarks.http import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [_http_row(name, found, result["ratios"]) for name, found in result["requests"].items()]
+    head = ["request", "per second", "of empty", "p50 ms", "p99 ms", "server us", "database us", "client us"]
+    output.print_table(head, rows, right=[1, 2, 3, 4, 5, 6, 7])
+    output.print_line("")
+    shares = [(told, f"{100 * result['ratios'][name]:.0f} %") for name, told in _HTTP_SHARES.items()]
+    output.print_table(["share", "measured"], shares, right=[1])
+
+
+@app.command("bazaar", epilog="Example: choir bench bazaar --quick")
+def bazaar(
+    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure jobs against bare sandbox runs (some minutes; a node and a provider of its own, removed afterwards)."""
+    from choir.doors.bench.bazaar import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    head = ["open jobs", "jobs/s", "p50 ms", "p99 ms", "bare runs/s", "bare p50 ms", "more ms", "p50 of bare"]
+    output.print_table(head, [_bazaar_row(found) for found in result["open_jobs"]], right=list(range(8)))
+    free = result["selection"]["all_free"]
+    output.print_line(
+        f"\nSelection among {result['selection']['providers']} providers:"
+        f" p50 {free['p50_ms']} ms, p99 {free['p99_ms']} ms."
+    )
+
+
+def _bazaar_row(found: dict[str, Any]) -> tuple[str, ...]:
+    jobs, bare = found["jobs"], found["bare_runs"]
+    numbers = (jobs["per_second"], jobs["p50_ms"], jobs["p99_ms"], bare["per_second"], bare["p50_ms"])
+    return str(found["open_jobs"]), *map(str, numbers), str(found["overhead_p50_ms"]), str(found["p50_of_bare"])
+
+
+def _http_row(name: str, found: dict[str, Any], ratios: dict[str, float]) -> tuple[str, ...]:
+    of_empty = ratios.get(f"{name}_of_empty", 1.0)
+    numbers = [found[key] for key in ("p50_ms", "p99_ms", "server_us", "database_us", "client_us")]
+    return name, str(found["per_second"]), f"{of_empty:.2f}", *map(str, numbers)
+
+
+def _row(name: str, found: Any) -> tuple[str, str, str, str]:
+    told, sign, promise = _PROMISES[name]
+    kept = found >= promise if sign == ">=" else found <= promise
+    return told, str(found), f"{sign} {promise}", "" if kept else "missed"

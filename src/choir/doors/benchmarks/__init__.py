@@ -1,1 +1,0 @@
-"""Measurements that go through the doors themselves, with the SDK as their client."""

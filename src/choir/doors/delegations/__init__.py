@@ -1,0 +1,1 @@
+"""What an agent may do, spend, and until when."""

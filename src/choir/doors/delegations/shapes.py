@@ -1,0 +1,106 @@
+"""Shapes of delegations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
+
+from choir.doors.agents.shapes import AGENT
+from choir.doors.people.shapes import AT, OWNER, Name
+from choir.doors.shapes import Wire, example
+from choir.identity.model import OFFERED_SCOPES, Period, Scope
+
+DELEGATION = "delegation_01j9zq5m9xg7wtz2n4p5d6e7f8"
+
+
+Id = Annotated[str, Field(max_length=60)]
+
+
+# Every scope is valid; the description names those that something asks for.
+_Offered = Annotated[Scope, WithJsonSchema({"type": "string", "enum": [scope.value for scope in OFFERED_SCOPES]})]
+
+
+Scopes = Annotated[list[_Offered], Field(min_length=1, max_length=10, description="What it may be used for.")]
+
+
+Days = Annotated[int, Field(ge=1, le=3660, description="How many days it lasts from now.")]
+
+
+class Lasting(Wire):
+    """How long something is to last: exactly one of the two."""
+
+    days: Days | None = None
+    expires_at: str | None = Field(default=None, max_length=40, description="Instead of `days`: its end, ISO 8601.")
+
+
+class CapIn(Wire, json_schema_extra=example(asset="SAT", period="day", cap="10000")):
+    """At most this much of an asset in a period; an asset without a cap cannot be spent."""
+
+    asset: str = Field(max_length=20, examples=["SAT"])
+    period: Period
+    cap: str = Field(
+        pattern=r"^(0|[1-9][0-9]{0,18})$", description="Smallest units as a decimal string.", examples=["10000"]
+    )
+
+
+_TERMS = {
+    "scopes": ["read", "buy"],
+    "caps": [{"asset": "SAT", "period": "day", "cap": "10000"}],
+    "days": 30,
+    "name": "the night shift",
+}
+
+
+class DelegationIn(Lasting, json_schema_extra=example(agent=AGENT, **_TERMS)):
+    """What an agent may do for the person who asks, or by a part of what the asker has."""
+
+    agent: Id
+    scopes: Scopes
+    caps: list[CapIn] = Field(default=[], max_length=24)
+    name: Name | None = None
+
+
+class CapOut(Wire, json_schema_extra=example(asset="SAT", period="day", cap="10000", spent="250")):
+    """A cap, and what was spent of it in the current window."""
+
+    asset: str
+    period: Period
+    cap: str
+    spent: str
+
+
+_DELEGATION: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    id=DELEGATION,
+    person=OWNER,
+    agent=AGENT,
+    parent=None,
+    depth=0,
+    scopes=["buy", "read"],
+    caps=[{"asset": "SAT", "period": "day", "cap": "10000", "spent": "250"}],
+    name="the night shift",
+    created_at=AT,
+    expires_at=AT,
+    revoked_at=None,
+)
+
+
+class DelegationOut(Wire, json_schema_extra=example(**_DELEGATION)):  # fmt: skip
+    """An agent's authority."""
+
+    id: str
+    person: str = Field(description="Whose authority it is.")
+    agent: str
+    parent: str | None = Field(description="The wider one it was narrowed from.")
+    depth: int
+    scopes: list[str]
+    caps: list[CapOut]
+    name: str | None
+    created_at: str
+    expires_at: str
+    revoked_at: str | None
+
+
+class DelegationPage(Wire, json_schema_extra=example(items=[_DELEGATION], next=None)):
+    items: list[DelegationOut]
+    next: str | None = None

@@ -1,0 +1,1 @@
+"""Disputes about the outcome of a job."""

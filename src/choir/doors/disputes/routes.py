@@ -1,0 +1,98 @@
+"""Disputes over HTTP: for both sides of an attempt, and for the operators who decide."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from choir.bazaar.disputes.model import Dispute, dispute_id, parse_dispute_id
+from choir.bazaar.model import parse_attempt_id, parse_job_id
+from choir.bazaar.policy import BazaarPolicy
+from choir.doors.disputes.shapes import DisputeIn, DisputeOut, DisputePage, ResponseIn, RulingIn
+from choir.doors.http.access import (
+    AccessRoute,
+    BuyerOrSellerDep,
+    MarketReaderDep,
+    NodeDep,
+    OperatorDep,
+)
+from choir.doors.http.openapi import also, problems
+from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
+from choir.doors.http.rooms import Room
+from choir.doors.jobs import views
+from choir.node import Node
+from choir.storage.database import Tx
+
+router = Room(tags=["disputes"], route_class=AccessRoute)
+
+
+@router.get("/jobs/{job}/disputes", responses=problems(404))
+def list_disputes_of_job(job: str, who: MarketReaderDep, node: NodeDep) -> DisputePage:
+    """All disputes about a job that one has a part in."""
+    id_ = parse_job_id(job)
+    with node.unit_of_work() as tx:
+        return DisputePage(items=[_shown(tx, node, item) for item in node.bazaar.disputes.of_job(tx, who, id_)])
+
+
+@router.post(
+    "/jobs/{job}/disputes",
+    status_code=201,
+    responses=also(200, DisputeOut, "This side had disputed it before.") | problems(404, 409),
+)
+def open_dispute(job: str, body: DisputeIn, who: BuyerOrSellerDep, node: NodeDep, response: Response) -> DisputeOut:
+    """Doubt what was decided on an attempt; takes a deposit. Opening it again gives the same dispute."""
+    id_ = parse_job_id(job)
+    attempt = None if body.attempt is None else parse_attempt_id(body.attempt)
+
+    def doubt(tx: Tx) -> tuple[DisputeOut, bool]:
+        found, new = node.bazaar.disputes.open_or_find(tx, who, id_, attempt, body.trigger, body.statement)
+        return _shown(tx, node, found), new
+
+    shown, new = node.database.run(doubt)
+    if not new:
+        response.status_code = 200
+    return shown
+
+
+@router.get("/disputes")
+def list_disputes(who: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> DisputePage:
+    """Disputes that wait for a ruling, oldest first."""
+    size, after = page_rows(limit, node.policy.of(BazaarPolicy)), last_id(cursor, parse_dispute_id)
+    with node.unit_of_work() as tx:
+        found = node.bazaar.disputes.under_review(tx, who, after=after, limit=size)
+        shown = [_shown(tx, node, item) for item in found]
+    following = dispute_id(found[-1].id) if len(found) == size else None
+    return DisputePage(items=shown, next=following)
+
+
+@router.get("/disputes/{dispute}", responses=problems(404))
+def get_dispute(dispute: str, who: MarketReaderDep, node: NodeDep) -> DisputeOut:
+    """A dispute, for its two sides and for operators."""
+    id_ = parse_dispute_id(dispute)
+    with node.unit_of_work() as tx:
+        return _shown(tx, node, node.bazaar.disputes.get(tx, who, id_))
+
+
+@router.post("/disputes/{dispute}/response", responses=problems(404, 409))
+def respond(dispute: str, body: ResponseIn, who: BuyerOrSellerDep, node: NodeDep) -> DisputeOut:
+    """The other side's answer; the first one stands."""
+    id_ = parse_dispute_id(dispute)
+
+    def answer(tx: Tx) -> DisputeOut:
+        return _shown(tx, node, node.bazaar.disputes.respond(tx, who, id_, body.response))
+
+    return node.database.run(answer)
+
+
+@router.post("/disputes/{dispute}/rulings", responses=problems(404, 409))
+def rule(dispute: str, body: RulingIn, who: OperatorDep, node: NodeDep) -> DisputeOut:
+    """Who was right. It decides once as many operators agree as the node needs; an operator's first ruling stands."""
+    id_ = parse_dispute_id(dispute)
+
+    def decide(tx: Tx) -> DisputeOut:
+        return _shown(tx, node, node.bazaar.disputes.rule(tx, who, id_, body.winner, body.reasoning))
+
+    return node.database.run(decide)
+
+
+def _shown(tx: Tx, node: Node, item: Dispute) -> DisputeOut:
+    return views.dispute(item, node.bazaar.disputes.rulings(tx, item))

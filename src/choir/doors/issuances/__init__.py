@@ -1,0 +1,1 @@
+"""Issuing money."""

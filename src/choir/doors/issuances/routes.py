@@ -1,0 +1,106 @@
+"""Issuances over HTTP: one operator proposes, another approves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query, Request, Response
+
+from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
+from choir.doors.http.credentials import Operators
+from choir.doors.http.openapi import also, problems
+from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
+from choir.doors.http.rooms import Room
+from choir.doors.issuances.shapes import IssuanceIn, IssuanceOut, IssuancePage
+from choir.doors.ledger import views
+from choir.foundation.money import parse_units
+from choir.ledger.issuing.model import Issuance, issuance_id, parse_issuance_id
+from choir.ledger.issuing.rules import agreed
+from choir.ledger.model import Leg
+from choir.ledger.policy import LedgerPolicy
+from choir.node import Node
+from choir.storage.database import Tx
+
+router = Room(tags=["issuances"], route_class=AccessRoute)
+
+
+def _operators(request: Request) -> Operators:
+    operators = request.app.state.operators
+    assert isinstance(operators, Operators)
+    return operators
+
+
+OperatorsDep = Annotated[Operators, Depends(_operators)]
+
+
+@router.post(
+    "/issuances",
+    status_code=201,
+    responses=also(200, IssuanceOut, "It had been proposed with this key before.") | problems(404, 409),
+)
+def propose_issuance(
+    body: IssuanceIn, who: OperatorDep, key: KeyDep, node: NodeDep, operators: OperatorsDep, response: Response
+) -> IssuanceOut:
+    """Ask the other operators to bring money into being. Nothing moves before enough of them agree."""
+    legs = tuple(Leg(leg.from_, leg.to, parse_units(leg.amount)) for leg in body.legs)
+
+    def propose(tx: Tx) -> tuple[Issuance, bool]:
+        return node.issuing.propose(tx, who.source, legs, reason=body.reason, key=key)
+
+    issuance, new = node.database.run(propose)
+    if not new:
+        response.status_code = 200
+    return _shown(node, issuance, operators)
+
+
+@router.get("/issuances")
+def list_issuances(
+    _: OperatorDep,
+    node: NodeDep,
+    operators: OperatorsDep,
+    state: Annotated[Literal["open"] | None, Query(description="Only those that wait for approval.")] = None,
+    cursor: IdCursor = "",
+    limit: Limit = 100,
+) -> IssuancePage:
+    """All of them, or those that are open, the newest first."""
+    size = page_rows(limit, node.policy.of(LedgerPolicy))
+    page = node.issuing.newest if state is None else node.issuing.newest_open
+    with node.unit_of_work() as tx:
+        found = page(tx, before=before_id(cursor, parse_issuance_id), limit=size)
+    following = issuance_id(found[-1].id) if len(found) == size else None
+    return IssuancePage(items=[_shown(node, item, operators) for item in found], next=following)
+
+
+@router.get("/issuances/{issuance}", responses=problems(404))
+def get_issuance(issuance: str, _: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
+    """One issuance, and who has agreed to it."""
+    id_ = parse_issuance_id(issuance)
+    with node.unit_of_work() as tx:
+        return _shown(node, node.issuing.get(tx, id_), operators)
+
+
+@router.post("/issuances/{issuance}/approve", responses=problems(404, 409))
+def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
+    """Agree to it. It is posted as soon as enough operators do; who proposed it cannot be the second.
+
+    Only those count who are operators at that moment, and were when they agreed.
+    """
+    id_ = parse_issuance_id(issuance)
+    approved = node.database.run(lambda tx: node.issuing.approve(tx, who.source, id_, operators.since))
+    return _shown(node, approved, operators)
+
+
+@router.post("/issuances/{issuance}/withdraw", responses=problems(404, 409))
+def withdraw_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
+    """Let nothing come of it; every operator may."""
+    id_ = parse_issuance_id(issuance)
+    return _shown(node, node.database.run(lambda tx: node.issuing.withdraw(tx, who.source, id_)), operators)
+
+
+def _shown(node: Node, issuance: Issuance, operators: Operators) -> IssuanceOut:
+    return views.issuance(
+        issuance,
+        node.issuing.state(issuance),
+        needed=node.issuing.operators_needed(issuance),
+        agreed=len(agreed(issuance, operators.since)),
+    )

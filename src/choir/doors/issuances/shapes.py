@@ -1,0 +1,58 @@
+"""Shapes about issuances: money that operators bring into being together."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from choir.doors.ledger.shapes import LegIn, LegOut
+from choir.doors.shapes import ShortText, Wire, example
+
+_AT, _LATER = "2026-11-02T09:30:00.000000Z", "2026-11-09T09:30:00.000000Z"
+_LEG = {"from": "system:node/issuance/CREDIT", "to": "person:ada/available/CREDIT", "amount": "50000"}
+_APPROVAL = {"operator": "operator", "at": _AT}
+_ISSUANCE: dict[str, Any] = {
+    "id": "issuance_01j9zr7c2mf3q4r5s6t7v8w9xa", "state": "open", "reason": "paid by invoice", "legs": [_LEG],
+    "proposed_by": "operator", "proposed_at": _AT, "expires_at": _LATER, "operators_needed": 2,
+    "operators_agreed": 1, "approvals": [_APPROVAL], "entry": None, "ended_by": None, "ended_at": None,
+}  # fmt: skip
+
+IssuanceStateText = Literal["open", "posted", "withdrawn", "expired"]
+
+
+class IssuanceIn(Wire, json_schema_extra=example(reason="paid by invoice", legs=[_LEG])):
+    """Money to bring into being. Every leg comes from an issuance or external account."""
+
+    reason: ShortText
+    legs: list[LegIn] = Field(min_length=1, max_length=1000)
+
+
+class ApprovalOut(Wire, json_schema_extra=example(**_APPROVAL)):
+    """An operator who agrees; the first is whoever proposed it."""
+
+    operator: str
+    at: str
+
+
+class IssuanceOut(Wire, json_schema_extra=example(**_ISSUANCE)):
+    """An issuance, and who has agreed to it."""
+
+    id: str
+    state: IssuanceStateText
+    reason: str
+    legs: list[LegOut]
+    proposed_by: str
+    proposed_at: str
+    expires_at: str
+    operators_needed: int = Field(description="How many must agree; 0 where policy no longer lets any number.")
+    operators_agreed: int = Field(description="How many agree who are operators now; whoever was removed is not one.")
+    approvals: list[ApprovalOut]
+    entry: str | None = Field(default=None, description="What was posted.")
+    ended_by: str | None = None
+    ended_at: str | None = None
+
+
+class IssuancePage(Wire, json_schema_extra=example(items=[_ISSUANCE], next=None)):
+    items: list[IssuanceOut]
+    next: str | None = None

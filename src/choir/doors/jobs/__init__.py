@@ -1,0 +1,1 @@
+"""Jobs: ordering work, following it, getting what was paid for."""

@@ -1,0 +1,177 @@
+"""Attempts over HTTP: what a provider works on, hands in and gives back, and what both sides may see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Response
+
+from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
+from choir.bazaar.model import SOURCE, attempt_id, parse_attempt_id
+from choir.bazaar.policy import BazaarPolicy
+from choir.bazaar.settling import pay_key
+from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, ReaderOrSellerDep, SellerDep
+from choir.doors.http.openapi import problems
+from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
+from choir.doors.http.rooms import Room
+from choir.doors.jobs import views
+from choir.doors.jobs.blob_parts import BYTES, Part, answer_part
+from choir.doors.jobs.shapes import (
+    AttemptOut,
+    AttemptPage,
+    GiveBackIn,
+    HandIn,
+    ReceiptFileOut,
+    SignedOut,
+    StartedOut,
+    VerdictOut,
+)
+from choir.doors.ledger import views as ledger_views
+from choir.foundation.canonical import ObjectHash, parse_object_hash
+from choir.identity.model import Principal
+from choir.ledger import reading
+from choir.ledger.publication import publish_checkpoint
+from choir.node import Node
+from choir.storage.database import Tx
+
+WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
+
+router = Room(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
+
+
+@router.get("", responses=problems(404))
+def list_attempts(
+    who: ReaderOrSellerDep, node: NodeDep, live: bool = True, cursor: IdCursor = "", limit: Limit = 100
+) -> AttemptPage:
+    """What one's own provider is expected to work on, or all it was ever asked, newest first."""
+    size, before = page_rows(limit, node.policy.of(BazaarPolicy)), before_id(cursor, parse_attempt_id)
+    with node.database.statements() as tx:
+        own = node.bazaar.providers.of(tx, who).id
+        found = node.bazaar.attempts.page(tx, own, live=live, before=before, limit=size)
+    following = attempt_id(found[-1].id) if len(found) == size else None
+    return AttemptPage(items=[views.attempt(item) for item in found], next=following)
+
+
+@router.get("/{attempt}", responses=problems(404))
+def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> AttemptOut:
+    """An attempt, for its provider, for the job's buyer, and for operators."""
+    id_ = parse_attempt_id(attempt)
+    with node.database.statements() as tx:
+        return views.attempt(node.bazaar.reading.attempt(tx, who, id_))
+
+
+@router.post("/{attempt}/start", responses=problems(404, 409))
+def start_attempt(attempt: str, who: SellerDep, node: NodeDep, order: WithOrder = False) -> StartedOut:
+    """Work has begun; saying so again changes nothing."""
+    id_ = parse_attempt_id(attempt)
+    job, found = node.database.run(lambda tx: node.bazaar.attempts.start_job(tx, who, id_))
+    if not order:
+        return views.started(found)
+    with node.database.statements() as tx:
+        return views.started(found, job, node.objects.get_atom(tx, job.request))
+
+
+@router.post("/{attempt}/give-back", responses=problems(404, 409))
+def give_back(attempt: str, body: GiveBackIn, who: SellerDep, node: NodeDep) -> AttemptOut:
+    """It cannot be done here; the job goes to somebody else."""
+    id_ = parse_attempt_id(attempt)
+    return views.attempt(
+        node.database.run(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason, again=body.again))
+    )
+
+
+@router.post("/{attempt}/hand-in", responses=problems(404, 409))
+def hand_in(attempt: str, body: HandIn, who: SellerDep, node: NodeDep) -> AttemptOut:
+    """Deliver. The artifact is in escrow until it is verified and paid; the same delivery again changes nothing."""
+    id_ = parse_attempt_id(attempt)
+    sent = Delivered(
+        artifact=views.given(ARTIFACT, body.artifact),
+        claimed=parse_object_hash(body.claimed),
+        result=body.result,
+        trajectory=views.given(TRAJECTORY, body.trajectory),
+        result_signature=bytes.fromhex(body.result_signature),
+        trajectory_signature=bytes.fromhex(body.trajectory_signature),
+    )
+    return views.attempt(node.database.run(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent)))
+
+
+@router.get("/{attempt}/verdict", responses=problems(404))
+def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> VerdictOut:
+    """What verification found, with the evidence behind its checks; for both sides."""
+    id_ = parse_attempt_id(attempt)
+    with node.database.statements() as tx:
+        name, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
+    return VerdictOut(hash=name, verdict=verdict, evidence=evidence)
+
+
+@router.get("/{attempt}/result", responses=problems(404))
+def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
+    """What the provider said of its delivery, with its signature; for the same readers as the artifact."""
+    id_ = parse_attempt_id(attempt)
+    with node.database.statements() as tx:
+        name = node.bazaar.reading.result(tx, who, id_)
+        by = node.bazaar.market.result_keys(tx, node.bazaar.reading.attempt(tx, who, id_))
+        return _signed(tx, node, name, by)  # others may have said the very same, of other jobs
+
+
+@router.get("/{attempt}/receipt", responses=problems(404))
+def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
+    """The node's signed word on what was done, checked and paid; for both sides."""
+    id_ = parse_attempt_id(attempt)
+    with node.database.statements() as tx:
+        return _receipt(tx, node, who, id_)
+
+
+@router.get("/{attempt}/receipt/file", responses=problems(404))
+def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> ReceiptFileOut:
+    """The receipt with all that a stranger needs to check it: verdict, evidence, payment and its proof; for both sides.
+
+    Signs a checkpoint if none covers the payment yet.
+    """
+    id_ = parse_attempt_id(attempt)
+    with node.unit_of_work() as tx:
+        receipt = _receipt(tx, node, who, id_)
+        _, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
+        paid = reading.entry_of_key(tx, SOURCE, pay_key(id_))
+        last = node.checkpoints.latest(tx)
+        short = paid is not None and (last is None or last.size < paid.seq)
+        signed = node.checkpoints.sign(tx) if short else None
+        payment = None if paid is None else ledger_views.proof(node.checkpoints.prove(tx, paid))
+        rotations = node.checkpoints.rotations(tx)
+    if signed is not None:
+        publish_checkpoint(node.settings.home, signed.note)
+    return views.receipt_file(receipt, verdict, evidence, payment, rotations)
+
+
+@router.get("/{attempt}/artifact", response_class=Response, responses=BYTES | problems(404))
+def get_attempt_artifact(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of the artifact: for its provider always, for the buyer once it is paid for."""
+    id_ = parse_attempt_id(attempt)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.artifact(tx, who, id_))
+
+
+@router.get("/{attempt}/trajectory", response_class=Response, responses=BYTES | problems(404))
+def get_trajectory(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of the trajectory, for the same readers as the artifact."""
+    id_ = parse_attempt_id(attempt)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.trajectory(tx, who, id_))
+
+
+@router.get("/{attempt}/hidden", response_class=Response, responses=BYTES | problems(404))
+def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
+    """A part of the hidden checks: for the buyer, and for the provider whose delivery failed them."""
+    id_ = parse_attempt_id(attempt)
+    return answer_part(node, part, lambda tx: node.bazaar.reading.hidden(tx, who, id_))
+
+
+def _receipt(tx: Tx, node: Node, who: Principal, attempt: UUID) -> SignedOut:
+    """With the node's own signatures alone: anybody may have signed the same bytes, and it would say nothing."""
+    keys = [key.vkey.public for key in node.keys.history(tx)]
+    return _signed(tx, node, node.bazaar.reading.receipt(tx, who, attempt), keys)
+
+
+def _signed(tx: Tx, node: Node, name: ObjectHash, by: Collection[bytes] | None = None) -> SignedOut:
+    signatures = [views.signature(item) for item in node.objects.signatures(tx, name, by)]
+    return SignedOut(hash=name, value=node.objects.get_atom(tx, name), signatures=signatures)

@@ -1,0 +1,133 @@
+"""Buying work, request by request: uploads, jobs, and what came of them.
+
+`choir.doors.mesh` puts them together: order, wait, verify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from choir.bazaar.disputes.model import Trigger
+from choir.bazaar.model import JobType
+from choir.doors.disputes.shapes import DisputeOut, DisputePage
+from choir.doors.jobs.shapes import IdOut, JobOut, JobPage, JobStepList, RequestOut, SelectionOut, UploadOut
+from choir.doors.sdk.calls import Call, R, Room, call, pages, path
+
+
+class Uploads(Room[R]):
+    """Bytes that are too many for one request, in parts. Every step can be repeated."""
+
+    @call
+    def begin(self, size: int, hash_: str) -> Call[UploadOut]:
+        """Announce bytes by their number and hash; the same announcement again gives the same upload."""
+        return Call("POST", "/v1/uploads", UploadOut, {"bytes": size, "hash": hash_}, again=True)
+
+    @call
+    def get(self, upload: str) -> Call[UploadOut]:
+        """What has arrived so far."""
+        return Call("GET", path("/v1/uploads/{id}", id=upload), UploadOut)
+
+    @call
+    def put_part(self, upload: str, n: int, data: bytes) -> Call[None]:
+        """Send a part; sending it again replaces it."""
+        return Call("PUT", path("/v1/uploads/{id}/parts/{n}", id=upload, n=str(n)), type(None), content=data)
+
+    @call
+    def finish(self, upload: str) -> Call[UploadOut]:
+        """Make it an object, if all is there and hashes to what was announced."""
+        return Call("POST", path("/v1/uploads/{id}/finish", id=upload), UploadOut, again=True)
+
+    @call
+    def drop(self, upload: str) -> Call[None]:
+        """Give up an upload."""
+        return Call("DELETE", path("/v1/uploads/{id}", id=upload), type(None), again=True)
+
+
+class Jobs(Room[R]):
+    """Orders: one's own, and those one was asked to work on."""
+
+    @call
+    def open(
+        self,
+        type_: JobType | str,
+        request: Mapping[str, Any],
+        *,
+        inputs: Mapping[str, Mapping[str, str]] | None = None,
+        strategy: Mapping[str, Any] | None = None,
+        criteria: Mapping[str, Any] | None = None,
+    ) -> Call[JobOut]:
+        """Order work; the budget is held. The key inside the request makes it one job, however often it is sent."""
+        body = {
+            "type": str(type_),
+            "request": dict(request),
+            "inputs": {name: dict(value) for name, value in (inputs or {}).items()},
+            "strategy": dict(strategy or {}),
+            "criteria": dict(criteria or {}),
+        }
+        return Call("POST", "/v1/jobs", JobOut, body, again=True)
+
+    @call
+    def select(
+        self, type_: JobType | str, max_price: int, criteria: Mapping[str, Any] | None = None
+    ) -> Call[SelectionOut]:
+        """Who would be asked now, and why; nothing is ordered."""
+        body = {"type": str(type_), "max_price": str(max_price), "criteria": dict(criteria or {})}
+        return Call("POST", "/v1/selections", SelectionOut, body, again=True)
+
+    @pages
+    def mine(self, *, limit: int = 100) -> Call[JobPage]:
+        """One's own orders, newest first; how many attempts there were, but not each of them."""
+        return Call("GET", "/v1/jobs", JobPage, params={"limit": limit})
+
+    @call
+    def get(self, job: str) -> Call[JobOut]:
+        """A job with its attempts, as far as one may see them."""
+        return Call("GET", path("/v1/jobs/{id}", id=job), JobOut)
+
+    @call
+    def steps(self, job: str) -> Call[JobStepList]:
+        """Every step of its life."""
+        return Call("GET", path("/v1/jobs/{id}/steps", id=job), JobStepList)
+
+    @call
+    def request(self, job: str) -> Call[RequestOut]:
+        """What was ordered."""
+        return Call("GET", path("/v1/jobs/{id}/request", id=job), RequestOut)
+
+    @call
+    def input_part(self, job: str, name: str, n: int = 0) -> Call[bytes]:
+        """A part of an input, numbered from 0; behind the last one nothing comes."""
+        return Call("GET", path("/v1/jobs/{id}/inputs/{name}", id=job, name=name), bytes, params={"part": n})
+
+    @call
+    def artifact_part(self, job: str, n: int = 0) -> Call[bytes]:
+        """A part of what was paid for."""
+        return Call("GET", path("/v1/jobs/{id}/artifact", id=job), bytes, params={"part": n})
+
+    @call
+    def cancel(self, job: str) -> Call[JobOut]:
+        """Call it off; what was handed in before is still checked."""
+        return Call("POST", path("/v1/jobs/{id}/cancel", id=job), JobOut, again=True)
+
+    @call
+    def disputes(self, job: str) -> Call[DisputePage]:
+        """All disputes about a job."""
+        return Call("GET", path("/v1/jobs/{id}/disputes", id=job), DisputePage)
+
+    @call
+    def dispute(
+        self, job: str, trigger: Trigger | str, statement: str, *, attempt: str | None = None
+    ) -> Call[DisputeOut]:
+        """Doubt what was decided; takes a deposit. Opening it again gives the same dispute."""
+        body = {"trigger": str(trigger), "statement": statement, "attempt": attempt}
+        return Call("POST", path("/v1/jobs/{id}/disputes", id=job), DisputeOut, body, again=True)
+
+
+class Ids(Room[R]):
+    """Ids by their beginning."""
+
+    @call
+    def find(self, prefix: str) -> Call[IdOut]:
+        """The one job, dispute or provider that one may look at whose id begins so."""
+        return Call("GET", path("/v1/ids/{prefix}", prefix=prefix), IdOut)

@@ -1,0 +1,114 @@
+"""`choir job explain`: who was asked, why they, what came of it, and who is not asked again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from choir.bazaar.model import LIVE_ATTEMPT, NOT_ASKED_AGAIN
+from choir.bazaar.reasons import in_words
+from choir.doors.cli import ids, output
+from choir.doors.cli.live_output import plain
+from choir.doors.cli.output import AsJson, NodeOption
+from choir.doors.jobs.commands import no_provider as nobody
+from choir.doors.jobs.commands.buyer import as_buyer, sat
+from choir.doors.jobs.commands.watch import JobArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from choir.doors.jobs.shapes import AttemptOut, JobOut, JobStepOut
+
+_PERCENT = 100
+_GIVEN_BACK = "bazaar.withdrawn"
+_LAST = "It is asked again only if nobody else is there."
+_OUTCOMES = {
+    "assigned": "It has not begun yet.",
+    "running": "It is at work.",
+    "delivered": "It handed in, and waits to be verified.",
+    "verifying": "It handed in, and is being verified.",
+    "passed": "It passed.",
+    "lost": "It passed too, but was not the first.",
+    "failed": "It did not pass: {why}. Who has failed a job is not asked for it again.",
+    "withdrawn": "It gave the job back: {why}. Who cannot do a job is not asked for it again.",
+    "stopping": f"It gave the job back, because it was stopping. {_LAST}",
+    "gone": f"It no longer answered. {_LAST}",
+    "timed_out": f"It was too late. {_LAST}",
+    "cancelled": "It ended without a verdict: {why}.",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("explain", epilog="Example: choir job explain job_01h…")(explain)
+
+
+def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Say why these providers were asked, what came of it, and who is not asked again.
+
+    Every score is shown with its weight, and how they add up.
+    """
+    output.want_json(as_json)
+    with as_buyer(node, quiet=True) as buyer:
+        job = ids.whole(buyer.client, "job", job)
+        found = buyer.client.jobs.get(job)
+        steps = buyer.client.jobs.steps(job).items
+        now = nobody.selection(buyer.client, found) if found.state == "open" else None
+    asked = _asked(found, steps)
+    if as_json:
+        output.print_json([*asked, *([] if now is None else [{"now": now}])])
+        return
+    for one in asked:
+        output.print_line(f"{one['at']}  asked {one['provider']}")
+        _print_candidates(one["why"], one["provider"])
+        output.print_line(f"  {outcome(one)}")
+    if now is not None:
+        begin = "It waits for a provider." if asked else "Nobody has been asked yet."
+        output.print_line(f"{begin} If it were offered now:")
+        _print_candidates(now, "", nobody.spent(found))
+
+
+def _asked(found: JobOut, steps: Sequence[JobStepOut]) -> list[dict[str, Any]]:
+    """Each try: when and why it was that provider, and what came of it."""
+    said = {step.data.get("attempt"): step.data.get("said", "") for step in steps if step.what == "withdrawn"}
+    attempts = {item.id: item for item in found.attempts}
+    return [
+        {"at": step.at, **step.data, **_ended(attempts[step.data["attempt"]], said)}
+        for step in steps
+        if step.what == "offered" and "why" in step.data and step.data.get("attempt") in attempts
+    ]
+
+
+def _ended(attempt: AttemptOut, said: dict[Any, str]) -> dict[str, Any]:
+    over = attempt.state not in LIVE_ATTEMPT
+    return {
+        "provider": attempt.provider,
+        "state": attempt.state,
+        "reason": attempt.reason,
+        "said": said.get(attempt.id, ""),
+        "asked_again": attempt.state not in {*NOT_ASKED_AGAIN, "passed"} if over else None,
+    }
+
+
+def outcome(one: dict[str, Any]) -> str:
+    """What came of a try, and whether its provider can be asked for the job again."""
+    why = plain(one["said"] or in_words(one["reason"])).rstrip(".")
+    state = "stopping" if (one["state"], one["reason"]) == ("gone", _GIVEN_BACK) else one["state"]
+    return _OUTCOMES.get(state, state).replace("{why}", why)
+
+
+def _print_candidates(why: dict[str, Any], chosen: str, spent: set[str] | frozenset[str] = frozenset()) -> None:
+    if why.get("newcomers_turn"):
+        output.print_line("  This one went to a newcomer, by lot.")
+    candidates = why.get("candidates", [])
+    if not candidates:
+        output.print_line(f"  Nobody can take it: {nobody.nobody_because(why)}.")
+    for one in candidates:
+        mark = "*" if one["provider"] == chosen else " "
+        note = "; not asked, it has failed it or given it back" if one["provider"] in spent else ""
+        output.print_line(
+            f"  {mark} {one['provider']}  {one['total']} points, {sat(one['price'])} SAT, tier {one['tier']}{note}"
+        )
+        for part in one["components"]:
+            weight = f"{part['weight_bps'] / _PERCENT:g} %"
+            output.print_line(f"      {part['name']:<12} {part['score']:>7} × {weight:<6} = {part['points']}")

@@ -1,0 +1,365 @@
+"""Shapes about jobs: orders, attempts, verdicts, receipts, and the bytes that go with them.
+
+Amounts are milli-satoshi as decimal strings. Bytes travel inside a request as base64 where they are few, else they
+are uploaded in parts before and named by their hash.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from choir.bazaar.model import JobType
+from choir.doors.people.shapes import AT, OWNER
+from choir.doors.shapes import Amount, Wire, example
+
+JOB = "job_01j9zr1v7cf0m1n2p3q4r5s6t7"
+ATTEMPT = "attempt_01j9zr2w8dg1n2p3q4r5s6t7v8"
+PROVIDER = "provider_01j9zr4ya0fj3q4r5s6t7v8w9x"
+PROVIDER_OWNER = "agent:01j9zq5a1wf6vsy1m3n4c5d6e7"
+HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+_INLINE_CHARS_MAX = 24_000_000  # of base64; more is uploaded in parts
+
+HashText = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$", examples=[HASH])]
+InputName = Literal["repository", "diff", "hidden"]
+
+
+class UploadIn(Wire, json_schema_extra=example(bytes=1250, hash=HASH)):
+    """Bytes that are going to be sent in parts."""
+
+    bytes: int = Field(ge=0, le=10**12)
+    hash: HashText = Field(description="Of all of them; what arrives must hash to it.")
+
+
+_UPLOAD: dict[str, Any] = {
+    "id": "upload_01j9zr5zb1gk4r5s6t7v8w9xay",
+    "bytes": 1250,
+    "hash": HASH,
+    "part_bytes": 4_000_000,
+    "parts": 1,
+    "missing": [0],
+    "expires_at": AT,
+    "done": False,
+}
+
+
+class UploadOut(Wire, json_schema_extra=example(**_UPLOAD)):
+    """An upload: parts are numbered from 0, all have `part_bytes` bytes but the last."""
+
+    id: str
+    bytes: int
+    hash: str
+    part_bytes: int
+    parts: int
+    missing: list[int] = Field(description="Parts still to be sent, the first thousand of them.")
+    expires_at: str
+    done: bool = Field(description="Whether it is an object now, to be named by its hash.")
+
+
+class BlobIn(Wire, json_schema_extra=example(data="NDIK")):
+    """Bytes for a request: exactly one of the two."""
+
+    data: str | None = Field(default=None, max_length=_INLINE_CHARS_MAX, description="The bytes themselves, in base64.")
+    hash: HashText | None = Field(default=None, description="Of what the same owner has uploaded before.")
+
+
+_REQUEST = {
+    "argv": ["python3", "-c", "print(6*7)"],
+    "max_cost_msat": "1000000",
+    "time_limit_s": 60,
+    "idempotency_key": "my-first-run",
+}
+
+
+class JobIn(Wire, json_schema_extra=example(type="sandbox_run", request=_REQUEST)):
+    """An order. Its budget, time limit and idempotency key are part of the request."""
+
+    type: JobType
+    request: dict[str, Any] = Field(description="As the job type's contract has it; unknown fields are refused.")
+    inputs: dict[InputName, BlobIn] = Field(
+        default={}, description="A git bundle, a diff to review, checks that only the node sees."
+    )
+    strategy: dict[str, Any] = Field(
+        default={},
+        description="Who is asked, and who then: `kind` is sequential_retry, first_available, preferred_then_pool,"
+        " race or pinned.",
+    )
+    criteria: dict[str, Any] = Field(
+        default={}, description="units_milli, min_success_bps, min_isolation, providers, regions, near; all optional."
+    )
+
+
+class SelectionIn(Wire, json_schema_extra=example(type="sandbox_run", max_price="1000000")):
+    """Who would be asked for such a job now."""
+
+    type: JobType
+    max_price: Amount
+    criteria: dict[str, Any] = Field(default={})
+
+
+_CANDIDATE: dict[str, Any] = {
+    "provider": PROVIDER,
+    "total": 3000,
+    "price": "200000",
+    "tier": 0,
+    "success_bps": None,
+    "book_version": 1,
+    "newcomers_turn": False,
+    "components": [{"name": "price", "score": 10000, "weight_bps": 3000, "points": 3000}],
+}
+
+
+class SelectionOut(Wire, json_schema_extra=example(explanation={"newcomers_turn": False, "candidates": [_CANDIDATE]})):
+    """Who would be asked, best first, and what each score is made of."""
+
+    explanation: dict[str, Any]
+
+
+_ATTEMPT: dict[str, Any] = {
+    "id": ATTEMPT,
+    "job": JOB,
+    "n": 1,
+    "provider": PROVIDER,
+    "owner": PROVIDER_OWNER,
+    "state": "passed",
+    "base": "200000",
+    "per_unit": "500",
+    "cap": "5000000",
+    "ceiling": "1000000",
+    "assigned_at": AT,
+    "deadline_at": AT,
+    "delivered_at": AT,
+    "ended_at": AT,
+    "artifact": HASH,
+    "result": HASH,
+    "trajectory": HASH,
+    "verdict": HASH,
+    "receipt": HASH,
+    "paid": "200000",
+    "reason": "",
+}
+
+
+class AttemptOut(Wire, json_schema_extra=example(**_ATTEMPT)):
+    """One provider's try at a job, by the terms that were fixed when it was assigned."""
+
+    id: str
+    job: str
+    n: int
+    provider: str
+    owner: str
+    state: str
+    base: str
+    per_unit: str
+    cap: str
+    ceiling: str = Field(description="The highest price, by the buyer's budget.")
+    assigned_at: str
+    deadline_at: str
+    delivered_at: str | None
+    ended_at: str | None
+    artifact: str | None = Field(description="The hash; the bytes are in escrow until they are paid for.")
+    result: str | None
+    trajectory: str | None
+    verdict: str | None
+    receipt: str | None
+    paid: str = Field(description="What left the buyer's hold because of it.")
+    reason: str
+
+
+_JOB: dict[str, Any] = {
+    "id": JOB,
+    "type": "sandbox_run",
+    "state": "paid",
+    "buyer": OWNER,
+    "actor": OWNER,
+    "budget": "1000000",
+    "held": "0",
+    "price": "200000",
+    "request": HASH,
+    "inputs": {},
+    "hidden": None,
+    "strategy": {},
+    "criteria": {},
+    "time_limit_s": 60,
+    "created_at": AT,
+    "expires_at": AT,
+    "cancelled_at": None,
+    "closed_at": AT,
+    "winner": ATTEMPT,
+    "receipt": HASH,
+    "qualification": False,
+    "attempts_made": 1,
+    "summary": "python3 -c 'print(6*7)'",
+}
+
+
+class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
+    """A job with the tries at it that the reader may see."""
+
+    id: str
+    type: JobType
+    state: str
+    buyer: str | None = Field(description="Who ordered it; providers learn it when their delivery was judged.")
+    actor: str | None = Field(description="In whose name that was; likewise.")
+    budget: str
+    held: str | None = Field(description="What is still set aside; for the buyer and operators.")
+    price: str | None
+    request: str
+    inputs: dict[str, str] = Field(description="The hashes of the inputs, by name.")
+    hidden: str | None = Field(description="What the hidden checks were committed to.")
+    strategy: dict[str, Any]
+    criteria: dict[str, Any]
+    time_limit_s: int
+    created_at: str
+    expires_at: str
+    cancelled_at: str | None
+    closed_at: str | None
+    winner: str | None
+    receipt: str | None
+    qualification: bool = Field(description="Whether it is the node's own, to see what a newcomer can do.")
+    summary: str | None = Field(
+        default=None, description="What was ordered, in a line; for who may read the order, until its buyer is erased."
+    )
+    attempts_made: int = Field(description="How many tries there were, of those that the reader may see.")
+    attempts: list[AttemptOut] = Field(default=[], description="These tries; left out where jobs are listed.")
+
+
+class IdOut(Wire, json_schema_extra=example(id=JOB)):
+    """The whole id of what the asker may look at."""
+
+    id: str
+
+
+class JobPage(Wire, json_schema_extra=example(items=[_JOB], next=None)):
+    items: list[JobOut]
+    next: str | None = None
+
+
+class AttemptPage(Wire, json_schema_extra=example(items=[_ATTEMPT], next=None)):
+    items: list[AttemptOut]
+    next: str | None = None
+
+
+_STEP: dict[str, Any] = {"n": 1, "at": AT, "what": "opened", "actor": OWNER, "data": {"budget": "1000000"}}
+
+
+class JobStepOut(Wire, json_schema_extra=example(**_STEP)):
+    """One step in a job's life."""
+
+    n: int
+    at: str
+    what: str
+    actor: str | None = Field(description="Who did it; a buyer is not named to providers before the verdict.")
+    data: dict[str, Any]
+
+
+class JobStepList(Wire, json_schema_extra=example(items=[_STEP])):
+    items: list[JobStepOut]
+
+
+class RequestOut(Wire, json_schema_extra=example(hash=HASH, request=_REQUEST)):
+    """What was ordered, whole."""
+
+    hash: str
+    request: dict[str, Any]
+
+
+class OrderOut(Wire, json_schema_extra=example(type="sandbox_run", hash=HASH, request=_REQUEST, inputs={})):
+    """What is to be done: the order whole, and the hashes of the inputs that came with it."""
+
+    type: JobType
+    hash: str = Field(description="What the request hashes to.")
+    request: dict[str, Any]
+    inputs: dict[str, str]
+
+
+class StartedOut(AttemptOut, json_schema_extra=example(**_ATTEMPT, order=None)):
+    """An attempt that was begun, with what is to be done if that was asked for."""
+
+    order: OrderOut | None = None
+
+
+class SignatureOut(Wire):
+    """A signature over an object's hash."""
+
+    scheme: str
+    public: str = Field(description="In hex.")
+    signature: str = Field(description="In hex.")
+    at: str
+
+
+class SignedOut(Wire, json_schema_extra=example(hash=HASH, value={"format": "receipt/1"}, signatures=[])):
+    """An object of JSON with its signatures: a receipt, a result."""
+
+    hash: str
+    value: dict[str, Any]
+    signatures: list[SignatureOut]
+
+
+class VerdictOut(Wire, json_schema_extra=example(hash=HASH, verdict={"format": "verdict/1"}, evidence={})):
+    """What verification found, and the evidence behind its checks by hash."""
+
+    hash: str
+    verdict: dict[str, Any]
+    evidence: dict[str, Any] = Field(default={})
+
+
+class PaymentOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[], checkpoint="choir.example\n42\n…\n")):
+    """The entry that paid, and the proof that it is in the journal."""
+
+    entry: dict[str, Any]
+    proof: list[str]
+    checkpoint: str
+
+
+_RECEIPT_FILE: dict[str, Any] = {
+    "hash": HASH,
+    "receipt": {"format": "receipt/1"},
+    "signatures": [],
+    "verdict": {"format": "verdict/1"},
+    "evidence": {},
+    "payment": None,
+    "rotations": [],
+}
+
+
+class ReceiptFileOut(Wire, json_schema_extra=example(**_RECEIPT_FILE)):
+    """A receipt with all that a stranger needs to check it; `choir_verify.py receipt` does."""
+
+    format: Literal["choir-receipt/1"] = "choir-receipt/1"
+    hash: str
+    receipt: dict[str, Any]
+    signatures: list[SignatureOut]
+    verdict: dict[str, Any]
+    evidence: dict[str, Any]
+    payment: PaymentOut | None = Field(description="None where nothing was paid.")
+    rotations: list[str] = Field(description="Changes of the node's key, so that any of its keys can be trusted.")
+
+
+_HAND_IN: dict[str, Any] = {
+    "artifact": {"data": "NDIK"},
+    "claimed": HASH,
+    "result": {"status": "success", "exit_code": 0},
+    "trajectory": {"hash": HASH},
+    "result_signature": "00" * 64,
+    "trajectory_signature": "00" * 64,
+}
+
+
+class HandIn(Wire, json_schema_extra=example(**_HAND_IN)):
+    """What a provider hands in."""
+
+    artifact: BlobIn
+    claimed: HashText = Field(description="What the artifact hashes to.")
+    result: dict[str, Any] = Field(description="As the job type's contract has it.")
+    trajectory: BlobIn
+    result_signature: str = Field(pattern=r"^[0-9a-f]{128}$", description="BIP-340, over the result's hash; hex.")
+    trajectory_signature: str = Field(pattern=r"^[0-9a-f]{128}$", description="The same over the trajectory's.")
+
+
+class GiveBackIn(Wire, json_schema_extra=example(reason="The repository needs a language that is not here.")):
+    """Why a provider cannot do it."""
+
+    reason: str = Field(default="", max_length=1_000, pattern=r"^[^\x00]*$")
+    again: bool = Field(default=False, description="Whether it may be asked again: it is stopping, not unable.")

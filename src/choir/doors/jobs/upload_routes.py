@@ -1,0 +1,62 @@
+"""Uploads over HTTP: bytes in parts, for buyers and providers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path
+
+from choir.bazaar.uploads import parse_upload_id
+from choir.doors.http.access import AccessRoute, BuyerOrSellerDep, NodeDep, RawBodyDep
+from choir.doors.http.openapi import problems
+from choir.doors.http.rooms import Room
+from choir.doors.jobs import views
+from choir.doors.jobs.shapes import UploadIn, UploadOut
+from choir.foundation.canonical import parse_object_hash
+
+router = Room(prefix="/uploads", tags=["uploads"], route_class=AccessRoute)
+
+_RAW: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.post("", status_code=201, responses=problems(409))
+def begin_upload(body: UploadIn, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
+    """Announce bytes. The same announcement again gives the same upload; what was put before is done at once."""
+    name = parse_object_hash(body.hash)
+    return views.upload(node.database.run(lambda tx: node.bazaar.uploads.begin(tx, who, body.bytes, name)))
+
+
+@router.get("/{upload}", responses=problems(404))
+def get_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
+    """What has arrived so far."""
+    id_ = parse_upload_id(upload)
+    with node.unit_of_work() as tx:
+        return views.upload(node.bazaar.uploads.get(tx, who, id_))
+
+
+@router.put("/{upload}/parts/{n}", status_code=204, responses=problems(404), openapi_extra=_RAW)
+def put_part(
+    upload: str, n: Annotated[int, Path(ge=0, le=10_000_000)], who: BuyerOrSellerDep, node: NodeDep, data: RawBodyDep
+) -> None:
+    """Send a part as raw bytes; sending it again replaces it. All parts have `part_bytes` bytes but the last."""
+    id_ = parse_upload_id(upload)
+    node.database.run(lambda tx: node.bazaar.uploads.put_part(tx, who, id_, n, data))
+
+
+@router.post("/{upload}/finish", responses=problems(404, 409))
+def finish_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
+    """Make it an object, if all is there and hashes to what was announced."""
+    id_ = parse_upload_id(upload)
+    return views.upload(node.database.run(lambda tx: node.bazaar.uploads.finish(tx, who, id_)))
+
+
+@router.delete("/{upload}", status_code=204)
+def drop_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> None:
+    """Give an upload up; one that is not there is given up already."""
+    id_ = parse_upload_id(upload)
+    node.database.run(lambda tx: node.bazaar.uploads.drop(tx, who, id_))

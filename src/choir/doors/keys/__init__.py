@@ -1,0 +1,1 @@
+"""Account keys that the node keeps."""

@@ -1,0 +1,15 @@
+"""Account keys, as a program asks for them."""
+
+from __future__ import annotations
+
+from choir.doors.keys.shapes import KeyList
+from choir.doors.sdk.calls import Call, R, Room, call
+
+
+class Keys(Room[R]):
+    """The Nostr keys of accounts."""
+
+    @call
+    def all(self, owner: str | None = None) -> Call[KeyList]:
+        """A person's keys, or one of their agents'; never the secrets."""
+        return Call("GET", "/v1/keys", KeyList, params={"owner": owner})

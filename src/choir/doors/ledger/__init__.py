@@ -1,0 +1,1 @@
+"""The ledger: accounts, entries, holds, proofs."""

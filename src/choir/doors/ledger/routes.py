@@ -1,0 +1,373 @@
+"""The ledger over HTTP: accounts, entries, holds, checkpoints and proofs."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from contextlib import nullcontext
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Path, Query, Response
+
+from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
+from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
+from choir.doors.http.openapi import also
+from choir.doors.http.paging import Limit, NumberCursor, last_number, page, page_rows
+from choir.doors.http.problems import problem_of
+from choir.doors.http.rooms import Room
+from choir.doors.ledger import views
+from choir.doors.ledger.shapes import (
+    AccountAct,
+    AccountActIn,
+    AccountIn,
+    AccountOut,
+    AccountPage,
+    BatchEntryIn,
+    BatchIn,
+    BatchItemOut,
+    BatchOut,
+    CaptureIn,
+    CheckpointOut,
+    ConsistencyOut,
+    EntryIn,
+    EntryOut,
+    EntryPage,
+    FundIn,
+    HoldIn,
+    HoldOut,
+    HoldPlacedOut,
+    PostedOut,
+    ProofOut,
+    ReleaseIn,
+    TrialBalanceOut,
+)
+from choir.foundation.canonical import parse_object_hash
+from choir.foundation.clock import MICROSECONDS, parse_time
+from choir.foundation.errors import Invalid, Refusal
+from choir.foundation.ids import parse_id
+from choir.foundation.money import parse_units
+from choir.ledger import holds, reading
+from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
+from choir.ledger.issuing.rules import refuse_issuing_alone
+from choir.ledger.model import (
+    CLAIM,
+    AccountClosed,
+    BadEntry,
+    ConflictingKey,
+    Draft,
+    Leg,
+    Posted,
+    UnknownHold,
+    account_name,
+    hold_account,
+    parse_entry_id,
+)
+from choir.ledger.policy import LedgerPolicy
+from choir.ledger.publication import publish_checkpoint
+from choir.node import Node
+
+router = Room(tags=["ledger"], route_class=AccessRoute)
+
+_AGAIN = "This key had been accepted before."
+_TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
+Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
+Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/SAT"])]
+
+
+@router.post("/accounts", status_code=201)
+def open_account(body: AccountIn, who: OperatorDep, node: NodeDep) -> AccountOut:
+    """Open an account; opening it again changes nothing. One that was closed stays closed, and is refused."""
+    with node.unit_of_work() as tx:
+        node.accounts.open(tx, [body.name], reason=body.reason, source=who.source)
+        found = reading.balance(tx, body.name)
+    if found.state == "closed":
+        raise AccountClosed(account=body.name)
+    return views.account(found)
+
+
+@router.get("/accounts")
+def list_accounts(
+    _: OperatorDep, node: NodeDep, prefix: Account = "", cursor: Cursor = "", limit: Limit = 100
+) -> AccountPage:
+    """Accounts by name."""
+    size = page_rows(limit, node.policy.of(LedgerPolicy))
+    with node.unit_of_work() as tx:
+        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
+    shown, following = page(found, size, lambda last: last.name)
+    return AccountPage(items=[views.account(item) for item in shown], next=following)
+
+
+@router.post("/accounts/{act}")
+def act_on_account(act: AccountAct, body: AccountActIn, who: OperatorDep, node: NodeDep) -> AccountOut:
+    """Freeze, unfreeze or close an account. What could not be paid to it while it was frozen comes with unfreezing."""
+    with node.unit_of_work() as tx:
+        acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
+        with node.unfreezing(tx, body.name) if act == "unfreeze" else nullcontext():
+            acts[act](tx, body.name, reason=body.reason, source=who.source)
+        return views.account(reading.balance(tx, body.name))
+
+
+@router.post("/entries", status_code=201, responses=also(200, PostedOut, _AGAIN))
+async def post_entry(body: EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> PostedOut:
+    """Post an entry. The same key and content gives the same answer, with status 200."""
+    draft = _draft(node, body, who.source, key)
+    [posted] = await node.async_submitter.submit(draft)
+    if posted.again:
+        response.status_code = 200
+    return views.posted(posted)
+
+
+@router.post("/entries/batch")
+def post_batch(body: BatchIn, who: OperatorDep, node: NodeDep) -> BatchOut:
+    """Post many entries, each accepted or refused on its own, in order."""
+    groups: list[list[Draft | Refusal]] = []
+    for link, run in itertools.groupby(body.entries, key=lambda item: item.link):
+        drafts = [_draft_or_refusal(node, item, who.source) for item in run]
+        groups += [drafts] if link is not None else [[draft] for draft in drafts]
+    outcomes = node.submitter.submit_batch(groups)
+    return BatchOut(
+        results=[
+            BatchItemOut(posted=views.posted(outcome))
+            if isinstance(outcome, Posted)
+            else BatchItemOut(problem=problem_of(outcome))
+            for outcome in outcomes
+        ]
+    )
+
+
+@router.get("/entries")
+def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> EntryPage:
+    """The journal, oldest first."""
+    size, after = page_rows(limit, node.policy.of(LedgerPolicy)), last_number(cursor) or 0
+    with node.unit_of_work() as tx:
+        found = reading.entries(tx, after_seq=after, limit=size + 1)
+    shown, following = page(found, size, lambda last: str(last.seq))
+    return EntryPage(items=[views.entry(item) for item in shown], next=following)
+
+
+@router.get("/entries/{entry}", response_model=EntryOut, responses=NOT_CHANGED)
+def get_entry(
+    entry: str, _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
+) -> EntryOut | Response:
+    """One entry. It never changes, so it has an ETag; a memo beside it may be erased, so that is in the tag."""
+    with node.unit_of_work() as tx:
+        found = reading.entry(tx, parse_entry_id(entry))
+        memo = reading.memo(tx, found.seq)
+    tag = f'"{found.hash.hex()}{"" if memo is None else "-memo"}"'
+    response.headers["ETag"] = tag
+    return unchanged(if_none_match, tag) or views.entry(found, memo)
+
+
+@router.get("/entries/{entry}/proof")
+def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> ProofOut:
+    """That an entry is in the journal, under a signed checkpoint; signs one if none covers it yet."""
+    with node.unit_of_work() as tx:
+        found = reading.entry(tx, parse_entry_id(entry))
+        last = node.checkpoints.latest(tx)
+        signed = node.checkpoints.sign(tx) if last is None or last.size < found.seq else None
+        proof = node.checkpoints.prove(tx, found)
+    if signed is not None:
+        publish_checkpoint(node.settings.home, signed.note)
+    return views.proof(proof)
+
+
+@router.post("/holds", status_code=201, responses=also(200, HoldPlacedOut, _AGAIN))
+def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> HoldPlacedOut:
+    """Set money aside until it is captured, released, or its time is over."""
+    refuse_issuing_alone([body.payer], production=node.identity.production)
+    if (body.expires_at is None) == (body.expires_in_s is None):
+        raise Invalid(what="The hold", why="it takes one of expires_at and expires_in_s")
+    try:
+        [posted] = node.submitter.submit(_hold_draft(node, body, who.source, key))
+    except ConflictingKey:
+        if body.expires_in_s is None:
+            raise
+        # Of two that were sent at once, the other may have come first: then its end is the end.
+        [posted] = node.submitter.submit(_hold_draft(node, body, who.source, key))
+    if posted.again:
+        response.status_code = 200
+    with node.unit_of_work() as tx:
+        hold = reading.hold(tx, holds.placed_id(who.source, key))
+    return HoldPlacedOut(hold=views.hold(hold), posted=views.posted(posted))
+
+
+@router.get("/holds/{hold}")
+def get_hold(hold: str, _: OperatorDep, node: NodeDep) -> HoldOut:
+    """A hold and what remains in it."""
+    with node.unit_of_work() as tx:
+        return views.hold(reading.hold(tx, parse_id("hold", hold)))
+
+
+@router.post("/holds/{hold}/capture")
+def capture_hold(hold: str, body: CaptureIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> PostedOut:
+    """Pay out of a hold; a final capture returns what remains. Holds of jobs and disputes end with those."""
+    id_ = _free_hold(node, hold)
+    legs = tuple(
+        Leg(hold_account(id_, account_name(leg.to).asset), leg.to, parse_units(leg.amount)) for leg in body.legs
+    )
+    draft = holds.capture(
+        id_,
+        legs,
+        final=body.final,
+        reason=body.reason,
+        source=who.source,
+        key=key,
+        refs=tuple(body.refs),
+        receipt=None if body.receipt is None else parse_object_hash(body.receipt),
+    )
+    return views.posted(node.submitter.submit(draft)[0])
+
+
+@router.post("/holds/{hold}/release")
+def release_hold(hold: str, body: ReleaseIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> PostedOut:
+    """Give back everything that remains in a hold. Holds of jobs and disputes end with those."""
+    draft = holds.release(_free_hold(node, hold), reason=body.reason, source=who.source, key=key)
+    return views.posted(node.submitter.submit(draft)[0])
+
+
+@router.get("/trial-balance")
+def get_trial_balance(_: OperatorDep, node: NodeDep) -> TrialBalanceOut:
+    """Every asset and role; each asset sums to zero. It reads every account, so only operators may ask for it."""
+    with node.unit_of_work() as tx:
+        return views.trial_balance(reading.trial_balance(tx))
+
+
+@router.post("/checkpoints", status_code=201)
+def sign_checkpoint(_: OperatorDep, node: NodeDep) -> CheckpointOut:
+    """Sign a checkpoint over everything posted so far."""
+    with node.unit_of_work() as tx:
+        checkpoint = node.checkpoints.sign(tx)
+    publish_checkpoint(node.settings.home, checkpoint.note)
+    return views.checkpoint(checkpoint)
+
+
+@router.get("/checkpoints/latest", response_model=CheckpointOut, responses=NOT_CHANGED)
+def latest_checkpoint(
+    _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
+) -> CheckpointOut | Response:
+    """The last checkpoint that was signed."""
+    with node.unit_of_work() as tx:
+        found = node.checkpoints.latest(tx)
+    if found is None:
+        raise NoCheckpoint(what="anything yet")
+    return _tagged(found, response, if_none_match)
+
+
+@router.get("/checkpoints/{size}", response_model=CheckpointOut, responses=NOT_CHANGED)
+def get_checkpoint(
+    size: Annotated[int, Path(ge=1, le=2**62, description="How many entries it covers.")],
+    _: OperatorDep,
+    node: NodeDep,
+    response: Response,
+    if_none_match: IfNoneMatch = None,
+) -> CheckpointOut | Response:
+    """The checkpoint that was signed over so many entries; the newest, if accounts or the node's key changed since."""
+    with node.unit_of_work() as tx:
+        found = node.checkpoints.exactly(tx, size)
+    return _tagged(found, response, if_none_match)
+
+
+@router.get("/consistency")
+def prove_consistency(
+    _: OperatorDep,
+    node: NodeDep,
+    size1: Annotated[int, Query(ge=1, le=2**62, description="Size of the earlier checkpoint.")],
+    size2: Annotated[int | None, Query(ge=1, le=2**62, description="Size of the later one; default: the last.")] = None,
+) -> ConsistencyOut:
+    """That a later checkpoint only added to an earlier one."""
+    with node.unit_of_work() as tx:
+        later = node.checkpoints.latest(tx) if size2 is None else None
+        second = later or node.checkpoints.exactly(tx, size2 or 0)
+        first = node.checkpoints.exactly(tx, size1)
+        proof = node.checkpoints.prove_consistency(tx, first.size, second.size)
+        rotations = node.checkpoints.rotations(tx)
+    shown = [base64.b64encode(item).decode() for item in proof]
+    return ConsistencyOut.model_validate(
+        {"from": first.note, "to": second.note, "proof": shown, "rotations": rotations}
+    )
+
+
+@router.post("/fund", status_code=201, responses=also(200, PostedOut, _AGAIN))
+def fund(body: FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> PostedOut:
+    """Give an account money out of nothing: development nodes only."""
+    draft = node.funding.draft(body.account, parse_units(body.amount), source=who.source, key=key)
+    with node.unit_of_work() as tx:
+        node.funding.open_accounts(tx, body.account)
+        [posted] = node.ledger.post(tx, draft)
+    if posted.again:
+        response.status_code = 200
+    return views.posted(posted)
+
+
+def _draft(node: Node, body: EntryIn, source: str, key: str) -> Draft:
+    legs = tuple(Leg(leg.from_, leg.to, parse_units(leg.amount)) for leg in body.legs)
+    refuse_issuing_alone([leg.from_ for leg in legs], production=node.identity.production)
+    return Draft(
+        kind=body.kind,
+        reason=body.reason,
+        source=source,
+        key=key,
+        legs=legs,
+        refs=tuple(body.refs),
+        receipt=None if body.receipt is None else parse_object_hash(body.receipt),
+        corrects=None if body.corrects is None else parse_entry_id(body.corrects),
+        memo=body.memo,
+    )
+
+
+def _hold_draft(node: Node, body: HoldIn, source: str, key: str) -> Draft:
+    if account_name(body.payer).role == CLAIM:  # what came back from it would stay behind when the claim comes home
+        raise BadEntry(why="nothing can be held from a claim")
+    return holds.place(
+        body.payer,
+        parse_units(body.amount),
+        expires_us=_end_of(node, body, holds.placed_id(source, key)),
+        captures=body.captures,
+        reason=body.reason,
+        source=source,
+        key=key,
+        refs=tuple(body.refs),
+    )
+
+
+def _free_hold(node: Node, hold: str) -> UUID:
+    """A hold that is an operator's to end."""
+    id_ = parse_id("hold", hold)
+    with node.unit_of_work() as tx:
+        node.guard_hold(tx, id_)
+    return id_
+
+
+def _end_of(node: Node, body: HoldIn, hold: UUID) -> int:
+    """When it ends. A hold that was placed before keeps its end, so that the request that placed it can be repeated."""
+    if body.expires_in_s is None:
+        return parse_time(body.expires_at or "")
+    with node.unit_of_work() as tx:
+        try:
+            return reading.hold(tx, hold).expires_us
+        except UnknownHold:
+            return reading.time_us(tx, node.clock.now_us()) + body.expires_in_s * MICROSECONDS
+
+
+def _draft_or_refusal(node: Node, item: BatchEntryIn, source: str) -> Draft | Refusal:
+    """An entry of a batch is judged on its own, also where it is malformed."""
+    try:
+        return _draft(node, item, source, item.key)
+    except Refusal as refusal:
+        return refusal
+
+
+def _tagged(checkpoint: SignedCheckpoint, response: Response, if_none_match: str | None) -> CheckpointOut | Response:
+    tag = tag_of(checkpoint.note.encode())
+    response.headers["ETag"] = tag
+    return unchanged(if_none_match, tag) or views.checkpoint(checkpoint)
+
+
+def statement_cursor(cursor: str) -> tuple[int, int]:
+    if not cursor:
+        return 0, -1
+    seq, _, leg = cursor.partition("-")
+    if not (seq.isdecimal() and leg.isdecimal() and len(cursor) < 30):
+        raise Invalid(what="cursor", why="it must be the `next` of a page")
+    return int(seq), int(leg)

@@ -1,0 +1,268 @@
+"""The ledger's shapes: accounts, entries, holds, checkpoints, proofs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from choir.doors.shapes import AccountNameText, Amount, Problem, ShortText, Wire, example
+
+_ADA, _BOB = "person:ada/available/SAT", "person:bob/available/SAT"
+_AT = "2026-11-02T09:30:00.000000Z"
+_ENTRY_ID, _HASH = "entry_01j9zq8e40kazxc5r7s8g9hajb", "ab" * 32
+_HASH_64 = "q83vEjRWeJASNFZ4kBI0VniQEjRWeJASNFZ4kBI0Vng="
+_NOTE = "choir.example/ledger\n42\nq83vEjRWeJASNFZ4kBI0VniQEjRWeJASNFZ4kBI0Vng=\n\n— choir.example/ledger …\n"
+_LEG = {"from": _ADA, "to": _BOB, "amount": "1250"}
+_POSTED = {"id": _ENTRY_ID, "seq": 42, "at": _AT, "hash": _HASH, "again": False}
+_ENTRY = {
+    "id": _ENTRY_ID, "seq": 42, "at": _AT, "at_us": 1_793_611_800_000_000, "content": {"kind": "transfer"},
+    "prev": _HASH, "hash": _HASH, "memo": None,
+}  # fmt: skip
+_ACCOUNT = {"name": _ADA, "asset": "SAT", "state": "open", "balance": "48750"}
+_LINE = {
+    "seq": 42, "at": _AT, "entry": _ENTRY_ID, "kind": "transfer", "reason": "monthly settlement", "delta": "-1250",
+    "balance": "48750", "other": _BOB,
+}  # fmt: skip
+_HOLD = {
+    "id": "hold_01j9zqa062nc1ze7t9vajbkcmd", "account": "hold:0192bf75-0182-7558-1fb8-e7a6cab4b34d/escrow/SAT",
+    "payer": _ADA, "asset": "SAT", "remaining": "1250", "expires_at": _AT, "captures": 0, "captures_max": 1,
+    "closed": False,
+}  # fmt: skip
+
+
+class LegIn(Wire, json_schema_extra=example(**_LEG)):
+    """A positive amount that moves between two accounts of one asset."""
+
+    from_: AccountNameText = Field(alias="from")
+    to: AccountNameText
+    amount: Amount
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class LegOut(LegIn, json_schema_extra=example(**_LEG, rest=False)):
+    """A leg of an entry."""
+
+    rest: bool = False
+
+
+class EntryIn(Wire, json_schema_extra=example(reason="monthly settlement", legs=[_LEG])):
+    """An entry to post. The `Idempotency-Key` header is its key."""
+
+    kind: ShortText = Field(default="transfer", examples=["transfer"])
+    reason: ShortText = Field(examples=["monthly settlement"])
+    legs: list[LegIn] = Field(min_length=1, max_length=1000)
+    refs: list[str] = Field(default=[], max_length=1000)
+    receipt: str | None = None
+    corrects: str | None = Field(default=None, description="The entry that this one corrects.")
+    memo: str | None = Field(default=None, description="A person's words; only a salted commitment enters the journal.")
+
+
+class BatchEntryIn(EntryIn, json_schema_extra=example(reason="monthly settlement", legs=[_LEG], key="2026-11-ada")):
+    """An entry of a batch."""
+
+    key: ShortText = Field(description="The idempotency key of this entry.")
+    link: str | None = Field(
+        default=None, description="Neighbouring entries with the same link stand or fall together."
+    )
+
+
+class BatchIn(
+    Wire, json_schema_extra=example(entries=[{"reason": "monthly settlement", "legs": [_LEG], "key": "2026-11-ada"}])
+):
+    """Many entries at once, each accepted or refused on its own, in order."""
+
+    entries: list[BatchEntryIn] = Field(min_length=1, max_length=100_000)
+
+
+class PostedOut(Wire, json_schema_extra=example(**_POSTED)):
+    """An acceptance."""
+
+    id: str
+    seq: int
+    at: str
+    hash: str
+    again: bool = Field(description="Whether this key had been accepted before.")
+
+
+class BatchItemOut(Wire, json_schema_extra=example(posted=_POSTED, problem=None)):
+    """What became of one entry of a batch."""
+
+    posted: PostedOut | None = None
+    problem: Problem | None = None
+
+
+class BatchOut(Wire, json_schema_extra=example(results=[{"posted": _POSTED, "problem": None}])):
+    results: list[BatchItemOut]
+
+
+class EntryOut(Wire, json_schema_extra=example(**_ENTRY)):
+    """An entry of the journal."""
+
+    id: str
+    seq: int
+    at: str
+    at_us: int
+    content: dict[str, Any]
+    prev: str
+    hash: str
+    memo: str | None = None
+
+
+class AccountIn(Wire, json_schema_extra=example(name=_ADA)):
+    name: AccountNameText
+    reason: ShortText = "opened by an operator"
+
+
+AccountAct = Literal["freeze", "unfreeze", "close"]
+
+
+class AccountActIn(Wire, json_schema_extra=example(name=_ADA, reason="under review")):
+    name: AccountNameText
+    reason: ShortText
+
+
+class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
+    name: str
+    asset: str
+    state: Literal["open", "frozen", "closed", "unopened"] = Field(
+        description="`unopened`: one's own, and nothing has come to it yet."
+    )
+    balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
+
+
+class BalanceOut(AccountOut, json_schema_extra=example(**_ACCOUNT, held="250")):
+    held: str = Field(description="What was in the holds that this account pays, at the same point.")
+
+
+class AccountPage(Wire, json_schema_extra=example(items=[_ACCOUNT], next=None)):
+    items: list[AccountOut]
+    next: str | None = None
+
+
+class StatementLineOut(Wire, json_schema_extra=example(**_LINE)):
+    seq: int
+    at: str
+    entry: str
+    kind: str
+    reason: str
+    delta: str
+    balance: str
+    other: str
+
+
+class StatementPage(Wire, json_schema_extra=example(account=_ADA, asset="SAT", items=[_LINE], next=None)):
+    account: str
+    asset: str
+    items: list[StatementLineOut]
+    next: str | None = None
+
+
+class EntryPage(Wire, json_schema_extra=example(items=[_ENTRY], next=None)):
+    items: list[EntryOut]
+    next: str | None = None
+
+
+class HoldIn(Wire, json_schema_extra=example(payer=_ADA, amount="1250", expires_at=_AT, reason="a job")):
+    """Money to set aside. The `Idempotency-Key` header is its key."""
+
+    payer: AccountNameText
+    amount: Amount
+    expires_at: str | None = Field(
+        default=None, examples=["2030-01-01T00:00:00Z"], description="When it ends; this or `expires_in_s`."
+    )
+    expires_in_s: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31,
+        description="In how many seconds it ends, by the node's clock. Sent again, the end stays as it was.",
+    )
+    captures: int = Field(default=1, ge=1, le=1_000_000, description="How many captures are allowed.")
+    reason: ShortText
+    refs: list[str] = Field(default=[], max_length=1000)
+
+
+class CaptureLegIn(Wire, json_schema_extra=example(to=_BOB, amount="1000")):
+    to: AccountNameText
+    amount: Amount
+
+
+class CaptureIn(Wire, json_schema_extra=example(legs=[{"to": _BOB, "amount": "1000"}], reason="the job is done")):
+    legs: list[CaptureLegIn] = Field(min_length=1, max_length=1000)
+    final: bool = Field(default=True, description="Whether what remains goes back to the payer.")
+    reason: ShortText
+    refs: list[str] = Field(default=[], max_length=1000)
+    receipt: str | None = None
+
+
+class ReleaseIn(Wire, json_schema_extra=example(reason="the job was called off")):
+    reason: ShortText
+
+
+class HoldOut(Wire, json_schema_extra=example(**_HOLD)):
+    id: str
+    account: str
+    payer: str
+    asset: str
+    remaining: str
+    expires_at: str
+    captures: int
+    captures_max: int
+    closed: bool
+
+
+class HoldPlacedOut(Wire, json_schema_extra=example(hold=_HOLD, posted=_POSTED)):
+    hold: HoldOut
+    posted: PostedOut
+
+
+class TrialLineOut(Wire, json_schema_extra=example(asset="SAT", role="available", accounts=2, balance="50000")):
+    asset: str
+    role: str
+    accounts: int
+    balance: str
+
+
+class TrialBalanceOut(
+    Wire,
+    json_schema_extra=example(
+        lines=[{"asset": "SAT", "role": "available", "accounts": 2, "balance": "50000"}], balanced=True
+    ),
+):
+    lines: list[TrialLineOut]
+    balanced: bool
+
+
+class CheckpointOut(Wire, json_schema_extra=example(size=42, root=_HASH_64, at=_AT, note=_NOTE)):
+    size: int
+    root: str
+    at: str
+    note: str
+
+
+class ProofOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[_HASH_64], checkpoint=_NOTE, rotations=[])):
+    """A self-contained inclusion proof; `choir_verify.py proof` checks it."""
+
+    format: Literal["choir-ledger-proof/1"] = "choir-ledger-proof/1"
+    entry: dict[str, Any]
+    proof: list[str]
+    checkpoint: str
+    rotations: list[str]
+
+
+class ConsistencyOut(Wire, json_schema_extra=example(**{"from": _NOTE}, to=_NOTE, proof=[_HASH_64], rotations=[])):
+    """A self-contained consistency proof; `choir_verify.py consistency` checks it."""
+
+    format: Literal["choir-ledger-consistency/1"] = "choir-ledger-consistency/1"
+    from_: str = Field(alias="from")
+    to: str
+    proof: list[str]
+    rotations: list[str]
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class FundIn(Wire, json_schema_extra=example(account=_ADA, amount="50000")):
+    account: AccountNameText
+    amount: Amount

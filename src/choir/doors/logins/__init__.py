@@ -1,0 +1,1 @@
+"""Logging a program in."""

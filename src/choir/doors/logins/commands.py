@@ -1,0 +1,270 @@
+"""`choir login|logout|whoami`: who the command line is to a node.
+
+A login is a token that the node gives after its person approved in the browser; it is kept for that node's
+address only. The browser and the terminal show the same code, so that nobody approves somebody else's login.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+import socket
+import sys
+import time
+import webbrowser
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from choir.doors.cli import output
+from choir.doors.cli.output import AsJson, NodeOption
+from choir.doors.tokens.scopes import OFFERED, SCOPES
+from choir.foundation.clock import SystemClock, format_time
+from choir.foundation.errors import Invalid, NotFound, Refusal, Unauthenticated, Unavailable
+
+if TYPE_CHECKING:
+    from choir.doors.logins.client import LoginAnswer
+    from choir.doors.logins.saved_logins import SavedLogin
+    from choir.doors.logins.shapes import LoginStartedOut
+    from choir.doors.people.shapes import MeOut
+    from choir.doors.sdk.client import Client
+
+_SCOPES = ("read",)  # what the commands here need; more is asked for with --scope
+_DAYS = 30
+_AWAY_S_MAX = 30.0  # how long a node may be away while it is asked for the token
+_STANDARD_INPUT = "-"
+
+
+class NotLoggedIn(Unauthenticated):
+    """Nothing says who is asking."""
+
+    code = "cli.not_logged_in"
+    sentence = "You are nobody to {node}: {why}."
+    hint = "Log in with `choir login`, or set CHOIR_TOKEN."
+
+
+class LoginOver(Refusal):
+    """The time to approve is over, or the token was lost on its way."""
+
+    code = "cli.login_over"
+    sentence = "The login is over: {why}."
+    hint = "Start again with `choir login`."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("login", epilog="Example: choir login --node https://choir.example")(login)
+    app.command("logout", epilog="Example: choir logout")(logout)
+    app.command("whoami", epilog="Example: choir whoami --json")(whoami)
+
+
+def login(
+    token: Annotated[
+        str | None, typer.Option(help="Instead of the browser: - reads a token from standard input.", metavar="-")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"What the login may be used for: {SCOPES}; may be repeated. Default: read.", metavar="SCOPE"
+        ),
+    ] = None,
+    days: Annotated[int, typer.Option(help="How many days it lasts.", min=1)] = _DAYS,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address to open.")] = False,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Log in to a node with your passkey, in the browser. This machine stays logged in."""
+    from choir.doors.jobs.commands.buyer import tell_of_the_machine
+    from choir.doors.logins import saved_logins
+
+    output.want_json(as_json)
+    address = output.address_of(node)
+    before = saved_logins.load(address)  # what is unsafe there is told before anything is asked for
+    if token is None:
+        made, pages = _by_browser(address, scope or list(_SCOPES), days, browse=not no_browser)
+        assert made.token is not None
+        assert made.secret is not None
+        secret, token_id = made.secret, made.token.id
+    else:
+        secret, token_id, pages = _typed(token), "", ""
+    me = _who(address, secret)
+    saved_at = format_time(SystemClock().now_us())
+    saved = saved_logins.SavedLogin(address, secret, token_id, me.handle or "", pages, saved_at)
+    path = saved_logins.save(saved)
+    if before is not None and before.token != secret:
+        _revoke(address, before)
+    if as_json:
+        output.print_json({"node": address, "file": str(path), **me.model_dump()})
+    else:
+        output.print_line(f"Logged in to {address} as {_name(me)}. The login is kept in {path}.")
+        tell_of_the_machine(address)
+
+
+def _by_browser(address: str, scopes: list[str], days: int, *, browse: bool) -> tuple[LoginAnswer, str]:
+    """A token that somebody approved in the browser, and where the node's pages are."""
+    verifier = secrets.token_urlsafe(32)
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    with output.stranger_at(address) as client:
+        started = client.logins.begin(challenge, name=_program(), scopes=scopes, days=days)
+        url = _checked_url(started.url)
+        output.say("Open this address, and approve if the page shows the same code:")
+        output.say(f"  address  {url}")
+        output.say(f"  code     {_printable(started.code)}")
+        if browse and _has_browser():
+            webbrowser.open(url)
+        with output.waiting("Waiting for you to approve in the browser"):
+            made = _wait(client, started, verifier)
+    return made, url.removesuffix(f"/login/{started.login}")
+
+
+def _wait(client: Client, started: LoginStartedOut, verifier: str) -> LoginAnswer:
+    """Ask now and then; a node that is away for a moment is asked again."""
+    heard_at = time.monotonic()
+    while True:
+        time.sleep(max(started.interval_s, 1))
+        try:
+            answer = client.logins.token(started.login, verifier)
+        except Unavailable:
+            if time.monotonic() > heard_at + _AWAY_S_MAX:
+                raise
+            continue
+        except NotFound:
+            raise LoginOver(why="nobody approved it in time, or its token was lost on the way") from None
+        if answer.token is not None:
+            return answer
+        heard_at = time.monotonic()
+
+
+def _typed(token: str) -> str:
+    if token != _STANDARD_INPUT:
+        raise Invalid(what="--token", why="give it on standard input, with `--token -`; other programs see arguments")
+    if sys.stdin.isatty():
+        output.say("Paste the token and press Enter; it is not kept anywhere but in the saved login.")
+    return sys.stdin.readline().strip()
+
+
+def _who(address: str, token: str) -> MeOut:
+    if not token:
+        raise Invalid(what="The token", why="standard input had none")
+    with output.stranger_at(address, token) as client:
+        return client.me.who()
+
+
+def _program() -> str:
+    return f"choir on {_printable(socket.gethostname())[:40] or 'a machine'}"
+
+
+def _checked_url(url: str) -> str:
+    """An address that is safe to print and to hand to a browser."""
+    if not url.startswith(("http://", "https://")) or _printable(url) != url or " " in url:
+        raise Invalid(what="The address that the node wants opened", why="it is not one of a web page")
+    return url
+
+
+def _printable(text: str) -> str:
+    """What a stranger wrote, without what could steer the terminal."""
+    return "".join(letter for letter in text if letter.isascii() and letter.isprintable())
+
+
+def _has_browser() -> bool:
+    """Whether a window can open; a browser inside the terminal would be in the way."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in names)
+
+
+def logout(node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Forget the login for a node, and end its token there."""
+    from choir.doors.logins import saved_logins
+
+    output.want_json(as_json)
+    address = output.address_of(node)
+    saved = saved_logins.load(address)
+    if saved is None:
+        _told(as_json, {"node": address, "was_logged_in": False}, f"You are not logged in to {address}.")
+        return
+    ended = _revoke(address, saved)
+    saved_logins.forget(address)
+    rest = "" if ended else " Its token could not be ended there, so it is good until it expires."
+    value = {"node": address, "was_logged_in": True, "token_ended": ended}
+    _told(as_json, value, f"Logged out of {address}.{rest}")
+
+
+def _revoke(address: str, saved: SavedLogin) -> bool:
+    """End a token that a login made; says whether it is ended. One that was given by hand is not ours to end."""
+    if not saved.token_id:
+        return False
+    try:
+        with output.stranger_at(address, saved.token) as client:
+            client.tokens.revoke(saved.token_id)
+    except Unauthenticated:
+        return True  # it had ended before
+    except (Unavailable, Refusal):
+        return False
+    return True
+
+
+def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
+    """Say who you are to a node, by which credential and why."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        who, url = client.who, client.url
+        try:
+            me = client.me.who()
+        except Unauthenticated:
+            if who.source == "none":
+                raise NotLoggedIn(node=url, why=who.why) from None
+            raise
+    buyer, orders_as = _buyer(url, me, who.source)
+    if as_json:
+        output.print_json({"node": url, "source": who.source, "why": who.why, "buyer": buyer, **me.model_dump()})
+        return
+    output.print_line(f"You are {_name(me)} to {url}.")
+    output.print_line(f"  because     {who.why}")
+    output.print_line(f"  credential  {_CREDENTIALS[me.credential]}")
+    if me.delegation:
+        output.print_line(f"  delegation  {me.delegation}")
+    usable = [scope for scope in OFFERED if scope in me.scopes]
+    if usable:
+        output.print_line(f"  scopes      {', '.join(usable)}")
+    output.print_line(f"  orders as   {orders_as}")
+
+
+def _buyer(url: str, me: MeOut, source: str) -> tuple[str | None, str]:
+    """Who pays for what `choir job submit` orders here, and the same in words."""
+    from choir.doors.mesh import machine_buyer
+
+    if me.role != "operator":
+        return (me.owner, me.owner) if "buy" in me.scopes else (None, "nobody: this credential lacks the scope buy")
+    if source != "operator" or output.operator_wanted():
+        return None, "nobody: an operator buys nothing"
+    with output.stranger_at(url) as client:
+        if client.node().mode != "dev":
+            return None, "nobody: log in to buy, with `choir login --scope read --scope buy`"
+    agent = machine_buyer.known_at(url)
+    if agent is None:
+        return None, "nobody yet; the first order makes a buyer of this machine's own, with play money"
+    return agent, f"{agent}, this machine's own buyer, with play money"
+
+
+_CREDENTIALS = {
+    "session": "a browser's session",
+    "token": "an API token",
+    "nostr": "a Nostr key",
+    "operator": "the operator's token",
+}
+
+
+def _name(me: MeOut) -> str:
+    if me.role == "operator":
+        return me.owner if me.owner.startswith("operator:") else "the operator"
+    if me.role == "agent":
+        return f"the agent {me.agent}" + (f" of {me.handle}" if me.handle else "")
+    return f"{me.handle} ({me.owner})" if me.handle else me.owner
+
+
+def _told(as_json: bool, value: object, text: str) -> None:
+    if as_json:
+        output.print_json(value)
+    else:
+        output.print_line(text)

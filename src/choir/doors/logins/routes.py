@@ -1,0 +1,71 @@
+"""Logins of programs: a terminal asks, a person approves in the browser, the terminal fetches its token."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from choir.doors.http import identity_views as views
+from choir.doors.http.access import AccessRoute, AddressDep, AnyoneDep, FreshDep, NodeDep, PersonDep
+from choir.doors.http.openapi import also, problems
+from choir.doors.http.rooms import Room
+from choir.doors.logins.shapes import LoginIn, LoginOut, LoginStartedOut, LoginWaitingOut, VerifierIn
+from choir.doors.tokens.shapes import NewTokenOut
+from choir.foundation.clock import format_time
+from choir.identity.attempts import settled
+from choir.identity.logins import challenge_of
+from choir.identity.model import login_id, parse_login_id
+from choir.identity.policy import DelegationsPolicy
+
+router = Room(tags=["logins"], route_class=AccessRoute, prefix="/logins")
+
+
+@router.post("", status_code=201, responses=problems(429))
+def begin_login(body: LoginIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> LoginStartedOut:
+    """Ask for a token of whoever approves at the address that is answered."""
+    challenge = challenge_of(body.challenge)
+    begun = node.database.run(
+        lambda tx: node.logins.begin(tx, challenge, name=body.name, scopes=body.scopes, days=body.days, address=address)
+    )
+    return LoginStartedOut(
+        login=login_id(begun.id),
+        code=begun.code,
+        url=f"{node.settings.public_url}/login/{login_id(begun.id)}",
+        expires_at=format_time(begun.expires_us),
+        interval_s=node.policy.of(DelegationsPolicy).login_interval_s,
+    )
+
+
+@router.post(
+    "/{login}/token",
+    responses=also(202, LoginWaitingOut, "Nobody has decided yet.") | problems(404, 409, 429),
+    response_model=NewTokenOut,
+)
+def fetch_token(login: str, body: VerifierIn, _: AnyoneDep, node: NodeDep) -> NewTokenOut | Response:
+    """Fetch the token of an approved login, once. What asked for it shows so by its verifier."""
+    id_ = parse_login_id(login)
+    made = settled(node.database, lambda tx: node.logins.fetch(tx, id_, body.verifier)).made
+    if made is None:
+        waiting = LoginWaitingOut(interval_s=node.policy.of(DelegationsPolicy).login_interval_s)
+        return Response(waiting.model_dump_json(), status_code=202, media_type="application/json")
+    return NewTokenOut(token=views.token(made.token), secret=made.text.reveal())
+
+
+@router.get("/{login}", responses=problems(404))
+def get_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
+    """What a program asks for, for the person who is to approve it."""
+    with node.unit_of_work() as tx:
+        return views.login(node.logins.get(tx, who, parse_login_id(login)))
+
+
+@router.post("/{login}/approve", responses=problems(404, 409))
+def approve_login(login: str, who: FreshDep, node: NodeDep) -> LoginOut:
+    """Let the program have its token. Compare the code first."""
+    id_ = parse_login_id(login)
+    return views.login(node.database.run(lambda tx: node.logins.approve(tx, who, id_)))
+
+
+@router.post("/{login}/deny", responses=problems(404, 409))
+def deny_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
+    """Let the program have nothing; possible until it has fetched its token."""
+    id_ = parse_login_id(login)
+    return views.login(node.database.run(lambda tx: node.logins.deny(tx, who, id_)))

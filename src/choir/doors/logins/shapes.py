@@ -1,0 +1,75 @@
+"""Shapes of programs' logins."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from choir.doors.delegations.shapes import Days, Scopes
+from choir.doors.people.shapes import AT, Name
+from choir.doors.shapes import Wire, example
+
+LOGIN = "login_01j9zq7d3zj9ywb4q6r7f8g9ha"
+
+
+class LoginIn(
+    Wire,
+    json_schema_extra=example(
+        challenge="E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", name="choir on laptop", scopes=["read"], days=30
+    ),
+):
+    """A program asks for a token of whoever approves in the browser."""
+
+    challenge: str = Field(
+        pattern=r"^[A-Za-z0-9_-]{43}$",
+        description="SHA-256 of a random verifier that the program keeps, in base64url without padding.",
+    )
+    name: Name
+    scopes: Scopes
+    days: Days
+
+
+class LoginStartedOut(
+    Wire,
+    json_schema_extra=example(
+        login=LOGIN, code="7HXQ-2M4T", url=f"http://localhost:8420/login/{LOGIN}", expires_at=AT, interval_s=2
+    ),
+):
+    """Where the person approves, and what they compare."""
+
+    login: str
+    code: str = Field(description="Shown in the terminal and on the page; the person compares the two.")
+    url: str
+    expires_at: str
+    interval_s: int = Field(description="How long to wait between two tries to fetch the token.")
+
+
+class VerifierIn(Wire, json_schema_extra=example(verifier="dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")):
+    """What only the program knows that asked for the login."""
+
+    verifier: str = Field(repr=False, pattern=r"^[A-Za-z0-9._~-]{43,128}$")
+
+
+class LoginWaitingOut(Wire, json_schema_extra=example(state="waiting", interval_s=2)):
+    state: Literal["waiting"] = "waiting"
+    interval_s: int
+
+
+class LoginOut(
+    Wire,
+    json_schema_extra=example(
+        id=LOGIN, name="choir on laptop", scopes=["read"], days=30, code="7HXQ-2M4T", state="waiting",
+        created_at=AT, expires_at=AT,
+    ),
+):  # fmt: skip
+    """A login as the person sees it who is to approve it."""
+
+    id: str
+    name: str = Field(description="What the program calls itself; anybody can write anything here.")
+    scopes: list[str]
+    days: int
+    code: str
+    state: Literal["waiting", "approved", "denied"]
+    created_at: str
+    expires_at: str

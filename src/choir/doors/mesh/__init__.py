@@ -1,0 +1,1 @@
+"""Buying work from a program: order, wait, verify."""

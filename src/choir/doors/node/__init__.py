@@ -1,0 +1,1 @@
+"""The node itself: running it, its settings, its policy."""

@@ -1,0 +1,1 @@
+"""People: signing up and in, passkeys, recovery."""

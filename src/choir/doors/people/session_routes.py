@@ -1,0 +1,164 @@
+"""Signing up, in and out, recovering, and the browsers that are signed in."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from choir.doors.http import identity_views as views
+from choir.doors.http.access import (
+    AccessRoute,
+    AddressDep,
+    AnyoneDep,
+    NodeDep,
+    PersonDep,
+    SessionDep,
+)
+from choir.doors.http.cookies import clear_session, set_session
+from choir.doors.http.openapi import problems
+from choir.doors.http.rooms import Room
+from choir.doors.people.routes import me_view, person_view
+from choir.doors.people.shapes import (
+    CeremonyOut,
+    EndedOut,
+    MeOut,
+    NewPasskeyIn,
+    RecoveredIn,
+    RecoveredOut,
+    RecoveryIn,
+    SessionList,
+    SessionOut,
+    ShownPasskeyIn,
+    SignedUpOut,
+    SignUpIn,
+)
+from choir.foundation.errors import Refusal
+from choir.identity.attempts import settled
+from choir.identity.challenges import parse_ceremony_id
+from choir.identity.passkeys import Shown
+from choir.identity.sessions import Session, Started
+from choir.storage.database import Tx
+
+router = Room(tags=["signing in"], route_class=AccessRoute)
+
+
+@router.post("/sign-up/begin", responses=problems(409, 429))
+def begin_sign_up(body: SignUpIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
+    """Ask for a passkey under a handle that is free now. The handle is taken when the sign-up is finished."""
+    return views.ceremony(node.database.run(lambda tx: node.people.begin_sign_up(tx, body.handle, address)))
+
+
+@router.post("/sign-up/finish", status_code=201, responses=problems(409, 429))
+def finish_sign_up(body: NewPasskeyIn, _: AnyoneDep, node: NodeDep, response: Response) -> SignedUpOut:
+    """Become a person, with the gift for it, and be signed in. The recovery codes are shown this once."""
+    ceremony = parse_ceremony_id(body.ceremony)
+
+    def finish(tx: Tx) -> tuple[Started, SignedUpOut] | Refusal:
+        done = node.people.finish_sign_up(tx, ceremony, body.answer, body.name)
+        if isinstance(done, Refusal):
+            return done
+        started = node.sessions.start(tx, done.shown)
+        codes = node.recovery.make(tx, node.sessions.principal_of(tx, started.token))
+        given = views.gifts(node.people.gift(done.person.id))
+        return started, SignedUpOut(person=person_view(tx, node, done.person), recovery_codes=codes, gifts=given)
+
+    started, shown = settled(node.database, finish)
+    set_session(response, node, started.token)
+    return shown
+
+
+@router.post("/sign-in/begin", responses=problems(429))
+def begin_sign_in(_: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
+    """Ask for any passkey of this node. The authenticator knows whose it is."""
+    return views.ceremony(node.database.run(lambda tx: node.passkeys.begin_sign_in(tx, address)))
+
+
+@router.post("/sign-in/finish")
+def finish_sign_in(body: ShownPasskeyIn, _: AnyoneDep, node: NodeDep, response: Response) -> MeOut:
+    """Be signed in by a passkey that was shown."""
+    ceremony = parse_ceremony_id(body.ceremony)
+
+    def finish(tx: Tx) -> tuple[Started, MeOut] | Refusal:
+        shown = node.passkeys.finish_sign_in(tx, ceremony, body.answer)
+        if isinstance(shown, Refusal):
+            return shown
+        started = node.sessions.start(tx, shown)
+        return started, me_view(tx, node, node.sessions.principal_of(tx, started.token))
+
+    started, me = settled(node.database, finish)
+    set_session(response, node, started.token)
+    return me
+
+
+@router.post("/recovery/begin", responses=problems(429))
+def begin_recovery(body: RecoveryIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
+    """Ask for a new passkey, by a recovery code. The code is used up when the recovery is finished."""
+    return views.ceremony(settled(node.database, lambda tx: node.recovery.begin(tx, body.handle, body.code, address)))
+
+
+@router.post("/recovery/finish", status_code=201, responses=problems(409))
+def finish_recovery(body: RecoveredIn, _: AnyoneDep, node: NodeDep) -> RecoveredOut:
+    """Keep the new passkey. All sessions end and none is started: sign in with it.
+
+    Older passkeys, tokens and delegations end too, unless they are to be kept: whoever had the lost device could
+    have made any of them.
+    """
+    ceremony = parse_ceremony_id(body.ceremony)
+    return views.recovered(
+        settled(
+            node.database,
+            lambda tx: node.recovery.finish(tx, ceremony, body.answer, body.name, keep=body.keep),
+        )
+    )
+
+
+@router.post("/sign-out", status_code=204)
+def sign_out(_: PersonDep, token: SessionDep, node: NodeDep, response: Response) -> None:
+    """End this session."""
+    node.database.run(lambda tx: node.sessions.end(tx, token))
+    clear_session(response, node)
+
+
+@router.post("/me/confirm/begin", responses=problems(429))
+def begin_confirming(_: PersonDep, token: SessionDep, node: NodeDep) -> CeremonyOut:
+    """Ask for this session's passkey once more, before something dangerous."""
+
+    def begin(tx: Tx) -> CeremonyOut:
+        session = node.sessions.find(tx, token)
+        return views.ceremony(node.passkeys.begin_confirming(tx, session.person, session.passkey))
+
+    return node.database.run(begin)
+
+
+@router.post("/me/confirm/finish")
+def finish_confirming(body: ShownPasskeyIn, _: PersonDep, token: SessionDep, node: NodeDep) -> SessionOut:
+    """Make this session fresh: for a few minutes it may do what is dangerous."""
+    ceremony = parse_ceremony_id(body.ceremony)
+
+    def finish(tx: Tx) -> Session | Refusal:
+        session = node.sessions.find(tx, token)
+        shown = node.passkeys.finish_confirming(tx, session.person, session.passkey, ceremony, body.answer)
+        return node.sessions.confirm(tx, token, shown) if isinstance(shown, Shown) else shown
+
+    confirmed = settled(node.database, finish)
+    return views.session(confirmed, confirmed)
+
+
+@router.get("/me/sessions")
+def list_sessions(_: PersonDep, token: SessionDep, node: NodeDep) -> SessionList:
+    """Where one is signed in, newest first."""
+    with node.unit_of_work() as tx:
+        current = node.sessions.find(tx, token)
+        found = node.sessions.of(tx, current.person)
+    return SessionList(items=[views.session(item, current) for item in found])
+
+
+@router.delete("/me/sessions")
+def end_other_sessions(who: PersonDep, token: SessionDep, node: NodeDep) -> EndedOut:
+    """End all other sessions; this one stays."""
+    return EndedOut(ended=node.database.run(lambda tx: node.sessions.end_all(tx, who, keep=token)))
+
+
+@router.delete("/me/sessions/{session}", status_code=204, responses=problems(404))
+def end_session(session: str, who: PersonDep, node: NodeDep) -> None:
+    """End one session, from the listing."""
+    node.database.run(lambda tx: node.sessions.end_one(tx, who, session))

@@ -1,0 +1,266 @@
+"""Shapes about people: signing up and in, sessions, passkeys, recovery, who one is, the audit, clusters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from choir.doors.shapes import Wire, example
+
+CEREMONY = "ceremony_01j9zq4n8ve5trx0k2m3b4c5d6"
+OWNER = "person:01j9zq4n8ve5trx0k2m3b4c5d6"
+AT = "2026-11-02T09:30:00.000000Z"
+PASSKEY = "q83vEjRWeJASNFZ4kBI0Vg"
+_ANSWER = {
+    "id": PASSKEY,
+    "rawId": PASSKEY,
+    "type": "public-key",
+    "response": {"clientDataJSON": "eyJ0eXBlIjoi...", "attestationObject": "o2NmbXRkbm9uZ..."},
+}
+
+Handle = Annotated[str, Field(min_length=1, max_length=64, examples=["ada"])]
+Name = Annotated[str, Field(min_length=1, max_length=1000, description="A name for it, as its owner likes.")]
+CeremonyId = Annotated[str, Field(max_length=60, description="From the `begin` that this answers.")]
+PasskeyAnswer = Annotated[
+    dict[str, Any], Field(description="What the authenticator said: `credential.toJSON()` in a browser.")
+]
+
+
+class SignUpIn(Wire, json_schema_extra=example(handle="ada")):
+    """The handle that a newcomer would like."""
+
+    handle: Handle
+
+
+class CeremonyOut(
+    Wire,
+    json_schema_extra=example(
+        ceremony=CEREMONY, options={"challenge": "mC3n…", "rpId": "localhost", "timeout": 300000}
+    ),
+):
+    """What the browser is to ask the authenticator for."""
+
+    ceremony: str = Field(description="Goes back with the answer; good for one answer.")
+    options: dict[str, Any] = Field(
+        description="For `PublicKeyCredential.parseCreationOptionsFromJSON` or `…RequestOptionsFromJSON`."
+    )
+
+
+class NewPasskeyIn(Wire, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER, name="phone")):
+    """A new passkey: the authenticator's answer, and what its owner calls it."""
+
+    ceremony: CeremonyId
+    answer: PasskeyAnswer
+    name: Name
+
+
+class ShownPasskeyIn(Wire, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER)):
+    """A passkey that was shown."""
+
+    ceremony: CeremonyId
+    answer: PasskeyAnswer
+
+
+class RecoveryIn(Wire, json_schema_extra=example(handle="ada", code="7HXQ2-M4T9K-0B3VD-ZR8CP-5WJEN")):
+    """Who lost their passkeys, and one of their recovery codes."""
+
+    handle: Handle
+    code: str = Field(min_length=1, max_length=100, repr=False)
+
+
+class RecoveredIn(NewPasskeyIn, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER, name="phone")):
+    """The new passkey of who lost theirs."""
+
+    keep: bool = Field(
+        default=False, description="Keep older passkeys, tokens and delegations. Sessions end in any case."
+    )
+
+
+_PERSON = {"handle": "ada", "owner": OWNER, "since": AT, "vouches": 2}
+
+
+class PersonOut(Wire, json_schema_extra=example(**_PERSON)):
+    """What everybody may know about a person."""
+
+    handle: str
+    owner: str = Field(description="As the owner of accounts.")
+    since: str
+    vouches: int = Field(description="How many people vouch for them.")
+
+
+class GiftOut(Wire, json_schema_extra=example(account=f"{OWNER}/available/CREDIT", asset="CREDIT", amount="50000")):
+    """What a new person starts with."""
+
+    account: str
+    asset: str
+    amount: str
+    play: bool = Field(default=False, description="Play money, which only a development node gives.")
+
+
+class SignedUpOut(
+    Wire,
+    json_schema_extra=example(
+        person=_PERSON,
+        recovery_codes=["7HXQ2-M4T9K-0B3VD-ZR8CP-5WJEN"],
+        gifts=[{"account": f"{OWNER}/available/CREDIT", "asset": "CREDIT", "amount": "50000"}],
+    ),
+):
+    """A new person, signed in. The codes are shown this once."""
+
+    person: PersonOut
+    recovery_codes: list[str] = Field(repr=False)
+    gifts: list[GiftOut]
+
+
+_ME = {
+    "role": "person",
+    "owner": OWNER,
+    "handle": "ada",
+    "person": OWNER,
+    "agent": None,
+    "delegation": None,
+    "scopes": ["buy", "read"],
+    "fresh_until": AT,
+    "credential": "session",
+}
+
+
+class MeOut(Wire, json_schema_extra=example(**_ME)):
+    """Whom the credential of this request speaks for, and how far it reaches."""
+
+    role: Literal["person", "agent", "operator"]
+    owner: str = Field(description="As entries and acts name it: `person:…`, `agent:…` or `operator`.")
+    handle: str | None = Field(description="Of the person behind it.")
+    person: str | None = Field(description="The person behind it, as the owner of accounts.")
+    agent: str | None
+    delegation: str | None
+    scopes: list[str]
+    fresh_until: str | None = Field(description="Until when dangerous acts need no new look at the passkey.")
+    credential: Literal["session", "token", "nostr", "operator"]
+
+
+_SESSION_ID = "4f1c2a9b7d3e5f60718293a4b5c6d7e8"
+
+
+_SESSION: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    id=_SESSION_ID, passkey=PASSKEY, created_at=AT, expires_at=AT, asserted_at=AT, current=True
+)
+
+
+class SessionOut(Wire, json_schema_extra=example(**_SESSION)):
+    """A browser that is signed in."""
+
+    id: str
+    passkey: str = Field(description="The passkey it was started with, and ends with.")
+    created_at: str
+    expires_at: str
+    asserted_at: str = Field(description="When its passkey was last shown.")
+    current: bool = Field(description="Whether it is the one that asks.")
+
+
+class SessionList(Wire, json_schema_extra=example(items=[_SESSION])):
+    items: list[SessionOut]
+
+
+class EndedOut(Wire, json_schema_extra=example(ended=2)):
+    ended: int = Field(description="How many sessions were ended.")
+
+
+_PASSKEY: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    id=PASSKEY, name="phone", created_at=AT, last_used_at=AT, backed_up=True, current=True
+)
+
+
+class PasskeyOut(Wire, json_schema_extra=example(**_PASSKEY)):
+    """A passkey of the person."""
+
+    id: str
+    name: str
+    created_at: str
+    last_used_at: str | None
+    backed_up: bool = Field(description="Whether its maker keeps a copy of it.")
+    current: bool = Field(description="Whether the session that asks was started with it.")
+
+
+class PasskeyList(Wire, json_schema_extra=example(items=[_PASSKEY])):
+    items: list[PasskeyOut]
+
+
+_ENDED = {"passkeys": 1, "sessions": 2, "tokens": 1, "delegations": 0}
+
+
+class RecoveryEndedOut(Wire, json_schema_extra=example(**_ENDED)):
+    """How much of what could act for the person ended."""
+
+    passkeys: int
+    sessions: int
+    tokens: int = Field(description="Of the person, and under what they had delegated.")
+    delegations: int
+
+
+class RecoveredOut(Wire, json_schema_extra=example(passkey=_PASSKEY, ended=_ENDED)):
+    """The new passkey, and what ended when it was made."""
+
+    passkey: PasskeyOut
+    ended: RecoveryEndedOut
+
+
+class NameIn(Wire, json_schema_extra=example(name="old phone")):
+    name: Name
+
+
+class CodesLeftOut(Wire, json_schema_extra=example(unused=9)):
+    unused: int = Field(description="How many recovery codes are left.")
+
+
+class CodesOut(Wire, json_schema_extra=example(codes=["7HXQ2-M4T9K-0B3VD-ZR8CP-5WJEN"])):
+    """New recovery codes, shown this once; the former ones are worthless."""
+
+    codes: list[str] = Field(repr=False)
+
+
+_ACT: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
+    n=7, at=AT, act="passkey.added", actor=OWNER, owner=OWNER, subject="9f2c4e11ab03d7f8", data={}
+)
+
+
+class ActOut(Wire, json_schema_extra=example(**_ACT)):
+    """Something that was done to an identity."""
+
+    n: int
+    at: str
+    act: str
+    actor: str
+    owner: str
+    subject: str | None
+    data: dict[str, Any]
+
+
+class ActPage(Wire, json_schema_extra=example(items=[_ACT], next=None)):
+    items: list[ActOut]
+    next: str | None = None
+
+
+class ClusterLinkOut(
+    Wire, json_schema_extra=example(a="agent:01j9zq5a1wf6vsy1m3n4c5d6e7", b=OWNER, reason="owner", evidence="agent:…")
+):
+    a: str
+    b: str
+    reason: str
+    evidence: str
+
+
+class HomeIn(Wire, json_schema_extra=example(home="5f" * 32)):
+    """A machine's home, by a hash that only it can know."""
+
+    home: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class ClusterOut(Wire, json_schema_extra=example(owner=OWNER, members=[OWNER], reasons=[], complete=True)):
+    """Owners that are taken for one, and why."""
+
+    owner: str
+    members: list[str]
+    reasons: list[ClusterLinkOut]
+    complete: bool = Field(description="False: there may be more members than were looked at.")

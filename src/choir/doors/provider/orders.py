@@ -1,0 +1,100 @@
+"""An order with its inputs, brought to this machine.
+
+The node is believed as to who ordered what for how much. It is not trusted with this machine: what it sends must be of
+a type that is offered here, must hash to what the job names, and must fit the limits of this machine's policy.
+
+Guarantees: an input is used only if all of it came and its hash is right; no more bytes are kept than the limit, and
+fetching ends with the attempt's time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request, read_request
+from choir.bazaar.model import JobType
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.workers.model import WorkOrder
+from choir.doors.jobs.shapes import OrderOut
+from choir.doors.provider.model import BadOrder
+from choir.doors.sdk.client import Client
+from choir.foundation.canonical import canonical_hash
+from choir.foundation.errors import ChoirError
+from choir.foundation.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """Brings orders here."""
+
+    client: Client
+    types: Collection[JobType]
+    policy: Policy
+
+    def order(
+        self, attempt: str, job: str, told: OrderOut | None, deadline: float, folder: Path, over: Callable[[], bool]
+    ) -> WorkOrder:
+        """The order of an attempt, as it was told when that began; `over` says when nobody wants it any more."""
+        found = told or self._told(job)
+        if found.type not in self.types:
+            raise BadOrder(why="it is of a type that is not offered here")
+        request = self._request(found)
+        repository = diff = None
+        if isinstance(request, PatchGenRequest | CodeReviewRequest) and "repository" in found.inputs:
+            repository = folder / "repository.bundle"
+            self._input(
+                job, found, "repository", repository, self.policy.of(BazaarPolicy).inputs_bytes_max, deadline, over
+            )
+        if isinstance(request, CodeReviewRequest) and "diff" in found.inputs:
+            file = folder / "change.diff"
+            self._input(
+                job, found, "diff", file, self.policy.of(VerificationPolicy).review_diff_bytes_max, deadline, over
+            )
+            diff = file.read_bytes()
+        return WorkOrder(job, found.type, request, repository, diff, attempt, deadline)
+
+    def _told(self, job: str) -> OrderOut:
+        """The same from a node that does not tell it at the beginning."""
+        found = self.client.jobs.get(job)
+        if found.id != job:
+            raise BadOrder(why="it is another one")
+        request = self.client.jobs.request(job).request
+        return OrderOut(type=found.type, hash=found.request, request=request, inputs=found.inputs)
+
+    def _request(self, told: OrderOut) -> Request:
+        try:
+            matches = canonical_hash(told.request) == told.hash
+        except ChoirError:
+            matches = False
+        if not matches:
+            raise BadOrder(why="the request does not have the hash that the job names")
+        return read_request(told.type, told.request, self.policy.of(VerificationPolicy))
+
+    def _input(
+        self,
+        job: str,
+        told: OrderOut,
+        name: str,
+        file: Path,
+        bytes_max: int,
+        deadline: float,
+        over: Callable[[], bool],
+    ) -> None:
+        digest = hashlib.sha256()
+        size = n = 0
+        with file.open("xb") as target:
+            while part := self.client.jobs.input_part(job, name, n):
+                size += len(part)
+                if size > bytes_max:
+                    raise BadOrder(why=f"its {name} is larger than {bytes_max} bytes")
+                if over() or time.monotonic() >= deadline:
+                    raise BadOrder(why=f"its {name} did not come in time")
+                digest.update(part)
+                target.write(part)
+                n += 1
+        if f"sha256:{digest.hexdigest()}" != told.inputs[name]:
+            raise BadOrder(why=f"its {name} does not have the hash that the job names")

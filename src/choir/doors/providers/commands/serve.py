@@ -1,0 +1,88 @@
+"""`choir provider serve`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from choir.bazaar.policy import WorkersPolicy
+from choir.doors.cli import output
+from choir.doors.cli.output import NodeOption
+from choir.doors.providers.commands.own_provider import (
+    FolderOption,
+    KeyFileOption,
+    NameOption,
+    PublicUrlOption,
+    home_of,
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: choir provider serve --types run,review --capacity 3 --worker builtin")(serve)
+
+
+def serve(
+    worker: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="builtin (default), run, review, fix, an agent such as claude-code, a .py or .toml; may be repeated.",
+            metavar="WORKER",
+        ),
+    ] = None,
+    types: Annotated[
+        str | None,
+        typer.Option(
+            help="What to sell: run, review, patch, text. Default: all that the workers can.", metavar="TYPES"
+        ),
+    ] = None,
+    capacity: Annotated[int | None, typer.Option(help="Jobs at once.", min=1, max=1_000)] = None,
+    isolation: Annotated[
+        str, typer.Option(help="Where the work runs: bubblewrap, container or gvisor.", metavar="TIER")
+    ] = "bubblewrap",
+    model: Annotated[str, typer.Option(help="The model that agents use; shown to buyers.", metavar="MODEL")] = "",
+    api: Annotated[str, typer.Option(help="Whose API agents speak: anthropic or openai.", metavar="API")] = "anthropic",
+    name: NameOption = None,
+    region: Annotated[
+        str | None, typer.Option(help="Where it is, such as eu-west; shown to buyers.", metavar="REGION")
+    ] = None,
+    drain_s: Annotated[
+        float | None, typer.Option("--drain-s", help="How long running jobs may go on when it stops.", min=0)
+    ] = None,
+    key: KeyFileOption = None,
+    provider_home: FolderOption = None,
+    public_url: PublicUrlOption = None,
+    node: NodeOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+) -> None:
+    """Take jobs and do them, until Ctrl-C; a second Ctrl-C gives back what is at work.
+
+    Without a token or login that may sell, it sells as an agent of its own, on a key that it makes and keeps in its
+    folder.
+    """
+    from choir.bazaar.workers.profiles import BadProfile
+    from choir.doors.provider.machine import policy_here
+    from choir.doors.provider.model import NoSuchWork, Wanted, job_type
+    from choir.doors.provider.process import serve as serve_until_stopped
+    from choir.doors.sdk.target import address_of, is_play_node
+    from choir.foundation.settings import load_settings
+    from choir.sandbox.model import Tier
+
+    output.want_json(as_json)
+    settings = load_settings()
+    policy = policy_here(settings, play=is_play_node(address_of(settings, node)))
+    with output.reading_options():
+        wanted = Wanted(
+            workers=tuple(worker or ["builtin"]),
+            isolation=Tier.parse(isolation),
+            capacity=capacity or policy.of(WorkersPolicy).capacity,
+            types=tuple(dict.fromkeys(job_type(item) for item in (types or "").split(",") if item.strip())),
+            name=name,
+            region=region,
+            model=model,
+            api=api,
+            drain_s=drain_s,
+        )
+        home = home_of(name, provider_home)
+    with output.reading_options((BadProfile, NoSuchWork)):  # workers are made, and so understood, in there
+        serve_until_stopped(home, wanted, policy, node=node, key_file=key, public_url=public_url, as_json=as_json)

@@ -1,0 +1,48 @@
+"""`choir provider verify|receipt`: every check of one's own delivery again, and the receipt of it for others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from choir.doors.cli import ids
+from choir.doors.jobs.commands.receipt import AttemptOption, print_receipt
+from choir.doors.jobs.commands.verify import check_again
+from choir.doors.jobs.commands.watch import JobArgument
+from choir.doors.providers.commands.own_provider import Asking, own_provider
+
+
+def register(app: typer.Typer) -> None:
+    app.command("verify", epilog="Example: choir provider verify job_01h…")(verify)
+    app.command("receipt", epilog="Example: choir provider receipt job_01h… > receipt.json")(receipt)
+
+
+@own_provider
+def verify(
+    job: JobArgument,
+    attempt: Annotated[
+        str | None, typer.Option(help="This attempt of yours; default: the last.", metavar="ATTEMPT")
+    ] = None,
+    *,
+    asking: Asking,
+) -> None:
+    """Make every check of what you delivered again in a sandbox here, and compare with what the node found.
+
+    Hidden checks can be made again once your delivery has failed them. Exit code 5 says that something differs.
+    """
+    from choir.doors.mesh.deliveries import judged
+
+    with asking.client() as client:
+        found = client.jobs.get(ids.whole(client, "job", job))
+        check_again(client, judged(client, found, ids.attempt_of(found, attempt)), as_json=asking.as_json)
+
+
+@own_provider
+def receipt(job: JobArgument, attempt: AttemptOption = None, *, asking: Asking) -> None:
+    """Print the receipt of what you delivered as JSON, with verdict, payment and proof.
+
+    Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`.
+    """
+    with asking.client() as client:
+        print_receipt(client, job, attempt)

@@ -1,0 +1,223 @@
+"""Providers over HTTP: who sells work, and one's own provider under `me`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import Query
+
+from choir.bazaar import earning
+from choir.bazaar.model import JobType
+from choir.bazaar.policy import ProvidersPolicy
+from choir.bazaar.pricing import Terms
+from choir.bazaar.providers.model import (
+    Claims,
+    Heartbeat,
+    Isolation,
+    Registration,
+    parse_provider_id,
+    provider_id,
+)
+from choir.bazaar.providers.record_store import Outcome
+from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, SellerDep, SignedInDep
+from choir.doors.http.openapi import problems
+from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number, page_rows
+from choir.doors.http.rooms import Room
+from choir.doors.jobs import views as job_views
+from choir.doors.providers import views
+from choir.doors.providers.shapes import (
+    BeatIn,
+    BeatOut,
+    BookIn,
+    BookOut,
+    BookPage,
+    CapabilitiesIn,
+    ClaimsIn,
+    DrainIn,
+    EarningsOut,
+    OutcomePage,
+    Period,
+    ProviderIn,
+    ProviderOut,
+    ProviderPage,
+    ResultKeyIn,
+)
+from choir.foundation.clock import format_time, parse_time
+from choir.identity.model import Principal, Role
+from choir.node import Node
+from choir.storage.database import Tx
+
+router = Room(prefix="/providers", tags=["providers"], route_class=AccessRoute)
+
+_BEATS = 3  # signs of life that fit the time after which silence counts
+OutcomeCursor = Annotated[
+    str, Query(pattern=r"^([0-9]{1,18}-[0-9]{1,6})?$", max_length=25, description="`next` of the page before.")
+]
+
+
+@router.get("")
+def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> ProviderPage:
+    """Everybody who is not retired, by id."""
+    size, after = page_rows(limit, node.policy.of(ProvidersPolicy)), last_id(cursor, parse_provider_id)
+    with node.unit_of_work() as tx:
+        found = node.bazaar.providers.page(tx, after=after, limit=size)
+        shown = node.bazaar.providers.show(tx, *found)
+    following = provider_id(found[-1].id) if len(found) == size else None
+    now_us = node.clock.now_us()
+    return ProviderPage(items=[views.provider(item, now_us) for item in shown], next=following)
+
+
+@router.post("", status_code=201, responses=problems(409))
+def register(body: ProviderIn, who: SellerDep, node: NodeDep) -> ProviderOut:
+    """Become a provider; one that retired comes back with its record."""
+    asked = Registration(_claims(body), bytes.fromhex(body.result_key), bytes.fromhex(body.proof), body.capacity)
+    return _changed(node, who, lambda tx: node.bazaar.providers.register(tx, who, asked))
+
+
+@router.get("/me", responses=problems(404))
+def get_own_provider(who: ReaderOrSellerDep, node: NodeDep) -> ProviderOut:
+    """One's own provider."""
+    with node.unit_of_work() as tx:
+        return _own(tx, node, who)
+
+
+@router.delete("/me", status_code=204, responses=problems(404))
+def retire(who: SellerDep, node: NodeDep) -> None:
+    """Take no more jobs. What is at work may be finished; the record stays."""
+    node.database.run(lambda tx: node.bazaar.providers.retire(tx, who))
+
+
+@router.put("/me/claims", responses=problems(404, 409))
+def change_claims(body: ClaimsIn, who: SellerDep, node: NodeDep) -> ProviderOut:
+    """Say something else about oneself."""
+    return _changed(node, who, lambda tx: node.bazaar.providers.change_claims(tx, who, _claims(body)))
+
+
+@router.put("/me/key", responses=problems(404, 409))
+def change_key(body: ResultKeyIn, who: SellerDep, node: NodeDep) -> ProviderOut:
+    """Sign results with another key from now on."""
+    key, proof = bytes.fromhex(body.result_key), bytes.fromhex(body.proof)
+    return _changed(node, who, lambda tx: node.bazaar.providers.change_key(tx, who, key, proof))
+
+
+@router.put("/me/capabilities", responses=problems(404, 409))
+def declare(body: CapabilitiesIn, who: SellerDep, node: NodeDep) -> ProviderOut:
+    """Say which types are sold and how many jobs at once; a type without prices starts at the default table."""
+    return _changed(node, who, lambda tx: node.bazaar.providers.declare(tx, who, body.types, body.capacity))
+
+
+@router.put("/me/draining", responses=problems(404, 409))
+def drain(body: DrainIn, who: SellerDep, node: NodeDep) -> ProviderOut:
+    """Finish what is at work and take nothing new; or take work again."""
+    return _changed(node, who, lambda tx: node.bazaar.providers.drain(tx, who, body.draining))
+
+
+@router.post("/me/books", status_code=201, responses=problems(404, 409))
+def publish(body: BookIn, who: SellerDep, node: NodeDep) -> BookOut:
+    """New prices for a type, in milli-satoshi."""
+    terms = Terms(int(body.base), int(body.per_unit), int(body.cap))
+    effective_us = None if body.effective_at is None else parse_time(body.effective_at)
+    service = node.bazaar.providers
+    return views.book(
+        node.database.run(lambda tx: service.publish(tx, who, body.type, terms, effective_us=effective_us))
+    )
+
+
+@router.post("/me/heartbeat", responses=problems(404))
+def beat(body: BeatIn, who: SellerDep, node: NodeDep) -> BeatOut:
+    """A sign of life; answers with the work that waits."""
+    told = Heartbeat(body.healthy, body.free_slots, body.version, body.running)
+
+    def heard(tx: Tx) -> BeatOut:
+        row = node.bazaar.providers.heartbeat(tx, who, told)
+        waiting = node.bazaar.attempts.waiting(tx, row.provider)
+        return BeatOut(
+            provider=_own(tx, node, who),
+            attempts=[job_views.attempt(item) for item in waiting],
+            next_s=max(1, node.policy.of(ProvidersPolicy).heartbeat_s // _BEATS),
+            now=format_time(node.clock.now_us()),
+        )
+
+    return node.database.run(heard)
+
+
+@router.get("/me/earnings", responses=problems(404))
+def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week") -> EarningsOut:
+    """What the work brought in the current day, week (from Monday) or month (UTC), or in all."""
+    since_us = earning.since_us(earning.Period(period), node.clock.now_us())
+    with node.database.statements() as tx:
+        lines = earning.lines(tx, node.bazaar.providers.of(tx, who).id, since_us)
+    return views.earnings(period, since_us, lines)
+
+
+@router.get("/{provider}", responses=problems(404))
+def get_provider(provider: str, _: SignedInDep, node: NodeDep) -> ProviderOut:
+    """All that anybody may see of a provider."""
+    id_ = parse_provider_id(provider)
+    with node.unit_of_work() as tx:
+        (shown,) = node.bazaar.providers.show(tx, node.bazaar.providers.get(tx, id_))
+    return views.provider(shown, node.clock.now_us())
+
+
+@router.get("/{provider}/books", responses=problems(404))
+def list_books(
+    provider: str,
+    type: JobType,  # noqa: A002 - as it is called in the query
+    _: SignedInDep,
+    node: NodeDep,
+    cursor: NumberCursor = "",
+    limit: Limit = 100,
+) -> BookPage:
+    """Every version of a provider's prices for a type, newest first."""
+    id_, before, size = (
+        parse_provider_id(provider),
+        last_number(cursor),
+        page_rows(limit, node.policy.of(ProvidersPolicy)),
+    )
+    with node.unit_of_work() as tx:
+        node.bazaar.providers.get(tx, id_)
+        found = node.bazaar.providers.books(tx, id_, type, before=2**31 - 1 if before is None else before, limit=size)
+    following = str(found[-1].version) if len(found) == size else None
+    return BookPage(items=[views.book(item) for item in found], next=following)
+
+
+@router.get("/{provider}/outcomes", responses=problems(404))
+def list_outcomes(
+    provider: str, who: SignedInDep, node: NodeDep, cursor: OutcomeCursor = "", limit: Limit = 100
+) -> OutcomePage:
+    """What came of a provider's tries, newest first. The jobs are named to its owner and to operators only."""
+    id_, size = parse_provider_id(provider), page_rows(limit, node.policy.of(ProvidersPolicy))
+    until_us, skip = (int(part) for part in cursor.split("-")) if cursor else (2**62, 0)
+    with node.unit_of_work() as tx:
+        owner = node.bazaar.providers.get(tx, id_).owner
+        found = node.bazaar.providers.outcomes(tx, id_, until_us=until_us, skip=skip, limit=size)
+    named = who.role is Role.OPERATOR or owner in who.owners
+    following = _behind(found, until_us, skip) if len(found) == size else None
+    return OutcomePage(items=[views.outcome(item, named=named) for item in found], next=following)
+
+
+def _behind(found: list[Outcome], until_us: int, skip: int) -> str:
+    """Where the next page begins: a time, and how many of that time were shown. It names no job."""
+    last_us = found[-1].at_us
+    shown = sum(item.at_us == last_us for item in found)
+    return f"{last_us}-{shown + (skip if last_us == until_us else 0)}"
+
+
+def _claims(body: ClaimsIn) -> Claims:
+    return Claims(body.name, body.region, body.model, Isolation.parse(body.isolation))
+
+
+def _changed(node: Node, who: Principal, change: Callable[[Tx], object]) -> ProviderOut:
+    """One's own provider after a change."""
+
+    def do(tx: Tx) -> ProviderOut:
+        change(tx)
+        return _own(tx, node, who)
+
+    return node.database.run(do)
+
+
+def _own(tx: Tx, node: Node, who: Principal) -> ProviderOut:
+    (shown,) = node.bazaar.providers.show(tx, node.bazaar.providers.of(tx, who))
+    return views.provider(shown, node.clock.now_us())

@@ -1,0 +1,244 @@
+"""Shapes about providers: who sells work, what they claim and charge, and what is known of them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from choir.bazaar.model import JobType
+from choir.doors.jobs.shapes import PROVIDER, PROVIDER_OWNER, AttemptOut
+from choir.doors.people.shapes import AT
+from choir.doors.shapes import Wire, example
+
+PRICE = r"^(0|[1-9][0-9]{0,17})$"
+_PUBLIC = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
+_CLAIMS: dict[str, Any] = {"name": "night shift", "region": "eu-west", "model": "", "isolation": "bubblewrap"}
+
+
+class ClaimsIn(Wire, json_schema_extra=example(**_CLAIMS)):
+    """What a provider says about itself; shown as claimed."""
+
+    name: str = Field(min_length=1, max_length=500)
+    region: str = Field(max_length=60, examples=["eu-west"])
+    model: str = Field(default="", max_length=500)
+    isolation: Literal["local", "bubblewrap", "container", "gvisor", "microvm"]
+
+
+class ProviderIn(ClaimsIn, json_schema_extra=example(**_CLAIMS, capacity=3, result_key=_PUBLIC, proof="00" * 64)):
+    """A registration. The key signs results and trajectories, and proves so over the owner's name."""
+
+    capacity: int = Field(ge=1, le=1_000, description="Jobs at once.")
+    result_key: str = Field(pattern=r"^[0-9a-f]{64}$", description="BIP-340, in hex; used for nothing else.")
+    proof: str = Field(pattern=r"^[0-9a-f]{128}$", description="By that key, over what `rules.key_proof_digest` says.")
+
+
+class ResultKeyIn(Wire, json_schema_extra=example(result_key=_PUBLIC, proof="00" * 64)):
+    """Another key to sign results with."""
+
+    result_key: str = Field(pattern=r"^[0-9a-f]{64}$")
+    proof: str = Field(pattern=r"^[0-9a-f]{128}$")
+
+
+class CapabilitiesIn(Wire, json_schema_extra=example(types=["sandbox_run"], capacity=3)):
+    """Which types are sold, and how many jobs at once."""
+
+    types: list[JobType] = Field(max_length=20)
+    capacity: int = Field(ge=1, le=1_000)
+
+
+class BookIn(Wire, json_schema_extra=example(type="sandbox_run", base="200000", per_unit="500", cap="5000000")):
+    """A new version of the prices for a type, in milli-satoshi."""
+
+    type: JobType
+    base: str = Field(pattern=PRICE)
+    per_unit: str = Field(pattern=PRICE)
+    cap: str = Field(pattern=PRICE)
+    effective_at: str | None = Field(default=None, max_length=40, description="ISO 8601; by itself: as soon as may be.")
+
+
+_BOOK: dict[str, Any] = {
+    "type": "sandbox_run",
+    "version": 1,
+    "base": "200000",
+    "per_unit": "500",
+    "cap": "5000000",
+    "unit": "cpu_second",
+    "published_at": AT,
+    "effective_at": AT,
+}
+
+
+class BookOut(Wire, json_schema_extra=example(**_BOOK)):
+    """A version of the prices for a type."""
+
+    type: JobType
+    version: int
+    base: str
+    per_unit: str
+    cap: str
+    unit: str = Field(description="What `per_unit` counts.")
+    published_at: str
+    effective_at: str
+
+
+class BookPage(Wire, json_schema_extra=example(items=[_BOOK], next=None)):
+    items: list[BookOut]
+    next: str | None = None
+
+
+_OFFER: dict[str, Any] = {
+    "type": "sandbox_run",
+    "offered": True,
+    "qualification": "passed",
+    "qualified_at": AT,
+    "retry_at": None,
+    "book": _BOOK,
+}
+
+
+class OfferOut(Wire, json_schema_extra=example(**_OFFER)):
+    """One type of job that a provider sells."""
+
+    type: JobType
+    offered: bool
+    qualification: str = Field(description="needed, running, passed or failed; only `passed` gets jobs.")
+    qualified_at: str | None
+    retry_at: str | None = Field(description="After a failure: when it may be tried again.")
+    book: BookOut | None
+
+
+_PROVIDER: dict[str, Any] = {
+    "id": PROVIDER,
+    "owner": PROVIDER_OWNER,
+    "result_key": _PUBLIC,
+    "claimed": _CLAIMS,
+    "registered_at": AT,
+    "retired_at": None,
+    "online": True,
+    "healthy": True,
+    "draining": False,
+    "version": "1.0",
+    "capacity": 3,
+    "slots": 3,
+    "in_use": 0,
+    "tier": 0,
+    "newcomer": True,
+    "success_bps": None,
+    "reputation_bps": 0,
+    "jobs": 0,
+    "passed": 0,
+    "buyers": 0,
+    "raw_volume": "0",
+    "organic_volume": "0",
+    "offers": [_OFFER],
+}
+
+
+class ProviderOut(Wire, json_schema_extra=example(**_PROVIDER)):
+    """All that anybody may see of a provider: what it claims, and what the node's own records say."""
+
+    id: str
+    owner: str
+    result_key: str
+    claimed: ClaimsIn | None = Field(description="None: its owner was erased.")
+    registered_at: str
+    retired_at: str | None
+    online: bool
+    healthy: bool
+    draining: bool
+    version: str
+    capacity: int
+    slots: int = Field(description="Jobs at once, by what it declares and its tier allows.")
+    in_use: int
+    tier: int
+    newcomer: bool
+    success_bps: int | None
+    reputation_bps: int
+    jobs: int
+    passed: int
+    buyers: int = Field(description="Distinct and independent ones.")
+    raw_volume: str
+    organic_volume: str = Field(description="Weighted by independence, less what went back to the buyers.")
+    offers: list[OfferOut]
+
+
+class ProviderPage(Wire, json_schema_extra=example(items=[_PROVIDER], next=None)):
+    items: list[ProviderOut]
+    next: str | None = None
+
+
+class BeatIn(Wire, json_schema_extra=example(healthy=True, free_slots=3, version="1.0", running=0)):
+    """A sign of life."""
+
+    healthy: bool = True
+    free_slots: int = Field(ge=0, le=1_000)
+    version: str = Field(default="", max_length=500)
+    running: int | None = Field(default=None, ge=0, le=1_000)
+
+
+class BeatOut(Wire, json_schema_extra=example(provider=_PROVIDER, attempts=[], next_s=20)):
+    """What the node knows of the provider now, and the work that waits for it."""
+
+    provider: ProviderOut
+    attempts: list[AttemptOut]
+    next_s: int = Field(description="Seconds until the next sign of life is due, well before it counts as silent.")
+    now: str | None = Field(default=None, description="The node's time, which deadlines and trajectories are held to.")
+
+
+class DrainIn(Wire, json_schema_extra=example(draining=True)):
+    """Whether to finish what is at work and take nothing new."""
+
+    draining: bool
+
+
+_OUTCOME: dict[str, Any] = {
+    "job": "job_01j9zr1v7cf0m1n2p3q4r5s6t7",
+    "attempt": 1,
+    "type": "sandbox_run",
+    "passed": True,
+    "price": "200000",
+    "at": AT,
+    "reason": "",
+}
+
+
+class OutcomeOut(Wire, json_schema_extra=example(**_OUTCOME)):
+    """What came of one try. The job is named to the provider's owner and to operators only."""
+
+    job: str | None
+    attempt: int
+    type: JobType
+    passed: bool
+    price: str
+    at: str
+    reason: str
+
+
+class OutcomePage(Wire, json_schema_extra=example(items=[_OUTCOME], next=None)):
+    items: list[OutcomeOut]
+    next: str | None = None
+
+
+Period = Literal["day", "week", "month", "all"]  # the current one, in UTC; a week begins on Monday
+
+
+class EarningsLineOut(Wire):
+    """What one type of job brought in a period."""
+
+    type: JobType
+    jobs: int = Field(description="Those that were judged.")
+    passed: int
+    earned: str = Field(description="The provider's share of what was paid, in milli-satoshi; may be below zero.")
+    fees: str = Field(description="The platform's share.")
+
+
+class EarningsOut(Wire, json_schema_extra=example(period="week", since=AT, jobs=0, earned="0", fees="0", lines=[])):
+    """A provider's income in a period: what was posted for it, less what disputes took back, as it was decided."""
+
+    period: Period
+    since: str | None
+    jobs: int
+    earned: str
+    fees: str
+    lines: list[EarningsLineOut]

@@ -1,0 +1,1 @@
+"""Running something contained on this machine."""

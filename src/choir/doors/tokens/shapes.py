@@ -1,0 +1,58 @@
+"""Shapes of API tokens."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from choir.doors.delegations.shapes import Id, Lasting, Scopes
+from choir.doors.people.shapes import AT, OWNER, Name
+from choir.doors.shapes import Wire, example
+
+TOKEN = "token_01j9zq6c2yh8xva3p5q6e7f8g9"  # noqa: S105 - an id
+
+
+_SECRET = "choir_pat_" + "0" * 49
+
+
+class TokenIn(Lasting, json_schema_extra=example(name="laptop", scopes=["read"], days=90)):
+    """A token for one's own programs, or for an agent under a delegation."""
+
+    name: Name
+    scopes: Scopes
+    delegation: Id | None = Field(default=None, description="For the agent of this delegation.")
+
+
+_TOKEN = {
+    "id": TOKEN, "owner": OWNER, "delegation": None, "name": "laptop", "scopes": ["read"],
+    "created_at": AT, "expires_at": AT, "last_used_at": None, "revoked_at": None,
+}  # fmt: skip
+
+
+class TokenOut(Wire, json_schema_extra=example(**_TOKEN)):
+    """A token, without its secret."""
+
+    id: str
+    owner: str = Field(description="Whom it speaks for.")
+    delegation: str | None
+    name: str
+    scopes: list[str]
+    created_at: str
+    expires_at: str
+    last_used_at: str | None
+    revoked_at: str | None
+
+
+class TokenPage(Wire, json_schema_extra=example(items=[_TOKEN], next=None)):
+    items: list[TokenOut]
+    next: str | None = None
+
+
+class NewTokenOut(Wire, json_schema_extra=example(token=_TOKEN, secret=_SECRET)):
+    """A token that was just made."""
+
+    token: TokenOut
+    secret: str | None = Field(
+        repr=False,
+        description="The token itself, shown this once. Null when the same Idempotency-Key made it before: nobody"
+        " knows it any more, so revoke it and make another one.",
+    )
