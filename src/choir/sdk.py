@@ -100,6 +100,6 @@ def try_worker(worker: str, folder: Path | str, test_command: str = "python3 -m 
 
     `worker` is the name of a built-in one or a preset, or the path of a .py or .toml file.
     """
-    from choir.doors.provider import trial as trying
+    from choir.doors.provider import trial
 
-    return trying.try_worker(worker, folder, test_command)
+    return trial.try_worker(worker, folder, test_command)

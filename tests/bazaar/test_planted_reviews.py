@@ -31,7 +31,7 @@ from choir.bazaar.sampling import Sampling
 from choir.bazaar.settling import PLATFORM
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.workers.reviewing import ReviewWorker
-from choir.doors.jobs import views
+from choir.doors.jobs.shapes import StartedOut
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import SeededEntropy
 from choir.ledger.model import Draft, Leg
@@ -208,7 +208,7 @@ def test_a_review_is_followed_by_one_that_looks_like_it(fair: Fair) -> None:
         [("opened", ""), ("offered", SOURCE)],
         [("opened", ""), ("offered", SOURCE)],
     ]
-    shown = [views.started(tried, each, asked[0]).order for each in (job, own)]
+    shown = [StartedOut.of(tried, each, asked[0]).order for each in (job, own)]
     assert [set(order.inputs) for order in shown if order is not None] == [{DIFF, REPOSITORY}] * 2
     assert set(asked[0]) == set(asked[1])
     assert len(asked[1]["head_commit"]) == 40

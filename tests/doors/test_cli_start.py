@@ -15,10 +15,11 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from choir.doors.cli import contents
-from choir.doors.cli import groups as helping
+from choir.doors.cli import groups
+from choir.doors.cli.contents import sections
 from choir.doors.cli.main import app
 from choir.doors.delegations.shapes import DelegationIn
+from choir.doors.door import Command
 from choir.doors.logins.shapes import LoginIn
 from choir.doors.tokens.shapes import TokenIn
 from choir.identity.model import OFFERED_SCOPES, Scope
@@ -61,7 +62,7 @@ def test_asking_what_there_is_loads_no_command(words: tuple[str, ...], code: int
     own = {name for name in loaded if name.startswith("choir.")}
     rooms = {f"choir.{room}" for room in ("bazaar", "ledger", "operations", "node", "sandbox", "storage")}
     assert {name for name in own if ".".join(name.split(".")[:2]) in rooms} == set()
-    assert {f"choir.doors.cli.{item.place.partition(':')[0]}" for item in _items()} & own <= {"choir.doors.cli.about"}
+    assert {item.place.partition(":")[0] for item in _items()} & own <= {"choir.doors.cli.about"}
 
 
 @pytest.mark.parametrize(
@@ -103,14 +104,14 @@ def test_the_client_comes_without_its_own_command_line() -> None:
 # The list of commands
 
 
-def _items() -> list[contents.Item]:
-    return [item for items in contents.SECTIONS.values() for item in items]
+def _items() -> list[Command]:
+    return [item for items in sections().values() for item in items]
 
 
 def test_the_list_says_of_each_command_what_it_says_itself() -> None:
     commands: Any = get_command(app).commands  # type: ignore[attr-defined]
     assert {item.name: item.summary for item in _items()} == {
-        name: helping.summary(command) for name, command in commands.items()
+        name: groups.summary(command) for name, command in commands.items()
     }
 
 
@@ -125,14 +126,14 @@ def test_every_command_that_a_module_registers_can_be_named() -> None:
     assert len(found) > 50
     for place in sorted({place for _, place in found if not place.endswith(":app")}):
         listed = {name for name, where in found if where == place}
-        assert listed == set(helping.names_in(helping.registered(place, "x"))), place
+        assert listed == set(groups.names_in(groups.registered(place, "x"))), place
 
 
 def test_commands_are_listed_by_what_they_are_for() -> None:
     said = CliRunner().invoke(app, ["--help"], prog_name="choir", env={"COLUMNS": "80"}).output
-    sections = ["Options:", *(f"{title}:" for title in contents.SECTIONS)]
-    assert [line for line in said.splitlines() if line in sections] == sections
-    assert len(sections) > 4
+    titles = ["Options:", *(f"{title}:" for title in sections())]
+    assert [line for line in said.splitlines() if line in titles] == titles
+    assert len(titles) > 4
     assert {len(line) - len(line.lstrip()) for line in said.splitlines()} <= {0, 2, 14, 24}  # each on a line or wrapped
     assert all(f"\n  {item.name}" in said and item.summary.split()[-1] in said for item in _items())
 

@@ -16,8 +16,7 @@ from typer.main import get_command
 
 from choir.doors.cli import main as cli
 from choir.doors.cli import output
-from choir.doors.ledger.commands import entries
-from choir.doors.ledger.commands import presentation as shown
+from choir.doors.ledger.commands import entries, presentation
 from choir.foundation.ids import show_id
 
 Called = Callable[..., tuple[int, str, str]]
@@ -274,4 +273,4 @@ def test_what_is_no_hold_is_not_asked_for(call: Called, odd: str) -> None:
 def test_a_hold_is_understood_by_its_account() -> None:
     id_ = show_id("hold", UUID(HOLD_UUID))
     told = (id_, f"hold:{HOLD_UUID}/escrow/CREDIT", f"hold:{HOLD_UUID}")
-    assert [shown.hold_typed(text) for text in told] == [id_] * 3
+    assert [presentation.hold_typed(text) for text in told] == [id_] * 3

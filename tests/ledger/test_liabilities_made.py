@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from choir.doors.liabilities import proof as sdk_owed
+from choir.doors.liabilities import proof
 from choir.doors.liabilities import routes as door
 from choir.foundation.errors import Broken
 from choir.foundation.signing import NodeSecret
@@ -124,7 +124,7 @@ def test_a_snapshot_of_an_earlier_key_is_followed(town: Books) -> None:
     check(town, prove(town, service, "person:bob"))
     stranger = VerifierKey(town.keys.origin, NodeSecret(b"\x0b" * 32).signer().public)
     with pytest.raises(Broken):
-        sdk_owed.check_proof(door.proof(prove(town, service, "person:bob")), stranger)
+        proof.check_proof(door.proof(prove(town, service, "person:bob")), stranger)
     assert town.secret is not SECRET
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from choir.doors.node.commands import start as starting
+from choir.doors.node.commands import start
 from choir.operations.home import running_node
 from choir.storage.embedded.previous import Places, read_pid_file
 from choir.storage.processes import FolderLock
@@ -201,7 +201,7 @@ def test_another_nodes_address_in_the_environment_does_not_mislead_a_start() -> 
         assert (up.json["url"], up.json["mode"]) == (node.url, "dev")
         assert up.json["log"] == str(node.home / "node.log")
         assert node.run("down", "--json").json == {"stopped": True, "pid": up.json["pid"]}
-        steps = starting.steps(node.home / "node.log", 0)
+        steps = start.steps(node.home / "node.log", 0)
         assert steps[0] == "Making a new database (first start)."
         assert steps[-1] == "The database is ready; starting the server."  # and not what it said when it was
 
@@ -232,7 +232,7 @@ def test_both_processes_answer_requests() -> None:
 
 
 def _others_answer(node: NodeUnderTest, stopped: int) -> bool:
-    """Whether a request is answered while this one cannot. The other may still be starting, and wait for a lock that
+    """Whether a request is answered while this one cannot. The other may still be start, and wait for a lock that
     this one holds, so it is stopped for a moment only."""
     os.kill(stopped, signal.SIGSTOP)
     try:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from choir.foundation.clock import format_time
 from choir.foundation.errors import Invalid, Refusal, Unavailable
 
 Amount = Annotated[
@@ -106,3 +107,7 @@ class Problem(BaseModel):
     hint: str = ""
     fields: dict[str, Any] = {}
     request: str = ""
+
+
+def maybe_time(at_us: int | None) -> str | None:
+    return None if at_us is None else format_time(at_us)

@@ -13,7 +13,7 @@ from uuid import UUID
 import coincurve
 import httpx
 
-from choir.bazaar.blobs import Given
+from choir.bazaar.blobs import Given, read_given
 from choir.bazaar.contracts import RunOutput
 from choir.bazaar.delivering import Delivered
 from choir.bazaar.disputes.model import parse_dispute_id
@@ -21,7 +21,6 @@ from choir.bazaar.jobs import EXAMINE
 from choir.bazaar.lives import VERIFY
 from choir.bazaar.model import Check, JobType, Verdict, Visibility, job_id, parse_attempt_id, parse_job_id
 from choir.bazaar.providers import rules
-from choir.doors.jobs import views as job_views
 from choir.doors.jobs.shapes import HandIn
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.ids import parse_id
@@ -169,10 +168,10 @@ class Inside:
         who = principal(seller.browser)
         body = HandIn.model_validate(seller.delivery(**delivery))
         sent = Delivered(
-            artifact=job_views.given("artifact", body.artifact),
+            artifact=read_given("artifact", body.artifact.data, body.artifact.hash),
             claimed=ObjectHash(body.claimed),
             result=body.result,
-            trajectory=job_views.given("trajectory", body.trajectory),
+            trajectory=read_given("trajectory", body.trajectory.data, body.trajectory.hash),
             result_signature=bytes.fromhex(body.result_signature),
             trajectory_signature=bytes.fromhex(body.trajectory_signature),
         )

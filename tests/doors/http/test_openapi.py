@@ -7,7 +7,11 @@ content type, headers and shape.
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import httpx
@@ -24,6 +28,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from choir import doors
 from choir.doors.http.app import make_api
 from choir.doors.shapes import Wire
 from choir.foundation.canonical import bytes_hash
@@ -197,11 +202,18 @@ def test_every_body_and_every_good_answer_has_an_example() -> None:
 
 
 def test_the_examples_are_examples_of_their_shapes() -> None:
-    for name in wire.__all__:
-        shape = getattr(wire, name)
-        if isinstance(shape, type) and issubclass(shape, Wire):
+    shapes = [shape for module in _shapes() for shape in vars(module).values() if isinstance(shape, type)]
+    assert len(shapes) > 100
+    for shape in shapes:
+        if issubclass(shape, Wire):
             for each in shape.model_json_schema().get("examples", []):
                 shape.model_validate(each)
+
+
+def _shapes() -> list[ModuleType]:
+    """What every door sends and reads."""
+    found = [f"{item.name}.shapes" for item in pkgutil.iter_modules(doors.__path__, f"{doors.__name__}.")]
+    return [import_module(name) for name in found if find_spec(name) is not None]
 
 
 def test_the_running_node_serves_this_very_description(served: NodeUnderTest) -> None:

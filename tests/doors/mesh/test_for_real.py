@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.contracts import RunOutput
-from choir.doors.mesh import recheck as rechecking
+from choir.doors.mesh import recheck
 from choir.doors.sdk import blobs
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import TooLarge
@@ -347,7 +347,7 @@ def test_waiting_goes_on_while_the_node_is_away(market: Market) -> None:
         thread.join(120)
         (outcome,) = found
         assert outcome.artifact == RunOutput(0, b"done\n")  # type: ignore[attr-defined]
-        rechecking.must_agree(client, outcome)  # type: ignore[arg-type]
+        recheck.must_agree(client, outcome)  # type: ignore[arg-type]
         assert asyncio.run(_awaited(node.url, bob.token("read"), order.id, given)) == RunOutput(0, b"done\n")
 
 

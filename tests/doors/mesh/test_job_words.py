@@ -15,10 +15,7 @@ from choir.bazaar.model import Check as Checked
 from choir.bazaar.policy import VerificationPolicy
 from choir.doors.cli import ids
 from choir.doors.cli.output import Ticking, day_and_time, may_write, print_lines
-from choir.doors.jobs.commands import buyer, options
-from choir.doors.jobs.commands import explain as explaining
-from choir.doors.jobs.commands import inputs as sending
-from choir.doors.jobs.commands import no_provider as nobody
+from choir.doors.jobs.commands import buyer, explain, inputs, no_provider, options
 from choir.doors.jobs.commands.lookup import lines_of, shown_check
 from choir.doors.jobs.commands.verify import _word
 from choir.doors.jobs.commands.watch import View, _words, headline
@@ -58,11 +55,11 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(Invalid, match="random"):
         options.strategy_of("random", None, None, None)
     with pytest.raises(Invalid, match="--depth"):
-        sending.check_words([], "deep")
+        inputs.check_words([], "deep")
     with pytest.raises(Invalid, match="--focus"):
-        sending.check_words(["looks"], "quick")
+        inputs.check_words(["looks"], "quick")
     with pytest.raises(Invalid, match="NAME=VALUE"):
-        sending.pair("PATH")
+        inputs.pair("PATH")
     assert options.criteria_of(97.5, ["eu"], "gvisor") == {
         "min_success_bps": 9750,
         "regions": ["eu"],
@@ -74,11 +71,11 @@ def test_hidden_tests_lie_where_the_commands_run(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     for place in (tmp_path / "test_x.py", tmp_path / "a" / "test_x.py"):
         place.write_text("x")
-    commands, files = sending.hidden_of([tmp_path / "test_x.py"], "tools/calculator")
+    commands, files = inputs.hidden_of([tmp_path / "test_x.py"], "tools/calculator")
     assert commands == ["python3 -m pytest -q test_x.py"]
     assert files == {"tools/calculator/test_x.py": b"x"}
     with pytest.raises(Invalid, match="two of that name"):
-        sending.hidden_of([tmp_path / "test_x.py", tmp_path / "a" / "test_x.py"], "")
+        inputs.hidden_of([tmp_path / "test_x.py", tmp_path / "a" / "test_x.py"], "")
 
 
 def test_play_money_is_never_spent_at_a_production_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +102,7 @@ def test_findings_are_told_with_file_and_line() -> None:
 
 def test_why_nobody_takes_a_job_is_said() -> None:
     def because(**tally: int) -> str:
-        return nobody.nobody_because({"nobody_because": tally})
+        return no_provider.nobody_because({"nobody_because": tally})
 
     assert because(known=0, full=0) == "nobody sells this kind of work here"
     assert because(known=3, full=2, not_qualified=1, silent=0) == (
@@ -115,7 +112,7 @@ def test_why_nobody_takes_a_job_is_said() -> None:
         "the one provider that sells it takes no work now and does not answer"
     )
     assert because(known=1) == "nobody who sells it fits the budget and what else you ask for"
-    assert [nobody.duration(seconds) for seconds in (59, 60, 3_600, 6_300)] == [
+    assert [no_provider.duration(seconds) for seconds in (59, 60, 3_600, 6_300)] == [
         "59 seconds", "1 minute", "1 hour", "1 hour 45 minutes",
     ]  # fmt: skip
 
@@ -165,7 +162,7 @@ def test_who_orders_what_nobody_sells_is_told_at_once(
 
 def test_only_what_would_help_is_advised() -> None:
     def advice(job: Any = None, **tally: int) -> str:
-        return nobody.help_with(job or waiting(), tally)
+        return no_provider.help_with(job or waiting(), tally)
 
     assert "test job first" in advice(known=1, not_qualified=1)
     assert advice(known=1, full=1) == ""
@@ -178,7 +175,7 @@ def test_only_what_would_help_is_advised() -> None:
 
 def test_a_pinned_job_waits_for_one_provider_whoever_else_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     node = node_with(known=2, silent=1)
-    assert nobody.tell(node, waiting("sandbox_run", kind="pinned", provider="provider_1"))
+    assert no_provider.tell(node, waiting("sandbox_run", kind="pinned", provider="provider_1"))
     assert node.jobs.asked[0][2] == {"providers": ["provider_1"]}
     assert "provider_1 does not take it" in capsys.readouterr().err
 
@@ -223,7 +220,7 @@ def test_who_may_only_read_is_told_nothing_of_others(capsys: pytest.CaptureFixtu
     ],
 )  # fmt: skip
 def test_why_somebody_is_not_asked_again_is_explained(state: str, reason: str, said: str, told: str) -> None:
-    assert told in explaining.outcome({"state": state, "reason": reason, "said": said})
+    assert told in explain.outcome({"state": state, "reason": reason, "said": said})
 
 
 def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:
@@ -369,11 +366,11 @@ def test_what_was_checked_is_said_and_no_more(
 
 
 def test_who_orders_by_exit_code_hears_what_that_proves(capsys: pytest.CaptureFixture[str]) -> None:
-    sending.tell_exit_code("npm test", hidden=False)
+    inputs.tell_exit_code("npm test", hidden=False)
     said = capsys.readouterr().err
     assert "Only whether `npm test` ends with code 0 is judged, a weak proof (V1)" in said
     assert "--hidden adds tests" in said
-    sending.tell_exit_code("npm test", hidden=True)
+    inputs.tell_exit_code("npm test", hidden=True)
     assert "--hidden" not in capsys.readouterr().err
 
 

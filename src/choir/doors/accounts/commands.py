@@ -42,7 +42,7 @@ def account(context: typer.Context, node: NodeOption = None, as_json: AsJson = F
     output.print_table(["account", "balance", "asset", "state"], rows, right=[1])
 
 
-@app.command(epilog="Example: choir account prove > what-i-am-owed.json")
+@app.command(epilog="Example: choir account prove > what-i-am-liabilities_proof.json")
 def prove(
     size: Annotated[
         int | None, typer.Option(help="After how many entries; default: what was signed last.", metavar="SIZE")
@@ -62,9 +62,9 @@ def prove(
 
 
 def _check(client: Client, proof: LiabilitiesProofOut) -> None:
-    from choir.doors.liabilities import proof as owed
+    from choir.doors.liabilities import proof as liabilities_proof
 
-    note = owed.check(client, proof)
+    note = liabilities_proof.check(client, proof)
     yours: dict[str, int] = {}
     for item in proof.accounts:
         asset = item.account.rpartition("/")[2]

@@ -7,14 +7,12 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from choir.doors.accounts.shapes import TransferIn, TransferOut
-from choir.doors.http import identity_views
 from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import Limit, page, page_rows
 from choir.doors.http.rooms import Room
-from choir.doors.ledger import views
 from choir.doors.ledger.routes import Account, Cursor, statement_cursor
-from choir.doors.ledger.shapes import AccountPage, BalanceOut, StatementPage
+from choir.doors.ledger.shapes import AccountOut, AccountPage, BalanceOut, PostedOut, StatementPage
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Invalid
 from choir.foundation.money import parse_units
@@ -38,7 +36,7 @@ def list_own_accounts(who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = 
         for owner in sorted(who.owners):
             found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size + 1 - len(found))
     shown, following = page(found, size, lambda last: last.name)
-    return AccountPage(items=[views.account(item) for item in shown], next=following)
+    return AccountPage(items=[AccountOut.of(item) for item in shown], next=following)
 
 
 @router.get("/balance", responses=problems(404))
@@ -61,8 +59,9 @@ def get_balance(
             seq = reading.head(tx).seq if at_time is None else reading.seq_at(tx, parse_time(at_time))
         now = _known(tx, who, account)
         if now is None:
-            return views.unopened(account)
-        return views.balance(now, reading.balance_at_seq(tx, account, seq), reading.held_at_seq(tx, account, seq))
+            return BalanceOut.unopened(account)
+        balance, held = reading.balance_at_seq(tx, account, seq), reading.held_at_seq(tx, account, seq)
+        return BalanceOut.of_account(now, balance, held)
 
 
 @router.get("/statement", responses=problems(404))
@@ -74,9 +73,9 @@ def get_statement(
     (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.of(LedgerPolicy))
     with node.unit_of_work() as tx:
         if _known(tx, who, account) is None:
-            return views.statement(account, [], None)
+            return StatementPage.of(account, [], None)
         found = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
-    return views.statement(account, *page(found, size, lambda last: f"{last.seq}-{last.leg}"))
+    return StatementPage.of(account, *page(found, size, lambda last: f"{last.seq}-{last.leg}"))
 
 
 @router.post(
@@ -90,7 +89,7 @@ def transfer(body: TransferIn, who: BuyerDep, key: KeyDep, node: NodeDep, respon
     done = node.database.run(lambda tx: node.transfers.send(tx, who, asked, key))
     if done.posted.again:
         response.status_code = 200
-    return identity_views.transfer(done, asked.amount, views.posted(done.posted))
+    return TransferOut.of(done, asked.amount, PostedOut.of(done.posted))
 
 
 def _must_see(who: Principal, account: str) -> None:

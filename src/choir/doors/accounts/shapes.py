@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import ConfigDict, Field
 
 from choir.doors.ledger.shapes import PostedOut
 from choir.doors.people.shapes import AT, OWNER
 from choir.doors.shapes import Amount, Wire, example
+from choir.ledger.model import account_name
+
+if TYPE_CHECKING:
+    from choir.doors.ledger.shapes import PostedOut
+    from choir.identity.transfers import Transferred
 
 
 class TransferIn(Wire, json_schema_extra=example(to="grace", asset="SAT", amount="21000", memo="thank you")):
@@ -45,3 +52,8 @@ class TransferOut(
     amount: str
 
     model_config = ConfigDict(populate_by_name=True)
+
+    @classmethod
+    def of(cls, item: Transferred, amount: int, posted: PostedOut) -> TransferOut:
+        shown = {"posted": posted, "from": item.from_, "to": item.to, "amount": str(amount)}
+        return cls.model_validate(shown | {"asset": account_name(item.to).asset.name})

@@ -7,7 +7,6 @@ from uuid import UUID
 from fastapi import Response
 
 from choir.doors.agents.shapes import AgentIn, AgentOut, AgentPage, StandIn
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import (
     AccessRoute,
     AddressDep,
@@ -22,7 +21,7 @@ from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.doors.people.shapes import NameIn
-from choir.identity.model import BadCredential, Principal, agent_id, parse_agent_id
+from choir.identity.model import BadCredential, Principal, Role, agent_id, parse_agent_id
 from choir.identity.nostr import SignedRequest
 from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
@@ -37,13 +36,13 @@ def list_agents(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Lim
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_agent_id)
     with node.unit_of_work() as tx:
-        if not views.is_person(who):
+        if who.role is not Role.PERSON:
             own = [] if who.agent is None else [node.agents.get(tx, who.agent)]
-            return AgentPage(items=[views.agent(item) for item in own])
+            return AgentPage(items=[AgentOut.of(item) for item in own])
         assert who.person is not None
         found = node.agents.of_person(tx, who.person, after=after, limit=size)
     following = agent_id(found[-1].id) if len(found) == size else None
-    return AgentPage(items=[views.agent(item) for item in found], next=following)
+    return AgentPage(items=[AgentOut.of(item) for item in found], next=following)
 
 
 @router.post(
@@ -61,7 +60,7 @@ def create_agent(body: AgentIn, who: PersonDep, key: OptionalKeyDep, node: NodeD
 
     def create(tx: Tx) -> tuple[AgentOut, bool]:
         made, new = node.repeats.once(tx, who, key, ["agent", body.name, body.proof], lambda: make(tx))
-        return views.agent(node.agents.get(tx, made)), new
+        return AgentOut.of(node.agents.get(tx, made)), new
 
     shown, new = node.database.run(create)
     if not new:
@@ -72,14 +71,14 @@ def create_agent(body: AgentIn, who: PersonDep, key: OptionalKeyDep, node: NodeD
 @router.post("/stand", responses=problems(409, 429))
 def stand_up(body: StandIn, key: ProvenKeyDep, address: AddressDep, node: NodeDep) -> AgentOut:
     """The agent that stands on the key which signed this request, made if there is none."""
-    return views.agent(node.database.run(lambda tx: node.agents.stand(tx, key, body.name, address=address)))
+    return AgentOut.of(node.database.run(lambda tx: node.agents.stand(tx, key, body.name, address=address)))
 
 
 @router.get("/{agent}", responses=problems(404))
 def get_agent(agent: str, who: ReaderDep, node: NodeDep) -> AgentOut:
     """One agent, for its person and for itself."""
     with node.unit_of_work() as tx:
-        return views.agent(node.agents.visible(tx, who, parse_agent_id(agent)))
+        return AgentOut.of(node.agents.visible(tx, who, parse_agent_id(agent)))
 
 
 @router.patch("/{agent}", responses=problems(404, 409))
@@ -89,7 +88,7 @@ def rename_agent(agent: str, body: NameIn, who: SignedInDep, node: NodeDep) -> A
 
     def rename(tx: Tx) -> AgentOut:
         node.agents.rename(tx, who, id_, body.name)
-        return views.agent(node.agents.get(tx, id_))
+        return AgentOut.of(node.agents.get(tx, id_))
 
     return node.database.run(rename)
 

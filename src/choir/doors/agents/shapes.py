@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from choir.doors.people.shapes import AT, OWNER, Name
-from choir.doors.shapes import Wire, example
+from choir.doors.shapes import Wire, example, maybe_time
+from choir.foundation.clock import format_time
+from choir.identity.model import agent_id, agent_owner, person_owner
+from choir.identity.nostr_keys import npub
+
+if TYPE_CHECKING:
+    from choir.identity.model import Agent
 
 AGENT = "agent_01j9zq5a1wf6vsy1m3n4c5d6e7"
 
@@ -54,6 +60,18 @@ class AgentOut(Wire, json_schema_extra=example(**_AGENT)):
     name: str | None
     created_at: str
     retired_at: str | None
+
+    @classmethod
+    def of(cls, item: Agent) -> AgentOut:
+        return cls(
+            id=agent_id(item.id),
+            owner=agent_owner(item.id),
+            person=None if item.owner is None else person_owner(item.owner),
+            key=None if item.nostr_key is None else npub(item.nostr_key),
+            name=item.name,
+            created_at=format_time(item.created_us),
+            retired_at=maybe_time(item.retired_us),
+        )
 
 
 class AgentPage(Wire, json_schema_extra=example(items=[_AGENT], next=None)):

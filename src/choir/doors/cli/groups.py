@@ -83,8 +83,12 @@ class _Parts(Mapping[str, Any]):
 
 
 def parts_of(package: str, names_by_place: Mapping[str, str]) -> dict[str, str]:
-    """The parts of a group whose modules are in a package of its own: `module:attribute` and the names found there."""
-    return {name: f"{package}.{place}" for place, listed in names_by_place.items() for name in listed.split()}
+    """The parts of a group: `module:attribute` below a package, or of another door, and the names found there."""
+
+    def whole(place: str) -> str:
+        return place if place.startswith("choir.") else f"{package}.{place}"
+
+    return {name: whole(place) for place, listed in names_by_place.items() for name in listed.split()}
 
 
 def registered(place: str, name: str) -> typer.Typer:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-from choir.doors.cli import contents, output
-from choir.doors.cli import groups as helping
+from choir.doors import DOORS
+from choir.doors.cli import groups, output
+from choir.doors.cli.contents import sections
+from choir.doors.door import Command
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
 
 
@@ -22,28 +25,34 @@ class NotPossible(Unavailable):
     hint = "Check that it is there and that you may use it."
 
 
-class Root(helping.Group):
+class Root(groups.Group):
     """Lists the commands by what they are for, without loading one."""
 
-    parts = contents.PLACES
+    contents: ClassVar[dict[str, list[Command]]] = {}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         width = max(map(len, self.parts))  # the sentences begin below each other, across all sections
-        for title, items in contents.SECTIONS.items():
+        for title, items in self.contents.items():
             with formatter.section(title):
                 formatter.write_dl([(item.name.ljust(width), item.summary) for item in items])
 
 
-app = typer.Typer(
-    name="choir",
-    cls=Root,
-    help="An open economy for AI agents and the people behind them.",
-    epilog="Begin with: choir up",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+def command_line(doors: Sequence[str] = DOORS) -> typer.Typer:
+    """The command line of these doors."""
+    found = sections(doors)
+    places = {item.name: item.place for items in found.values() for item in items}
+    made = typer.Typer(
+        name="choir",
+        cls=type("Root", (Root,), {"contents": found, "parts": places}),
+        help="An open economy for AI agents and the people behind them.",
+        epilog="Begin with: choir up",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(root)
+    return made
 
 
 def _show_version(wanted: bool) -> None:
@@ -59,7 +68,6 @@ _SAY_NOTHING = frozenset(
 )
 
 
-@app.callback()
 def root(
     ctx: typer.Context,
     home: Annotated[
@@ -88,6 +96,9 @@ def root(
         os.environ["CHOIR_NODE"] = node_
     if ctx.invoked_subcommand not in _SAY_NOTHING:  # those refuse, say it themselves, or read no setting
         output.tell_unknown_settings()
+
+
+app = command_line()
 
 
 def main() -> None:

@@ -153,10 +153,10 @@ def tell_unknown_settings() -> None:
 
 def address_of(node: str | None) -> str:
     """The address that a command talks to."""
-    from choir.doors.sdk import target as choosing
+    from choir.doors.sdk import target
     from choir.foundation.settings import load_settings
 
-    return choosing.address_of(load_settings(), node)
+    return target.address_of(load_settings(), node)
 
 
 @contextmanager

@@ -68,14 +68,14 @@ class Delegations(Room[R]):
 def _terms(
     agent: str, scopes: Sequence[str], caps: Sequence[Cap], days: int | None, expires_at: str | None, name: str | None
 ) -> dict[str, Any]:
-    shown = [{"asset": _code(asset), "period": period, "cap": str(units)} for asset, period, units in caps]
-    return {"agent": agent, "scopes": list(scopes), "caps": shown, "name": name, **_lasting(days, expires_at)}
+    shown = [{"asset": asset_code(asset), "period": period, "cap": str(units)} for asset, period, units in caps]
+    return {"agent": agent, "scopes": list(scopes), "caps": shown, "name": name, **lasting(days, expires_at)}
 
 
-def _code(asset: Asset | str) -> str:
+def asset_code(asset: Asset | str) -> str:
     """What the wire calls an asset; whoever has an `Asset` at hand need not know."""
     return asset.name if isinstance(asset, Asset) else asset
 
 
-def _lasting(days: int | None, expires_at: str | None) -> dict[str, Any]:
+def lasting(days: int | None, expires_at: str | None) -> dict[str, Any]:
     return {"days": days, "expires_at": expires_at}

@@ -7,7 +7,6 @@ from uuid import UUID
 from fastapi import Response
 
 from choir.doors.delegations.shapes import DelegationIn, DelegationOut, DelegationPage
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyDep, ReaderDep, SignedInDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
@@ -15,6 +14,7 @@ from choir.doors.http.rooms import Room
 from choir.identity.model import (
     Cap,
     Delegation,
+    Role,
     delegation_id,
     parse_agent_id,
     parse_delegation_id,
@@ -34,14 +34,14 @@ def list_delegations(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_delegation_id)
     with node.unit_of_work() as tx:
-        if views.is_person(who):
+        if who.role is Role.PERSON:
             assert who.person is not None
             found = node.delegations.of_person(tx, who.person, after=after, limit=size)
         else:
             found = [] if who.agent is None else node.delegations.of_agent(tx, who.agent, after=after, limit=size)
         usage = node.delegations.usage(tx, *(item.id for item in found))
     following = delegation_id(found[-1].id) if len(found) == size else None
-    return DelegationPage(items=[views.delegation(item, usage) for item in found], next=following)
+    return DelegationPage(items=[DelegationOut.of(item, usage) for item in found], next=following)
 
 
 @router.post("", status_code=201, responses=_AGAIN | problems(404, 409))
@@ -104,7 +104,7 @@ def _content(body: DelegationIn) -> dict[str, object]:
 
 
 def _view(tx: Tx, node: Node, found: Delegation) -> DelegationOut:
-    return views.delegation(found, node.delegations.usage(tx, found.id))
+    return DelegationOut.of(found, node.delegations.usage(tx, found.id))
 
 
 def _created(done: tuple[DelegationOut, bool], response: Response) -> DelegationOut:

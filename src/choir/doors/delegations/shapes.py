@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
 from choir.doors.agents.shapes import AGENT
 from choir.doors.people.shapes import AT, OWNER, Name
-from choir.doors.shapes import Wire, example
-from choir.identity.model import OFFERED_SCOPES, Period, Scope
+from choir.doors.shapes import Wire, example, maybe_time
+from choir.foundation.clock import format_time
+from choir.identity.model import OFFERED_SCOPES, Period, Scope, agent_id, delegation_id, person_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from choir.identity.delegation_rules import CapState
+    from choir.identity.model import Delegation
 
 DELEGATION = "delegation_01j9zq5m9xg7wtz2n4p5d6e7f8"
 
@@ -99,6 +106,28 @@ class DelegationOut(Wire, json_schema_extra=example(**_DELEGATION)):  # fmt: ski
     created_at: str
     expires_at: str
     revoked_at: str | None
+
+    @classmethod
+    def of(cls, item: Delegation, usage: Iterable[CapState]) -> DelegationOut:
+        """`usage` may be of several delegations."""
+        caps = [
+            CapOut(asset=state.asset, period=state.period, cap=str(state.cap), spent=str(state.spent))
+            for state in usage
+            if state.delegation == item.id
+        ]
+        return cls(
+            id=delegation_id(item.id),
+            person=person_owner(item.person),
+            agent=agent_id(item.agent),
+            parent=None if item.parent is None else delegation_id(item.parent),
+            depth=item.depth,
+            scopes=sorted(item.scopes),
+            caps=caps,
+            name=item.name,
+            created_at=format_time(item.created_us),
+            expires_at=format_time(item.expires_us),
+            revoked_at=maybe_time(item.revoked_us),
+        )
 
 
 class DelegationPage(Wire, json_schema_extra=example(items=[_DELEGATION], next=None)):

@@ -9,8 +9,7 @@ import typer
 
 from choir.bazaar import pricing
 from choir.bazaar.disputes.model import Trigger, Winner
-from choir.doors.cli import groups as helping
-from choir.doors.cli import ids, output
+from choir.doors.cli import groups, ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
 from choir.doors.jobs.commands.buyer import as_buyer, sat
@@ -25,7 +24,7 @@ _TRIGGERS = ", ".join(Trigger)
 _BPS = 10_000
 
 
-class Group(helping.Group):
+class Group(groups.Group):
     """`choir job dispute JOB` is short for `choir job dispute open JOB`."""
 
     default = "open"

@@ -18,7 +18,6 @@ from choir.doors.http.access import (
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
 from choir.doors.http.rooms import Room
-from choir.doors.jobs import views
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -95,4 +94,4 @@ def rule(dispute: str, body: RulingIn, who: OperatorDep, node: NodeDep) -> Dispu
 
 
 def _shown(tx: Tx, node: Node, item: Dispute) -> DisputeOut:
-    return views.dispute(item, node.bazaar.disputes.rulings(tx, item))
+    return DisputeOut.of(item, node.bazaar.disputes.rulings(tx, item))

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from choir.bazaar.disputes.model import Trigger, Winner
+from choir.bazaar.disputes.model import Trigger, Winner, dispute_id
+from choir.bazaar.model import attempt_id, job_id
 from choir.doors.jobs.shapes import ATTEMPT, JOB
 from choir.doors.people.shapes import AT, OWNER
-from choir.doors.shapes import Wire, example
+from choir.doors.shapes import Wire, example, maybe_time
+from choir.foundation.clock import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from choir.bazaar.disputes.model import Dispute, Ruling
 
 DISPUTE = "dispute_01j9zr3x9eh2p3q4r5s6t7v8w9"
 Statement = Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -87,6 +94,32 @@ class DisputeOut(Wire, json_schema_extra=example(**_DISPUTE)):
     owed: str
     resolved_at: str | None
     rulings: list[RulingOut]
+
+    @classmethod
+    def of(cls, item: Dispute, rulings: Sequence[Ruling]) -> DisputeOut:
+        return cls(
+            id=dispute_id(item.id),
+            job=job_id(item.job),
+            attempt=attempt_id(item.attempt),
+            side=item.side.value,
+            opener=item.opener,
+            trigger=item.trigger.value,
+            statement=item.statement,
+            state=item.state.value,
+            deposit=str(item.deposit),
+            opened_at=format_time(item.opened_us),
+            respond_by=format_time(item.respond_by_us),
+            response=item.response,
+            winner=None if item.winner is None else item.winner.value,
+            reasoning=item.reasoning,
+            refund=str(item.refund),
+            owed=str(item.owed),
+            resolved_at=maybe_time(item.resolved_us),
+            rulings=[
+                RulingOut(operator=each.operator, winner=each.winner.value, reasoning=each.reasoning)
+                for each in rulings
+            ],
+        )
 
 
 class DisputePage(Wire, json_schema_extra=example(items=[_DISPUTE], next=None)):

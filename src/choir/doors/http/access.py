@@ -17,7 +17,7 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from choir.doors.http import openapi as describing
+from choir.doors.http import openapi
 from choir.doors.http.cookies import session_token
 from choir.doors.http.credentials import SAFE_METHODS, body_of, key_of, node_of, principal_of
 from choir.doors.shapes import NameTwice
@@ -144,7 +144,7 @@ class AccessRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
-        describing.describe(self, access_of(self).schemes)
+        openapi.describe(self, access_of(self).schemes)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
@@ -14,13 +14,9 @@ from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from choir.doors.accounts import routes as money
-from choir.doors.agents import routes as agents
-from choir.doors.delegations import routes as delegations
-from choir.doors.disputes import routes as disputes
-from choir.doors.events import routes as events
-from choir.doors.http import openapi as describing
-from choir.doors.http import problems
+from choir.doors import DOORS
+from choir.doors.door import load, load_doors
+from choir.doors.http import openapi, problems
 from choir.doors.http.cookies import is_https
 from choir.doors.http.cors import Cors
 from choir.doors.http.credentials import Operators
@@ -28,21 +24,8 @@ from choir.doors.http.guards import Guards
 from choir.doors.http.proxies import Proxies
 from choir.doors.http.rooms import BELOW
 from choir.doors.http.streams import Streams
-from choir.doors.issuances import routes as issuing
-from choir.doors.jobs import attempt_routes as attempts
-from choir.doors.jobs import routes as jobs
-from choir.doors.jobs import upload_routes as uploads
-from choir.doors.keys import routes as keys
-from choir.doors.ledger import routes as ledger
-from choir.doors.liabilities import routes as liabilities
-from choir.doors.logins import routes as logins
-from choir.doors.node import routes as system
-from choir.doors.people import passkey_routes as passkeys
-from choir.doors.people import routes as people
-from choir.doors.people import session_routes as sessions
-from choir.doors.providers import routes as providers
-from choir.doors.tokens import routes as tokens
-from choir.doors.web import routes as web
+from choir.doors.node.routes import health
+from choir.doors.web import assets
 from choir.doors.web.errors import or_page
 from choir.foundation.errors import ChoirError
 from choir.node import Node
@@ -51,13 +34,6 @@ from choir.operations.operators import OperatorList
 from choir.storage.policy import NodePolicy
 
 _THREADS = 64  # requests that may wait for the database at one time
-_PROBLEMS = describing.COMMON | describing.problems(404, 409)
-_ROOMS = (
-    issuing,
-    liabilities,
-    *(sessions, people, passkeys, agents, delegations, tokens, keys, logins, money, events),
-    *(uploads, jobs, attempts, disputes, providers),
-)
 
 
 @asynccontextmanager
@@ -68,9 +44,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await app.state.streams.stop()
 
 
-def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
+def create_app(node: Node, streams: Streams | None = None, doors: Sequence[str] = DOORS) -> ASGIApp:
     """The whole HTTP door of a node."""
-    app = make_api()
+    app = make_api(doors)
     app.state.streams = streams or Streams(node.database, node.outbox, node.policy.of(NodePolicy))
     app.state.node = node
     home = node.settings.home
@@ -88,7 +64,7 @@ def create_app(node: Node, streams: Streams | None = None) -> ASGIApp:
     )
 
 
-def make_api() -> FastAPI:
+def make_api(doors: Sequence[str] = DOORS) -> FastAPI:
     """Routes, shapes and error handlers by themselves; the reference page is made from this, without a node."""
     # FastAPI names every body, also one that may be left away; pydantic then warns of a name that nobody uses.
     warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
@@ -102,13 +78,15 @@ def make_api() -> FastAPI:
         redirect_slashes=False,  # the framework would lead to whatever host the request named
         lifespan=_lifespan,
     )
-    app.include_router(system.health)
-    app.include_router(system.router, prefix=BELOW, responses=_PROBLEMS)
-    app.include_router(ledger.router, prefix=BELOW, responses=_PROBLEMS)
-    for room in _ROOMS:
-        app.include_router(room.router, prefix=BELOW, responses=describing.COMMON)
-    app.include_router(web.router)
-    describing.complete(app)
+    app.state.doors = tuple(doors)
+    app.include_router(health)
+    app.include_router(assets.router)
+    for package, door in load_doors(doors).items():
+        for place in door.routes:
+            app.include_router(load(package, place), prefix=BELOW, responses=openapi.COMMON)
+        for place in door.pages:
+            app.include_router(load(package, place))
+    openapi.complete(app)
     app.add_exception_handler(ChoirError, or_page(problems.on_choir_error))
     app.add_exception_handler(RequestValidationError, or_page(problems.on_validation_error))
     app.add_exception_handler(HTTPException, or_page(problems.on_http_error))

@@ -12,7 +12,6 @@ from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.doors.issuances.shapes import IssuanceIn, IssuanceOut, IssuancePage
-from choir.doors.ledger import views
 from choir.foundation.money import parse_units
 from choir.ledger.issuing.model import Issuance, issuance_id, parse_issuance_id
 from choir.ledger.issuing.rules import agreed
@@ -98,7 +97,7 @@ def withdraw_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators:
 
 
 def _shown(node: Node, issuance: Issuance, operators: Operators) -> IssuanceOut:
-    return views.issuance(
+    return IssuanceOut.of(
         issuance,
         node.issuing.state(issuance),
         needed=node.issuing.operators_needed(issuance),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from choir.doors.ledger.shapes import LegIn, LegOut
 from choir.doors.shapes import ShortText, Wire, example
+from choir.foundation.clock import format_time
+from choir.ledger.issuing.model import issuance_id
+from choir.ledger.model import entry_id
+
+if TYPE_CHECKING:
+    from choir.ledger.issuing.model import Issuance, IssuanceState
 
 _AT, _LATER = "2026-11-02T09:30:00.000000Z", "2026-11-09T09:30:00.000000Z"
 _LEG = {"from": "system:node/issuance/CREDIT", "to": "person:ada/available/CREDIT", "amount": "50000"}
@@ -51,6 +57,25 @@ class IssuanceOut(Wire, json_schema_extra=example(**_ISSUANCE)):
     entry: str | None = Field(default=None, description="What was posted.")
     ended_by: str | None = None
     ended_at: str | None = None
+
+    @classmethod
+    def of(cls, item: Issuance, state: IssuanceState, *, needed: int, agreed: int) -> IssuanceOut:
+        legs = [{"from": leg.from_, "to": leg.to, "amount": str(leg.amount)} for leg in item.legs]
+        return cls(
+            id=issuance_id(item.id),
+            state=state.value,
+            reason=item.reason,
+            legs=[LegOut.model_validate(leg) for leg in legs],
+            proposed_by=item.proposer,
+            proposed_at=format_time(item.proposed_us),
+            expires_at=format_time(item.expires_us),
+            operators_needed=needed,
+            operators_agreed=agreed,
+            approvals=[ApprovalOut(operator=each.operator, at=format_time(each.at_us)) for each in item.approvals],
+            entry=None if item.entry is None else entry_id(item.entry),
+            ended_by=item.ended_by,
+            ended_at=None if item.ended_us is None else format_time(item.ended_us),
+        )
 
 
 class IssuancePage(Wire, json_schema_extra=example(items=[_ISSUANCE], next=None)):

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
+from choir.bazaar.blobs import read_given
 from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
 from choir.bazaar.model import SOURCE, attempt_id, parse_attempt_id
 from choir.bazaar.policy import BazaarPolicy
@@ -16,7 +17,6 @@ from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, Reade
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
-from choir.doors.jobs import views
 from choir.doors.jobs.blob_parts import BYTES, Part, answer_part
 from choir.doors.jobs.shapes import (
     AttemptOut,
@@ -24,11 +24,12 @@ from choir.doors.jobs.shapes import (
     GiveBackIn,
     HandIn,
     ReceiptFileOut,
+    SignatureOut,
     SignedOut,
     StartedOut,
     VerdictOut,
 )
-from choir.doors.ledger import views as ledger_views
+from choir.doors.ledger.shapes import ProofOut
 from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.identity.model import Principal
 from choir.ledger import reading
@@ -51,7 +52,7 @@ def list_attempts(
         own = node.bazaar.providers.of(tx, who).id
         found = node.bazaar.attempts.page(tx, own, live=live, before=before, limit=size)
     following = attempt_id(found[-1].id) if len(found) == size else None
-    return AttemptPage(items=[views.attempt(item) for item in found], next=following)
+    return AttemptPage(items=[AttemptOut.of(item) for item in found], next=following)
 
 
 @router.get("/{attempt}", responses=problems(404))
@@ -59,7 +60,7 @@ def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> AttemptOut
     """An attempt, for its provider, for the job's buyer, and for operators."""
     id_ = parse_attempt_id(attempt)
     with node.database.statements() as tx:
-        return views.attempt(node.bazaar.reading.attempt(tx, who, id_))
+        return AttemptOut.of(node.bazaar.reading.attempt(tx, who, id_))
 
 
 @router.post("/{attempt}/start", responses=problems(404, 409))
@@ -68,16 +69,16 @@ def start_attempt(attempt: str, who: SellerDep, node: NodeDep, order: WithOrder 
     id_ = parse_attempt_id(attempt)
     job, found = node.database.run(lambda tx: node.bazaar.attempts.start_job(tx, who, id_))
     if not order:
-        return views.started(found)
+        return StartedOut.of(found)
     with node.database.statements() as tx:
-        return views.started(found, job, node.objects.get_atom(tx, job.request))
+        return StartedOut.of(found, job, node.objects.get_atom(tx, job.request))
 
 
 @router.post("/{attempt}/give-back", responses=problems(404, 409))
 def give_back(attempt: str, body: GiveBackIn, who: SellerDep, node: NodeDep) -> AttemptOut:
     """It cannot be done here; the job goes to somebody else."""
     id_ = parse_attempt_id(attempt)
-    return views.attempt(
+    return AttemptOut.of(
         node.database.run(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason, again=body.again))
     )
 
@@ -87,14 +88,14 @@ def hand_in(attempt: str, body: HandIn, who: SellerDep, node: NodeDep) -> Attemp
     """Deliver. The artifact is in escrow until it is verified and paid; the same delivery again changes nothing."""
     id_ = parse_attempt_id(attempt)
     sent = Delivered(
-        artifact=views.given(ARTIFACT, body.artifact),
+        artifact=read_given(ARTIFACT, body.artifact.data, body.artifact.hash),
         claimed=parse_object_hash(body.claimed),
         result=body.result,
-        trajectory=views.given(TRAJECTORY, body.trajectory),
+        trajectory=read_given(TRAJECTORY, body.trajectory.data, body.trajectory.hash),
         result_signature=bytes.fromhex(body.result_signature),
         trajectory_signature=bytes.fromhex(body.trajectory_signature),
     )
-    return views.attempt(node.database.run(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent)))
+    return AttemptOut.of(node.database.run(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent)))
 
 
 @router.get("/{attempt}/verdict", responses=problems(404))
@@ -138,11 +139,11 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
         last = node.checkpoints.latest(tx)
         short = paid is not None and (last is None or last.size < paid.seq)
         signed = node.checkpoints.sign(tx) if short else None
-        payment = None if paid is None else ledger_views.proof(node.checkpoints.prove(tx, paid))
+        payment = None if paid is None else ProofOut.of(node.checkpoints.prove(tx, paid))
         rotations = node.checkpoints.rotations(tx)
     if signed is not None:
         publish_checkpoint(node.settings.home, signed.note)
-    return views.receipt_file(receipt, verdict, evidence, payment, rotations)
+    return ReceiptFileOut.of(receipt, verdict, evidence, payment, rotations)
 
 
 @router.get("/{attempt}/artifact", response_class=Response, responses=BYTES | problems(404))
@@ -173,5 +174,5 @@ def _receipt(tx: Tx, node: Node, who: Principal, attempt: UUID) -> SignedOut:
 
 
 def _signed(tx: Tx, node: Node, name: ObjectHash, by: Collection[bytes] | None = None) -> SignedOut:
-    signatures = [views.signature(item) for item in node.objects.signatures(tx, name, by)]
+    signatures = [SignatureOut.of(item) for item in node.objects.signatures(tx, name, by)]
     return SignedOut(hash=name, value=node.objects.get_atom(tx, name), signatures=signatures)

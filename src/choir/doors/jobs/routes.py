@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Path, Response
 
-from choir.bazaar.blobs import Given
+from choir.bazaar.blobs import Given, read_given
 from choir.bazaar.model import Job, job_id, parse_job_id
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers import selection_rules
@@ -22,7 +22,6 @@ from choir.doors.http.access import (
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
-from choir.doors.jobs import views
 from choir.doors.jobs.blob_parts import BYTES, Part, answer_part
 from choir.doors.jobs.shapes import (
     IdOut,
@@ -31,6 +30,7 @@ from choir.doors.jobs.shapes import (
     JobOut,
     JobPage,
     JobStepList,
+    JobStepOut,
     RequestOut,
     SelectionIn,
     SelectionOut,
@@ -56,7 +56,7 @@ IdPrefix = Annotated[str, Path(max_length=60, pattern=r"^[a-z]+_[A-Za-z0-9]+$", 
 def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> JobOut:
     """Order work: the budget is held, and the job is offered to providers. The key in the request makes it one job."""
     bazaar = node.bazaar
-    inputs: dict[str, Given] = {name: views.given(name, blob) for name, blob in body.inputs.items()}
+    inputs: dict[str, Given] = {name: read_given(name, blob.data, blob.hash) for name, blob in body.inputs.items()}
     asked = bazaar.ordering.read(body.type, body.request, inputs, body.strategy, body.criteria)
     job, new = node.database.run(lambda tx: bazaar.ordering.open(tx, who, asked))
     if not new:
@@ -76,7 +76,7 @@ def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit
         made = node.bazaar.jobs.attempts_made(tx, found)
         ordered = node.bazaar.jobs.summaries(tx, found)
         held = {item.id: node.bazaar.jobs.held(tx, item) for item in found if item.closed_us is None}  # else nothing is
-    items = [views.listed(item, held.get(item.id, 0), made.get(item.id, 0), ordered.get(item.id)) for item in found]
+    items = [JobOut.listed(item, held.get(item.id, 0), made.get(item.id, 0), ordered.get(item.id)) for item in found]
     return JobPage(items=items, next=job_id(found[-1].id) if len(found) == size else None)
 
 
@@ -93,7 +93,7 @@ def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> JobStepList:
     """Every step of its life; a provider sees what concerns it. Why whom was chosen is for the buyer."""
     id_ = parse_job_id(job)
     with node.database.statements() as tx:
-        return JobStepList(items=[views.step(item) for item in node.bazaar.reading.steps(tx, who, id_)])
+        return JobStepList(items=[JobStepOut.of(item) for item in node.bazaar.reading.steps(tx, who, id_)])
 
 
 @router.get("/jobs/{job}/request", responses=problems(404))
@@ -158,4 +158,4 @@ def _offered(node: Node, job: Job) -> Job:
 
 
 def _shown(tx: Tx, node: Node, seen: Seen) -> JobOut:
-    return views.seen(seen, node.bazaar.jobs.held(tx, seen.job) if seen.whole else None)
+    return JobOut.of(seen, node.bazaar.jobs.held(tx, seen.job) if seen.whole else None)

@@ -6,13 +6,27 @@ are uploaded in parts before and named by their hash.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from choir.bazaar.model import JobType
+from choir.bazaar.inspecting import HIDDEN
+from choir.bazaar.model import JobType, attempt_id, job_id
+from choir.bazaar.providers.model import provider_id
+from choir.bazaar.uploads import upload_id
 from choir.doors.people.shapes import AT, OWNER
-from choir.doors.shapes import Amount, Wire, example
+from choir.doors.shapes import Amount, Wire, example, maybe_time
+from choir.foundation.clock import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from choir.bazaar.model import Attempt, Job, JobEvent
+    from choir.bazaar.reading import Seen
+    from choir.bazaar.uploads import Progress
+    from choir.doors.ledger.shapes import ProofOut
+    from choir.objects.model import Signature
 
 JOB = "job_01j9zr1v7cf0m1n2p3q4r5s6t7"
 ATTEMPT = "attempt_01j9zr2w8dg1n2p3q4r5s6t7v8"
@@ -55,6 +69,20 @@ class UploadOut(Wire, json_schema_extra=example(**_UPLOAD)):
     missing: list[int] = Field(description="Parts still to be sent, the first thousand of them.")
     expires_at: str
     done: bool = Field(description="Whether it is an object now, to be named by its hash.")
+
+    @classmethod
+    def of(cls, item: Progress) -> UploadOut:
+        found = item.upload
+        return cls(
+            id=upload_id(found.id),
+            bytes=found.bytes,
+            hash=found.hash,
+            part_bytes=found.part_bytes,
+            parts=found.parts,
+            missing=item.missing,
+            expires_at=format_time(found.expires_us),
+            done=found.done_us is not None,
+        )
 
 
 class BlobIn(Wire, json_schema_extra=example(data="NDIK")):
@@ -166,6 +194,10 @@ class AttemptOut(Wire, json_schema_extra=example(**_ATTEMPT)):
     paid: str = Field(description="What left the buyer's hold because of it.")
     reason: str
 
+    @classmethod
+    def of(cls, item: Attempt) -> AttemptOut:
+        return cls(**_attempt(item))
+
 
 _JOB: dict[str, Any] = {
     "id": JOB,
@@ -224,6 +256,15 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
     attempts_made: int = Field(description="How many tries there were, of those that the reader may see.")
     attempts: list[AttemptOut] = Field(default=[], description="These tries; left out where jobs are listed.")
 
+    @classmethod
+    def listed(cls, item: Job, held: int, attempts: int, summary: str | None) -> JobOut:
+        """One's own order among others: how many tries there were, and not each of them."""
+        return _job(item, attempts, (), held, summary)
+
+    @classmethod
+    def of(cls, item: Seen, held: int | None) -> JobOut:
+        return _job(item.job, len(item.attempts), item.attempts, held if item.whole else None, item.summary)
+
 
 class IdOut(Wire, json_schema_extra=example(id=JOB)):
     """The whole id of what the asker may look at."""
@@ -253,6 +294,10 @@ class JobStepOut(Wire, json_schema_extra=example(**_STEP)):
     actor: str | None = Field(description="Who did it; a buyer is not named to providers before the verdict.")
     data: dict[str, Any]
 
+    @classmethod
+    def of(cls, item: JobEvent) -> JobStepOut:
+        return cls(n=item.n, at=format_time(item.at_us), what=item.what, actor=item.actor or None, data=item.data)
+
 
 class JobStepList(Wire, json_schema_extra=example(items=[_STEP])):
     items: list[JobStepOut]
@@ -279,6 +324,15 @@ class StartedOut(AttemptOut, json_schema_extra=example(**_ATTEMPT, order=None)):
 
     order: OrderOut | None = None
 
+    @classmethod
+    def of(cls, item: Attempt, job: Job | None = None, request: dict[str, Any] | None = None) -> StartedOut:
+        """An attempt, with its order if a request is there."""
+        order = None
+        if job is not None and request is not None:
+            shown: dict[str, str] = {name: hash_ for name, hash_ in job.inputs.items() if name != HIDDEN}
+            order = OrderOut(type=job.type, hash=job.request, request=request, inputs=shown)
+        return cls(**_attempt(item), order=order)
+
 
 class SignatureOut(Wire):
     """A signature over an object's hash."""
@@ -287,6 +341,15 @@ class SignatureOut(Wire):
     public: str = Field(description="In hex.")
     signature: str = Field(description="In hex.")
     at: str
+
+    @classmethod
+    def of(cls, item: Signature) -> SignatureOut:
+        return cls(
+            scheme=item.scheme.value,
+            public=item.public.hex(),
+            signature=item.signature.hex(),
+            at=format_time(item.at_us),
+        )
 
 
 class SignedOut(Wire, json_schema_extra=example(hash=HASH, value={"format": "receipt/1"}, signatures=[])):
@@ -336,6 +399,29 @@ class ReceiptFileOut(Wire, json_schema_extra=example(**_RECEIPT_FILE)):
     payment: PaymentOut | None = Field(description="None where nothing was paid.")
     rotations: list[str] = Field(description="Changes of the node's key, so that any of its keys can be trusted.")
 
+    @classmethod
+    def of(
+        cls,
+        receipt: SignedOut,
+        verdict: dict[str, Any],
+        evidence: dict[str, Any],
+        payment: ProofOut | None,
+        rotations: list[str],
+    ) -> ReceiptFileOut:
+        """A receipt and what it rests on, in one file."""
+        paid = None
+        if payment is not None:
+            paid = PaymentOut(entry=payment.entry, proof=payment.proof, checkpoint=payment.checkpoint)
+        return cls(
+            hash=receipt.hash,
+            receipt=receipt.value,
+            signatures=receipt.signatures,
+            verdict=verdict,
+            evidence=evidence,
+            payment=paid,
+            rotations=rotations,
+        )
+
 
 _HAND_IN: dict[str, Any] = {
     "artifact": {"data": "NDIK"},
@@ -363,3 +449,58 @@ class GiveBackIn(Wire, json_schema_extra=example(reason="The repository needs a 
 
     reason: str = Field(default="", max_length=1_000, pattern=r"^[^\x00]*$")
     again: bool = Field(default=False, description="Whether it may be asked again: it is stopping, not unable.")
+
+
+def _attempt(item: Attempt) -> dict[str, Any]:
+    return {
+        "id": attempt_id(item.id),
+        "job": job_id(item.job),
+        "n": item.n,
+        "provider": provider_id(item.provider),
+        "owner": item.owner,
+        "state": item.state.value,
+        "base": str(item.base),
+        "per_unit": str(item.per_unit),
+        "cap": str(item.cap),
+        "ceiling": str(item.ceiling),
+        "assigned_at": format_time(item.assigned_us),
+        "deadline_at": format_time(item.deadline_us),
+        "delivered_at": maybe_time(item.delivered_us),
+        "ended_at": maybe_time(item.ended_us),
+        "artifact": item.artifact,
+        "result": item.result,
+        "trajectory": item.trajectory,
+        "verdict": item.verdict,
+        "receipt": item.receipt,
+        "paid": str(item.paid),
+        "reason": item.reason,
+    }
+
+
+def _job(item: Job, made: int, attempts: Sequence[Attempt], held: int | None, summary: str | None) -> JobOut:
+    return JobOut(
+        id=job_id(item.id),
+        type=item.type,
+        state=item.state.value,
+        buyer=item.buyer or None,
+        actor=item.actor or None,
+        budget=str(item.budget),
+        held=None if held is None else str(held),
+        price=None if item.price is None else str(item.price),
+        request=item.request,
+        inputs=dict(item.inputs),
+        hidden=item.hidden,
+        strategy=item.strategy,
+        criteria=item.criteria,
+        time_limit_s=item.time_limit_s,
+        created_at=format_time(item.created_us),
+        expires_at=format_time(item.expires_us),
+        cancelled_at=maybe_time(item.cancelled_us),
+        closed_at=maybe_time(item.closed_us),
+        winner=None if item.winner is None else attempt_id(item.winner),
+        receipt=item.receipt,
+        qualification=item.qualifies is not None,
+        summary=summary,
+        attempts_made=made,
+        attempts=[AttemptOut.of(each) for each in attempts],
+    )

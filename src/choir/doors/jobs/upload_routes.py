@@ -10,7 +10,6 @@ from choir.bazaar.uploads import parse_upload_id
 from choir.doors.http.access import AccessRoute, BuyerOrSellerDep, NodeDep, RawBodyDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.rooms import Room
-from choir.doors.jobs import views
 from choir.doors.jobs.shapes import UploadIn, UploadOut
 from choir.foundation.canonical import parse_object_hash
 
@@ -28,7 +27,7 @@ _RAW: dict[str, Any] = {
 def begin_upload(body: UploadIn, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
     """Announce bytes. The same announcement again gives the same upload; what was put before is done at once."""
     name = parse_object_hash(body.hash)
-    return views.upload(node.database.run(lambda tx: node.bazaar.uploads.begin(tx, who, body.bytes, name)))
+    return UploadOut.of(node.database.run(lambda tx: node.bazaar.uploads.begin(tx, who, body.bytes, name)))
 
 
 @router.get("/{upload}", responses=problems(404))
@@ -36,7 +35,7 @@ def get_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
     """What has arrived so far."""
     id_ = parse_upload_id(upload)
     with node.unit_of_work() as tx:
-        return views.upload(node.bazaar.uploads.get(tx, who, id_))
+        return UploadOut.of(node.bazaar.uploads.get(tx, who, id_))
 
 
 @router.put("/{upload}/parts/{n}", status_code=204, responses=problems(404), openapi_extra=_RAW)
@@ -52,7 +51,7 @@ def put_part(
 def finish_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
     """Make it an object, if all is there and hashes to what was announced."""
     id_ = parse_upload_id(upload)
-    return views.upload(node.database.run(lambda tx: node.bazaar.uploads.finish(tx, who, id_)))
+    return UploadOut.of(node.database.run(lambda tx: node.bazaar.uploads.finish(tx, who, id_)))
 
 
 @router.delete("/{upload}", status_code=204)

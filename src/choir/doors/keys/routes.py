@@ -7,7 +7,6 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyDep, PersonReaderDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.rooms import Room
@@ -31,7 +30,7 @@ def list_keys(who: PersonReaderDep, node: NodeDep, owner: Owner = None) -> KeyLi
     """The keys of the person or of one of their agents, oldest first, retired ones included."""
     with node.unit_of_work() as tx:
         found = node.account_keys.of_owner(tx, _own(tx, node, who, owner))
-    return KeyList(items=[views.key(item) for item in found])
+    return KeyList(items=[KeyOut.of(item) for item in found])
 
 
 @router.post(
@@ -49,7 +48,7 @@ def create_key(body: KeyIn, who: FreshDep, key: OptionalKeyDep, node: NodeDep, r
 
     def work(tx: Tx) -> tuple[KeyOut, bool]:
         id_, new = node.repeats.once(tx, who, key, ["key", body.owner], lambda: make(tx))
-        return views.key(node.account_keys.get(tx, id_)), new
+        return KeyOut.of(node.account_keys.get(tx, id_)), new
 
     shown, new = node.database.run(work)
     if not new:
@@ -63,7 +62,7 @@ def restore_key(body: PhraseIn, who: FreshDep, node: NodeDep) -> KeyOut:
     """Keep the key of a phrase. Doing it again changes nothing."""
     phrase = parse_phrase(body.phrase)
     owner = body.owner or who.source
-    return views.key(node.database.run(lambda tx: node.account_keys.restore(tx, who, owner, phrase, body.account)))
+    return KeyOut.of(node.database.run(lambda tx: node.account_keys.restore(tx, who, owner, phrase, body.account)))
 
 
 @router.post("/bring", status_code=201, responses=problems(404, 409))
@@ -71,7 +70,7 @@ def bring_key(body: BroughtKeyIn, who: FreshDep, node: NodeDep) -> KeyOut:
     """Keep a key that its owner brings along. Doing it again changes nothing."""
     secret = parse_secret(body.secret)
     owner = body.owner or who.source
-    return views.key(node.database.run(lambda tx: node.account_keys.bring(tx, who, owner, secret)))
+    return KeyOut.of(node.database.run(lambda tx: node.account_keys.bring(tx, who, owner, secret)))
 
 
 @router.delete("/{public}", status_code=204, responses=problems(404))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from choir.doors.agents.shapes import AGENT_OWNER, NPUB, PUBLIC
 from choir.doors.people.shapes import AT, OWNER
-from choir.doors.shapes import Wire, example
+from choir.doors.shapes import Wire, example, maybe_time
+from choir.foundation.clock import format_time
+from choir.identity.nostr_keys import npub
+
+if TYPE_CHECKING:
+    from choir.identity.key_store import AccountKey
 
 _PHRASE = "leader monkey parrot ring guide accident before fence cannon height naive bean"
 
@@ -46,6 +53,18 @@ class KeyOut(Wire, json_schema_extra=example(**_KEY)):
     usable: bool = Field(description="Whether its secret is here.")
     created_at: str
     retired_at: str | None
+
+    @classmethod
+    def of(cls, item: AccountKey) -> KeyOut:
+        return cls(
+            public=item.public.hex(),
+            npub=npub(item.public),
+            owner=item.owner,
+            derivation=item.derivation,
+            usable=item.usable,
+            created_at=format_time(item.created_us),
+            retired_at=maybe_time(item.retired_us),
+        )
 
 
 class KeyList(Wire, json_schema_extra=example(items=[_KEY])):

@@ -1,4 +1,4 @@
-"""The node and its ledger: accounts, entries, holds and proofs. Amounts are whole numbers of the smallest unit.
+"""The ledger: accounts, entries, holds and proofs. Amounts are whole numbers of the smallest unit.
 
 Every method that changes something takes a `key`: the same key and content have one effect, however often
 they are sent. Without one, a fresh key is made for the call.
@@ -26,29 +26,11 @@ from choir.doors.ledger.shapes import (
     StatementPage,
     TrialBalanceOut,
 )
-from choir.doors.node.shapes import ExplainOut, NodeOut, PolicyOut
 from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, new_key, pages, path
 
 
 class Ledger(Room[R]):
     """What the client itself offers; every other part of a node is a room of the client."""
-
-    # The node
-
-    @call
-    def node(self) -> Call[NodeOut]:
-        """Who the node is."""
-        return Call("GET", "/v1/node", NodeOut)
-
-    @call
-    def policy(self) -> Call[PolicyOut]:
-        """Every policy value."""
-        return Call("GET", "/v1/policy", PolicyOut)
-
-    @call
-    def explain(self, subject: str) -> Call[ExplainOut]:
-        """Which rule and which inputs produced something."""
-        return Call("GET", path("/v1/explain/{subject}", subject=subject), ExplainOut)
 
     # Accounts
 

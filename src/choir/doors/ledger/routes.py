@@ -12,11 +12,10 @@ from fastapi import Path, Query, Response
 
 from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
-from choir.doors.http.openapi import also
+from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number, page, page_rows
 from choir.doors.http.problems import problem_of
 from choir.doors.http.rooms import Room
-from choir.doors.ledger import views
 from choir.doors.ledger.shapes import (
     AccountAct,
     AccountActIn,
@@ -67,7 +66,7 @@ from choir.ledger.policy import LedgerPolicy
 from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
 
-router = Room(tags=["ledger"], route_class=AccessRoute)
+router = Room(tags=["ledger"], route_class=AccessRoute, responses=problems(404, 409))
 
 _AGAIN = "This key had been accepted before."
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
@@ -83,7 +82,7 @@ def open_account(body: AccountIn, who: OperatorDep, node: NodeDep) -> AccountOut
         found = reading.balance(tx, body.name)
     if found.state == "closed":
         raise AccountClosed(account=body.name)
-    return views.account(found)
+    return AccountOut.of(found)
 
 
 @router.get("/accounts")
@@ -95,7 +94,7 @@ def list_accounts(
     with node.unit_of_work() as tx:
         found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
     shown, following = page(found, size, lambda last: last.name)
-    return AccountPage(items=[views.account(item) for item in shown], next=following)
+    return AccountPage(items=[AccountOut.of(item) for item in shown], next=following)
 
 
 @router.post("/accounts/{act}")
@@ -105,7 +104,7 @@ def act_on_account(act: AccountAct, body: AccountActIn, who: OperatorDep, node: 
         acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
         with node.unfreezing(tx, body.name) if act == "unfreeze" else nullcontext():
             acts[act](tx, body.name, reason=body.reason, source=who.source)
-        return views.account(reading.balance(tx, body.name))
+        return AccountOut.of(reading.balance(tx, body.name))
 
 
 @router.post("/entries", status_code=201, responses=also(200, PostedOut, _AGAIN))
@@ -115,7 +114,7 @@ async def post_entry(body: EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep
     [posted] = await node.async_submitter.submit(draft)
     if posted.again:
         response.status_code = 200
-    return views.posted(posted)
+    return PostedOut.of(posted)
 
 
 @router.post("/entries/batch")
@@ -128,7 +127,7 @@ def post_batch(body: BatchIn, who: OperatorDep, node: NodeDep) -> BatchOut:
     outcomes = node.submitter.submit_batch(groups)
     return BatchOut(
         results=[
-            BatchItemOut(posted=views.posted(outcome))
+            BatchItemOut(posted=PostedOut.of(outcome))
             if isinstance(outcome, Posted)
             else BatchItemOut(problem=problem_of(outcome))
             for outcome in outcomes
@@ -143,7 +142,7 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit
     with node.unit_of_work() as tx:
         found = reading.entries(tx, after_seq=after, limit=size + 1)
     shown, following = page(found, size, lambda last: str(last.seq))
-    return EntryPage(items=[views.entry(item) for item in shown], next=following)
+    return EntryPage(items=[EntryOut.of(item) for item in shown], next=following)
 
 
 @router.get("/entries/{entry}", response_model=EntryOut, responses=NOT_CHANGED)
@@ -156,7 +155,7 @@ def get_entry(
         memo = reading.memo(tx, found.seq)
     tag = f'"{found.hash.hex()}{"" if memo is None else "-memo"}"'
     response.headers["ETag"] = tag
-    return unchanged(if_none_match, tag) or views.entry(found, memo)
+    return unchanged(if_none_match, tag) or EntryOut.of(found, memo)
 
 
 @router.get("/entries/{entry}/proof")
@@ -169,7 +168,7 @@ def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> ProofOut:
         proof = node.checkpoints.prove(tx, found)
     if signed is not None:
         publish_checkpoint(node.settings.home, signed.note)
-    return views.proof(proof)
+    return ProofOut.of(proof)
 
 
 @router.post("/holds", status_code=201, responses=also(200, HoldPlacedOut, _AGAIN))
@@ -189,14 +188,14 @@ def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, respo
         response.status_code = 200
     with node.unit_of_work() as tx:
         hold = reading.hold(tx, holds.placed_id(who.source, key))
-    return HoldPlacedOut(hold=views.hold(hold), posted=views.posted(posted))
+    return HoldPlacedOut(hold=HoldOut.of(hold), posted=PostedOut.of(posted))
 
 
 @router.get("/holds/{hold}")
 def get_hold(hold: str, _: OperatorDep, node: NodeDep) -> HoldOut:
     """A hold and what remains in it."""
     with node.unit_of_work() as tx:
-        return views.hold(reading.hold(tx, parse_id("hold", hold)))
+        return HoldOut.of(reading.hold(tx, parse_id("hold", hold)))
 
 
 @router.post("/holds/{hold}/capture")
@@ -216,21 +215,21 @@ def capture_hold(hold: str, body: CaptureIn, who: OperatorDep, key: KeyDep, node
         refs=tuple(body.refs),
         receipt=None if body.receipt is None else parse_object_hash(body.receipt),
     )
-    return views.posted(node.submitter.submit(draft)[0])
+    return PostedOut.of(node.submitter.submit(draft)[0])
 
 
 @router.post("/holds/{hold}/release")
 def release_hold(hold: str, body: ReleaseIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> PostedOut:
     """Give back everything that remains in a hold. Holds of jobs and disputes end with those."""
     draft = holds.release(_free_hold(node, hold), reason=body.reason, source=who.source, key=key)
-    return views.posted(node.submitter.submit(draft)[0])
+    return PostedOut.of(node.submitter.submit(draft)[0])
 
 
 @router.get("/trial-balance")
 def get_trial_balance(_: OperatorDep, node: NodeDep) -> TrialBalanceOut:
     """Every asset and role; each asset sums to zero. It reads every account, so only operators may ask for it."""
     with node.unit_of_work() as tx:
-        return views.trial_balance(reading.trial_balance(tx))
+        return TrialBalanceOut.of(reading.trial_balance(tx))
 
 
 @router.post("/checkpoints", status_code=201)
@@ -239,7 +238,7 @@ def sign_checkpoint(_: OperatorDep, node: NodeDep) -> CheckpointOut:
     with node.unit_of_work() as tx:
         checkpoint = node.checkpoints.sign(tx)
     publish_checkpoint(node.settings.home, checkpoint.note)
-    return views.checkpoint(checkpoint)
+    return CheckpointOut.of(checkpoint)
 
 
 @router.get("/checkpoints/latest", response_model=CheckpointOut, responses=NOT_CHANGED)
@@ -297,7 +296,7 @@ def fund(body: FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: R
         [posted] = node.ledger.post(tx, draft)
     if posted.again:
         response.status_code = 200
-    return views.posted(posted)
+    return PostedOut.of(posted)
 
 
 def _draft(node: Node, body: EntryIn, source: str, key: str) -> Draft:
@@ -361,7 +360,7 @@ def _draft_or_refusal(node: Node, item: BatchEntryIn, source: str) -> Draft | Re
 def _tagged(checkpoint: SignedCheckpoint, response: Response, if_none_match: str | None) -> CheckpointOut | Response:
     tag = tag_of(checkpoint.note.encode())
     response.headers["ETag"] = tag
-    return unchanged(if_none_match, tag) or views.checkpoint(checkpoint)
+    return unchanged(if_none_match, tag) or CheckpointOut.of(checkpoint)
 
 
 def statement_cursor(cursor: str) -> tuple[int, int]:

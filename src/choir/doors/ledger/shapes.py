@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import base64
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from choir.doors.shapes import AccountNameText, Amount, Problem, ShortText, Wire, example
+from choir.foundation.clock import format_time
+from choir.ledger.model import account_name, entry_id, hold_id
+
+if TYPE_CHECKING:
+    from choir.ledger.checkpoints import InclusionProof, SignedCheckpoint
+    from choir.ledger.model import Account, Entry, Hold, Posted, StatementLine, TrialLine
 
 _ADA, _BOB = "person:ada/available/SAT", "person:bob/available/SAT"
 _AT = "2026-11-02T09:30:00.000000Z"
@@ -85,6 +92,12 @@ class PostedOut(Wire, json_schema_extra=example(**_POSTED)):
     hash: str
     again: bool = Field(description="Whether this key had been accepted before.")
 
+    @classmethod
+    def of(cls, item: Posted) -> PostedOut:
+        return cls(
+            id=entry_id(item.id), seq=item.seq, at=format_time(item.at_us), hash=item.hash.hex(), again=item.again
+        )
+
 
 class BatchItemOut(Wire, json_schema_extra=example(posted=_POSTED, problem=None)):
     """What became of one entry of a batch."""
@@ -109,6 +122,19 @@ class EntryOut(Wire, json_schema_extra=example(**_ENTRY)):
     hash: str
     memo: str | None = None
 
+    @classmethod
+    def of(cls, item: Entry, memo: str | None = None) -> EntryOut:
+        return cls(
+            id=entry_id(item.id),
+            seq=item.seq,
+            at=format_time(item.at_us),
+            at_us=item.at_us,
+            content=item.content,
+            prev=item.prev.hex(),
+            hash=item.hash.hex(),
+            memo=memo,
+        )
+
 
 class AccountIn(Wire, json_schema_extra=example(name=_ADA)):
     name: AccountNameText
@@ -131,9 +157,26 @@ class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
     )
     balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
 
+    @classmethod
+    def of(cls, item: Account) -> AccountOut:
+        return cls.model_validate(
+            {"name": item.name, "asset": item.asset.name, "state": item.state, "balance": str(item.balance)}
+        )
+
 
 class BalanceOut(AccountOut, json_schema_extra=example(**_ACCOUNT, held="250")):
     held: str = Field(description="What was in the holds that this account pays, at the same point.")
+
+    @classmethod
+    def of_account(cls, item: Account, balance: int, held: int) -> BalanceOut:
+        """An account as it is now, with what it had at some point."""
+        return cls(**AccountOut.of(item).model_dump() | {"balance": str(balance), "held": str(held)})
+
+    @classmethod
+    def unopened(cls, name: str) -> BalanceOut:
+        """An account that somebody could have, and nothing has come to."""
+        asset = account_name(name).asset.name
+        return cls(name=name, asset=asset, state="unopened", balance="0", held="0")
 
 
 class AccountPage(Wire, json_schema_extra=example(items=[_ACCOUNT], next=None)):
@@ -157,6 +200,23 @@ class StatementPage(Wire, json_schema_extra=example(account=_ADA, asset="SAT", i
     asset: str
     items: list[StatementLineOut]
     next: str | None = None
+
+    @classmethod
+    def of(cls, name: str, lines: list[StatementLine], following: str | None) -> StatementPage:
+        items = [
+            StatementLineOut(
+                seq=line.seq,
+                at=format_time(line.at_us),
+                entry=entry_id(line.id),
+                kind=line.kind,
+                reason=line.reason,
+                delta=str(line.delta),
+                balance=str(line.balance),
+                other=line.other,
+            )
+            for line in lines
+        ]
+        return cls(account=name, asset=account_name(name).asset.name, items=items, next=following)
 
 
 class EntryPage(Wire, json_schema_extra=example(items=[_ENTRY], next=None)):
@@ -211,6 +271,20 @@ class HoldOut(Wire, json_schema_extra=example(**_HOLD)):
     captures_max: int
     closed: bool
 
+    @classmethod
+    def of(cls, item: Hold) -> HoldOut:
+        return cls(
+            id=hold_id(item.id),
+            account=item.account,
+            payer=item.payer,
+            asset=account_name(item.payer).asset.name,
+            remaining=str(item.remaining),
+            expires_at=format_time(item.expires_us),
+            captures=item.captures,
+            captures_max=item.captures_max,
+            closed=item.closed,
+        )
+
 
 class HoldPlacedOut(Wire, json_schema_extra=example(hold=_HOLD, posted=_POSTED)):
     hold: HoldOut
@@ -233,12 +307,29 @@ class TrialBalanceOut(
     lines: list[TrialLineOut]
     balanced: bool
 
+    @classmethod
+    def of(cls, lines: list[TrialLine]) -> TrialBalanceOut:
+        sums: dict[str, int] = {}
+        for line in lines:
+            sums[line.asset] = sums.get(line.asset, 0) + line.balance
+        shown = [
+            TrialLineOut(asset=line.asset, role=line.role, accounts=line.accounts, balance=str(line.balance))
+            for line in lines
+        ]
+        return cls(lines=shown, balanced=not any(sums.values()))
+
 
 class CheckpointOut(Wire, json_schema_extra=example(size=42, root=_HASH_64, at=_AT, note=_NOTE)):
     size: int
     root: str
     at: str
     note: str
+
+    @classmethod
+    def of(cls, item: SignedCheckpoint) -> CheckpointOut:
+        return cls(
+            size=item.size, root=base64.b64encode(item.root).decode(), at=format_time(item.at_us), note=item.note
+        )
 
 
 class ProofOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[_HASH_64], checkpoint=_NOTE, rotations=[])):
@@ -249,6 +340,25 @@ class ProofOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[_HASH_6
     proof: list[str]
     checkpoint: str
     rotations: list[str]
+
+    @classmethod
+    def of(cls, item: InclusionProof) -> ProofOut:
+        found = item.entry
+        line = {
+            "at_us": found.at_us,
+            "content": found.content,
+            "hash": found.hash.hex(),
+            "id": str(found.id),
+            "prev": found.prev.hex(),
+            "seq": found.seq,
+            "type": "entry",
+        }
+        return cls(
+            entry=line,
+            proof=[base64.b64encode(node).decode() for node in item.proof],
+            checkpoint=item.checkpoint.note,
+            rotations=item.rotations,
+        )
 
 
 class ConsistencyOut(Wire, json_schema_extra=example(**{"from": _NOTE}, to=_NOTE, proof=[_HASH_64], rotations=[])):

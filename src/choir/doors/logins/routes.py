@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, AddressDep, AnyoneDep, FreshDep, NodeDep, PersonDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.rooms import Room
 from choir.doors.logins.shapes import LoginIn, LoginOut, LoginStartedOut, LoginWaitingOut, VerifierIn
-from choir.doors.tokens.shapes import NewTokenOut
+from choir.doors.tokens.shapes import NewTokenOut, TokenOut
 from choir.foundation.clock import format_time
 from choir.identity.attempts import settled
 from choir.identity.logins import challenge_of
@@ -47,25 +46,25 @@ def fetch_token(login: str, body: VerifierIn, _: AnyoneDep, node: NodeDep) -> Ne
     if made is None:
         waiting = LoginWaitingOut(interval_s=node.policy.of(DelegationsPolicy).login_interval_s)
         return Response(waiting.model_dump_json(), status_code=202, media_type="application/json")
-    return NewTokenOut(token=views.token(made.token), secret=made.text.reveal())
+    return NewTokenOut(token=TokenOut.of(made.token), secret=made.text.reveal())
 
 
 @router.get("/{login}", responses=problems(404))
 def get_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
     """What a program asks for, for the person who is to approve it."""
     with node.unit_of_work() as tx:
-        return views.login(node.logins.get(tx, who, parse_login_id(login)))
+        return LoginOut.of(node.logins.get(tx, who, parse_login_id(login)))
 
 
 @router.post("/{login}/approve", responses=problems(404, 409))
 def approve_login(login: str, who: FreshDep, node: NodeDep) -> LoginOut:
     """Let the program have its token. Compare the code first."""
     id_ = parse_login_id(login)
-    return views.login(node.database.run(lambda tx: node.logins.approve(tx, who, id_)))
+    return LoginOut.of(node.database.run(lambda tx: node.logins.approve(tx, who, id_)))
 
 
 @router.post("/{login}/deny", responses=problems(404, 409))
 def deny_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
     """Let the program have nothing; possible until it has fetched its token."""
     id_ = parse_login_id(login)
-    return views.login(node.database.run(lambda tx: node.logins.deny(tx, who, id_)))
+    return LoginOut.of(node.database.run(lambda tx: node.logins.deny(tx, who, id_)))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from choir.doors.delegations.shapes import Days, Scopes
 from choir.doors.people.shapes import AT, Name
 from choir.doors.shapes import Wire, example
+from choir.foundation.clock import format_time
+from choir.identity.model import login_id
+
+if TYPE_CHECKING:
+    from choir.identity.logins import Login
 
 LOGIN = "login_01j9zq7d3zj9ywb4q6r7f8g9ha"
 
@@ -73,3 +78,18 @@ class LoginOut(
     state: Literal["waiting", "approved", "denied"]
     created_at: str
     expires_at: str
+
+    @classmethod
+    def of(cls, item: Login) -> LoginOut:
+        return cls.model_validate(
+            {
+                "id": login_id(item.id),
+                "name": item.name,
+                "scopes": item.scopes,
+                "days": item.days,
+                "code": item.code,
+                "state": item.state,
+                "created_at": format_time(item.created_us),
+                "expires_at": format_time(item.expires_us),
+            }
+        )

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
-from choir.doors.mesh import git as git_tools
+from choir.doors.mesh import git
 from choir.doors.mesh.git import Checkout, GitFailed, OwnRepository
 from choir.foundation.errors import Invalid, Refusal, TooLarge
 from choir.sandbox.files import stays_inside
@@ -110,7 +110,7 @@ def bundle(
     folder = Path(folder).absolute()
     place = Path(tempfile.mkdtemp(prefix="choir-bundle-"))
     try:
-        checkout = git_tools.find(folder)
+        checkout = git.find(folder)
         own = OwnRepository(place / "own.git", checkout, folder)
         tree, source = _tree(own, checkout, folder, ref, dirty, limit)
         prefix = checkout.prefix if checkout else ""
@@ -133,10 +133,10 @@ def changes(
 ) -> Iterator[tuple[LocalDiff, Bundle | None]]:
     """The same, with a bundle of the changed files as they are at the head: who reviews them sees them whole."""
     folder = Path(folder).absolute()
-    checkout = git_tools.find(folder)
+    checkout = git.find(folder)
     if checkout is None:
         raise Invalid(what=f"The folder {folder}", why="it is not in a git repository, so nothing can be compared")
-    first, second = git_tools.must_commit(checkout, base), git_tools.must_commit(checkout, head)
+    first, second = git.must_commit(checkout, base), git.must_commit(checkout, head)
     with tempfile.TemporaryDirectory(prefix="choir-diff-") as name:
         place = Path(name)
         own = OwnRepository(place / "own.git", checkout, folder)
@@ -175,10 +175,10 @@ def _tree(
             raise Invalid(what="The commit", why=f"{folder} is not in a git repository")
         return _as_it_is(own, "", limit), "the folder"
     name = "HEAD" if ref is None else ref
-    commit = git_tools.commit_of(checkout, name)
+    commit = git.commit_of(checkout, name)
     if commit is None and ref is None and checkout.top is not None:  # a repository without a commit yet
         return _as_it_is(own, checkout.prefix, limit), "the folder"
-    commit = git_tools.must_commit(checkout, name)
+    commit = git.must_commit(checkout, name)
     if ref is not None or checkout.top is None:
         return commit, commit
     _load_index(own, checkout, commit)
@@ -194,7 +194,7 @@ def _tree(
 def _load_index(own: OwnRepository, checkout: Checkout, commit: str) -> None:
     """A copy of the user's index: it knows which files were not touched, so that they need not be read."""
     index, theirs = own.place / "index", checkout.git / "index"
-    if git_tools.is_readable(theirs, _INDEX_BYTES_MAX):
+    if git.is_readable(theirs, _INDEX_BYTES_MAX):
         try:
             shutil.copyfile(theirs, index)
         except OSError:

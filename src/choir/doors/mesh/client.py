@@ -21,8 +21,7 @@ from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.reasons import in_words
 from choir.doors.disputes.shapes import DisputeOut
 from choir.doors.jobs.shapes import JobOut
-from choir.doors.mesh import receipts
-from choir.doors.mesh import wait as waiting
+from choir.doors.mesh import job_wait, receipts
 from choir.doors.mesh.model import Handle, Outcome, WrongAnswer, checks_of, failed, is_over, must_be, typed, winner_of
 from choir.doors.mesh.orders import Orders
 from choir.doors.sdk import blobs, node_keys
@@ -82,12 +81,12 @@ class MeshClient(Orders):
         handle: Handle | str,
         timeout_s: float | None = None,
         *,
-        on_change: waiting.OnChange | None = None,
+        on_change: job_wait.OnChange | None = None,
         stop: threading.Event | None = None,
     ) -> JobOut:
         """The job once it is paid, or over without."""
         id_ = handle if isinstance(handle, str) else handle.id
-        return waiting.wait_for(self.client, id_, is_over, timeout_s=timeout_s, on_change=on_change, stop=stop)
+        return job_wait.wait_for(self.client, id_, is_over, timeout_s=timeout_s, on_change=on_change, stop=stop)
 
     def await_and_verify(
         self,
@@ -95,7 +94,7 @@ class MeshClient(Orders):
         timeout_s: float | None = None,
         rerun: bool = False,
         *,
-        on_change: waiting.OnChange | None = None,
+        on_change: job_wait.OnChange | None = None,
         stop: threading.Event | None = None,
     ) -> Outcome:
         """Wait for the result and believe nothing of it: hashes, verdict, receipt and its signature are checked.
@@ -104,13 +103,13 @@ class MeshClient(Orders):
         """
         outcome = self._waited(handle, timeout_s, on_change, stop)
         if rerun:
-            from choir.doors.mesh import recheck as rechecking
+            from choir.doors.mesh import recheck
 
-            rechecking.must_agree(self.client, outcome)
+            recheck.must_agree(self.client, outcome)
         return outcome
 
     def _waited(
-        self, handle: Handle, timeout_s: float | None, on_change: waiting.OnChange | None, stop: threading.Event | None
+        self, handle: Handle, timeout_s: float | None, on_change: job_wait.OnChange | None, stop: threading.Event | None
     ) -> Outcome:
         """A node that goes away between the end of a job and its last answer is waited for too."""
         until_s = None if timeout_s is None else time.monotonic() + timeout_s

@@ -6,7 +6,7 @@ What takes a passkey is done in the browser: a program that asks for it is refus
 from __future__ import annotations
 
 from choir.doors.accounts.shapes import TransferOut
-from choir.doors.delegations.client import _code
+from choir.doors.delegations.client import asset_code
 from choir.doors.ledger.shapes import AccountPage
 from choir.doors.people.shapes import ClusterOut, MeOut, PersonOut
 from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
@@ -43,7 +43,7 @@ class Me(Room[R]):
         key: str | None = None,
     ) -> Call[TransferOut]:
         """Send SAT or USDC to a person (by handle) or an agent (by its `owner`, `agent:…`); an agent's caps count."""
-        body = {"from": from_, "to": to, "asset": _code(asset), "amount": str(amount), "memo": memo}
+        body = {"from": from_, "to": to, "asset": asset_code(asset), "amount": str(amount), "memo": memo}
         return Call("POST", "/v1/transfers", TransferOut, body, key=key_or_new(key))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import binascii
 from base64 import urlsafe_b64decode
 
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, PersonDep, SessionDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.rooms import Room
@@ -23,13 +22,13 @@ def list_passkeys(_: PersonDep, token: SessionDep, node: NodeDep) -> PasskeyList
     with node.unit_of_work() as tx:
         current = node.sessions.find(tx, token)
         found = node.passkeys.of(tx, current.person)
-    return PasskeyList(items=[views.passkey(item, current) for item in found])
+    return PasskeyList(items=[PasskeyOut.of(item, current) for item in found])
 
 
 @router.post("/begin", responses=problems(404, 429))
 def begin_adding(who: FreshDep, node: NodeDep) -> CeremonyOut:
     """Ask for another passkey."""
-    return views.ceremony(node.database.run(lambda tx: node.passkeys.begin_adding(tx, who)))
+    return CeremonyOut.of(node.database.run(lambda tx: node.passkeys.begin_adding(tx, who)))
 
 
 @router.post("/finish", status_code=201, responses=problems(404, 409))
@@ -37,7 +36,7 @@ def finish_adding(body: NewPasskeyIn, who: FreshDep, node: NodeDep) -> PasskeyOu
     """Keep another passkey."""
     ceremony = parse_ceremony_id(body.ceremony)
     made = settled(node.database, lambda tx: node.passkeys.finish_adding(tx, who, ceremony, body.answer, body.name))
-    return views.passkey(made, None)
+    return PasskeyOut.of(made, None)
 
 
 @router.patch("/{passkey}", status_code=204, responses=problems(404))

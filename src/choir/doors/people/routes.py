@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import (
     AccessRoute,
     AnyoneDep,
@@ -20,7 +19,7 @@ from choir.doors.http.cookies import clear_session
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number, page_rows
 from choir.doors.http.rooms import Room
-from choir.doors.people.shapes import ActPage, ClusterOut, CodesLeftOut, CodesOut, HomeIn, MeOut, PersonOut
+from choir.doors.people.shapes import ActOut, ActPage, ClusterOut, CodesLeftOut, CodesOut, HomeIn, MeOut, PersonOut
 from choir.foundation.clock import format_time
 from choir.identity import audit
 from choir.identity.model import Person, Principal
@@ -98,14 +97,14 @@ def list_acts(who: PersonDep, node: NodeDep, cursor: NumberCursor = "", limit: L
     with node.unit_of_work() as tx:
         found = audit.acts(tx, who.source, before=last_number(cursor), limit=rows)
     following = str(found[-1].n) if len(found) == rows else None
-    return ActPage(items=[views.act(item) for item in found], next=following)
+    return ActPage(items=[ActOut.of(item) for item in found], next=following)
 
 
 @router.get("/clusters")
 def get_cluster(owner: Owner, _: OperatorDep, node: NodeDep) -> ClusterOut:
     """Everyone who is taken for the same as an owner, and why."""
     with node.unit_of_work() as tx:
-        return views.cluster(owner, node.clusters.cluster_of(tx, owner))
+        return ClusterOut.of(owner, node.clusters.cluster_of(tx, owner))
 
 
 def person_view(tx: Tx, node: Node, person: Person) -> PersonOut:
@@ -120,4 +119,4 @@ def person_view(tx: Tx, node: Node, person: Person) -> PersonOut:
 
 def me_view(tx: Tx, node: Node, who: Principal) -> MeOut:
     handle = None if who.person is None else node.people.get(tx, who.person).handle
-    return views.me(who, handle)
+    return MeOut.of(who, handle)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import (
     AccessRoute,
     AddressDep,
@@ -30,6 +29,7 @@ from choir.doors.people.shapes import (
     ShownPasskeyIn,
     SignedUpOut,
     SignUpIn,
+    gifts,
 )
 from choir.foundation.errors import Refusal
 from choir.identity.attempts import settled
@@ -44,7 +44,7 @@ router = Room(tags=["signing in"], route_class=AccessRoute)
 @router.post("/sign-up/begin", responses=problems(409, 429))
 def begin_sign_up(body: SignUpIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
     """Ask for a passkey under a handle that is free now. The handle is taken when the sign-up is finished."""
-    return views.ceremony(node.database.run(lambda tx: node.people.begin_sign_up(tx, body.handle, address)))
+    return CeremonyOut.of(node.database.run(lambda tx: node.people.begin_sign_up(tx, body.handle, address)))
 
 
 @router.post("/sign-up/finish", status_code=201, responses=problems(409, 429))
@@ -58,7 +58,7 @@ def finish_sign_up(body: NewPasskeyIn, _: AnyoneDep, node: NodeDep, response: Re
             return done
         started = node.sessions.start(tx, done.shown)
         codes = node.recovery.make(tx, node.sessions.principal_of(tx, started.token))
-        given = views.gifts(node.people.gift(done.person.id))
+        given = gifts(node.people.gift(done.person.id))
         return started, SignedUpOut(person=person_view(tx, node, done.person), recovery_codes=codes, gifts=given)
 
     started, shown = settled(node.database, finish)
@@ -69,7 +69,7 @@ def finish_sign_up(body: NewPasskeyIn, _: AnyoneDep, node: NodeDep, response: Re
 @router.post("/sign-in/begin", responses=problems(429))
 def begin_sign_in(_: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
     """Ask for any passkey of this node. The authenticator knows whose it is."""
-    return views.ceremony(node.database.run(lambda tx: node.passkeys.begin_sign_in(tx, address)))
+    return CeremonyOut.of(node.database.run(lambda tx: node.passkeys.begin_sign_in(tx, address)))
 
 
 @router.post("/sign-in/finish")
@@ -92,7 +92,7 @@ def finish_sign_in(body: ShownPasskeyIn, _: AnyoneDep, node: NodeDep, response: 
 @router.post("/recovery/begin", responses=problems(429))
 def begin_recovery(body: RecoveryIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
     """Ask for a new passkey, by a recovery code. The code is used up when the recovery is finished."""
-    return views.ceremony(settled(node.database, lambda tx: node.recovery.begin(tx, body.handle, body.code, address)))
+    return CeremonyOut.of(settled(node.database, lambda tx: node.recovery.begin(tx, body.handle, body.code, address)))
 
 
 @router.post("/recovery/finish", status_code=201, responses=problems(409))
@@ -103,7 +103,7 @@ def finish_recovery(body: RecoveredIn, _: AnyoneDep, node: NodeDep) -> Recovered
     have made any of them.
     """
     ceremony = parse_ceremony_id(body.ceremony)
-    return views.recovered(
+    return RecoveredOut.of(
         settled(
             node.database,
             lambda tx: node.recovery.finish(tx, ceremony, body.answer, body.name, keep=body.keep),
@@ -124,7 +124,7 @@ def begin_confirming(_: PersonDep, token: SessionDep, node: NodeDep) -> Ceremony
 
     def begin(tx: Tx) -> CeremonyOut:
         session = node.sessions.find(tx, token)
-        return views.ceremony(node.passkeys.begin_confirming(tx, session.person, session.passkey))
+        return CeremonyOut.of(node.passkeys.begin_confirming(tx, session.person, session.passkey))
 
     return node.database.run(begin)
 
@@ -140,7 +140,7 @@ def finish_confirming(body: ShownPasskeyIn, _: PersonDep, token: SessionDep, nod
         return node.sessions.confirm(tx, token, shown) if isinstance(shown, Shown) else shown
 
     confirmed = settled(node.database, finish)
-    return views.session(confirmed, confirmed)
+    return SessionOut.of(confirmed, confirmed)
 
 
 @router.get("/me/sessions")
@@ -149,7 +149,7 @@ def list_sessions(_: PersonDep, token: SessionDep, node: NodeDep) -> SessionList
     with node.unit_of_work() as tx:
         current = node.sessions.find(tx, token)
         found = node.sessions.of(tx, current.person)
-    return SessionList(items=[views.session(item, current) for item in found])
+    return SessionList(items=[SessionOut.of(item, current) for item in found])
 
 
 @router.delete("/me/sessions")

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import base64
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from choir.doors.shapes import Wire, example
+from choir.doors.shapes import Wire, example, maybe_time
+from choir.foundation.clock import format_time
+from choir.identity.challenges import ceremony_id
+from choir.identity.model import agent_id, delegation_id, person_owner
+from choir.ledger.funding import PLAY_MINT
+from choir.ledger.model import account_name
+
+if TYPE_CHECKING:
+    from choir.identity.audit import Act
+    from choir.identity.clusters import Cluster
+    from choir.identity.model import Principal
+    from choir.identity.passkeys import Ceremony
+    from choir.identity.people_store import PasskeyRow
+    from choir.identity.recovery import Recovered
+    from choir.identity.sessions import Session
+    from choir.ledger.model import Draft
 
 CEREMONY = "ceremony_01j9zq4n8ve5trx0k2m3b4c5d6"
 OWNER = "person:01j9zq4n8ve5trx0k2m3b4c5d6"
@@ -45,6 +62,10 @@ class CeremonyOut(
     options: dict[str, Any] = Field(
         description="For `PublicKeyCredential.parseCreationOptionsFromJSON` or `…RequestOptionsFromJSON`."
     )
+
+    @classmethod
+    def of(cls, item: Ceremony) -> CeremonyOut:
+        return cls(ceremony=ceremony_id(item.id), options=item.options)
 
 
 class NewPasskeyIn(Wire, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER, name="phone")):
@@ -139,6 +160,22 @@ class MeOut(Wire, json_schema_extra=example(**_ME)):
     fresh_until: str | None = Field(description="Until when dangerous acts need no new look at the passkey.")
     credential: Literal["session", "token", "nostr", "operator"]
 
+    @classmethod
+    def of(cls, who: Principal, handle: str | None) -> MeOut:
+        return cls.model_validate(
+            {
+                "role": who.role.value,
+                "owner": who.source,
+                "handle": handle,
+                "person": None if who.person is None else person_owner(who.person),
+                "agent": None if who.agent is None else agent_id(who.agent),
+                "delegation": None if who.delegation is None else delegation_id(who.delegation),
+                "scopes": sorted(who.scopes),
+                "fresh_until": maybe_time(who.fresh_until_us or None),
+                "credential": who.credential.partition(":")[0],
+            }
+        )
+
 
 _SESSION_ID = "4f1c2a9b7d3e5f60718293a4b5c6d7e8"
 
@@ -157,6 +194,17 @@ class SessionOut(Wire, json_schema_extra=example(**_SESSION)):
     expires_at: str
     asserted_at: str = Field(description="When its passkey was last shown.")
     current: bool = Field(description="Whether it is the one that asks.")
+
+    @classmethod
+    def of(cls, item: Session, current: Session) -> SessionOut:
+        return cls(
+            id=item.id,
+            passkey=passkey_id(item.passkey),
+            created_at=format_time(item.created_us),
+            expires_at=format_time(item.expires_us),
+            asserted_at=format_time(item.asserted_us),
+            current=item.id == current.id,
+        )
 
 
 class SessionList(Wire, json_schema_extra=example(items=[_SESSION])):
@@ -182,6 +230,17 @@ class PasskeyOut(Wire, json_schema_extra=example(**_PASSKEY)):
     backed_up: bool = Field(description="Whether its maker keeps a copy of it.")
     current: bool = Field(description="Whether the session that asks was started with it.")
 
+    @classmethod
+    def of(cls, item: PasskeyRow, current: Session | None) -> PasskeyOut:
+        return cls(
+            id=passkey_id(item.id),
+            name=item.name,
+            created_at=format_time(item.created_us),
+            last_used_at=maybe_time(item.last_used_us),
+            backed_up=item.backed_up,
+            current=current is not None and current.passkey == item.id,
+        )
+
 
 class PasskeyList(Wire, json_schema_extra=example(items=[_PASSKEY])):
     items: list[PasskeyOut]
@@ -204,6 +263,10 @@ class RecoveredOut(Wire, json_schema_extra=example(passkey=_PASSKEY, ended=_ENDE
 
     passkey: PasskeyOut
     ended: RecoveryEndedOut
+
+    @classmethod
+    def of(cls, item: Recovered) -> RecoveredOut:
+        return cls(passkey=PasskeyOut.of(item.passkey, None), ended=RecoveryEndedOut(**asdict(item.ended)))
 
 
 class NameIn(Wire, json_schema_extra=example(name="old phone")):
@@ -236,6 +299,18 @@ class ActOut(Wire, json_schema_extra=example(**_ACT)):
     subject: str | None
     data: dict[str, Any]
 
+    @classmethod
+    def of(cls, item: Act) -> ActOut:
+        return cls(
+            n=item.n,
+            at=format_time(item.at_us),
+            act=item.act,
+            actor=item.actor,
+            owner=item.owner,
+            subject=item.subject,
+            data=item.data,
+        )
+
 
 class ActPage(Wire, json_schema_extra=example(items=[_ACT], next=None)):
     items: list[ActOut]
@@ -264,3 +339,28 @@ class ClusterOut(Wire, json_schema_extra=example(owner=OWNER, members=[OWNER], r
     members: list[str]
     reasons: list[ClusterLinkOut]
     complete: bool = Field(description="False: there may be more members than were looked at.")
+
+    @classmethod
+    def of(cls, owner: str, item: Cluster) -> ClusterOut:
+        reasons = [
+            ClusterLinkOut(a=link.a, b=link.b, reason=link.reason.value, evidence=link.evidence)
+            for link in sorted(item.reasons)
+        ]
+        return cls(owner=owner, members=sorted(item.members), reasons=reasons, complete=item.complete)
+
+
+def passkey_id(id_: bytes) -> str:
+    """As browsers write it."""
+    return base64.urlsafe_b64encode(id_).rstrip(b"=").decode()
+
+
+def gifts(draft: Draft) -> list[GiftOut]:
+    return [
+        GiftOut(
+            account=leg.to,
+            asset=account_name(leg.to).asset.name,
+            amount=str(leg.amount),
+            play=leg.from_.startswith(f"{PLAY_MINT}/"),
+        )
+        for leg in draft.legs
+    ]

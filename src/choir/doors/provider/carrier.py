@@ -23,7 +23,7 @@ from choir.bazaar.workers.fulfilling import Fulfilled
 from choir.bazaar.workers.model import NoPlace, NotDone, WorkOrder
 from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.jobs.shapes import StartedOut
-from choir.doors.provider import delivery as delivering
+from choir.doors.provider import delivery
 from choir.doors.provider.model import BadOrder, Tell
 from choir.doors.provider.orders import Fetching
 from choir.doors.provider.retry import patiently
@@ -124,7 +124,7 @@ class Carrier:
             return False
         item.phase = Phase.HANDING_IN
         try:
-            patiently(lambda: delivering.hand_in(self._client, item.attempt, outcome), item.deadline, item.stop.is_set)
+            patiently(lambda: delivery.hand_in(self._client, item.attempt, outcome), item.deadline, item.stop.is_set)
         except AttemptOver as error:
             self._say("late", item, why=str(error))
             return False

@@ -19,8 +19,7 @@ from types import FrameType
 
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.model import ResultKeyTaken
-from choir.doors.provider import enrolment as enrolling
-from choir.doors.provider import machine, seller
+from choir.doors.provider import enrolment, machine, seller
 from choir.doors.provider.carrier import Carrier
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.home import ProviderHome
@@ -77,7 +76,7 @@ def _serve(
     with found.client() as client:
         found.home.keep()
         try:
-            provider = enrolling.enrol(client, found.owner, found.home.result_key(), wanted, at_hand)
+            provider = enrolment.enrol(client, found.owner, found.home.result_key(), wanted, at_hand)
         except ResultKeyTaken:
             raise KeyOfAnother(home=found.home.folder) from None
         homes.declare(client)  # whoever buys from the same home is not independent of it

@@ -24,8 +24,7 @@ from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, Sel
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number, page_rows
 from choir.doors.http.rooms import Room
-from choir.doors.jobs import views as job_views
-from choir.doors.providers import views
+from choir.doors.jobs.shapes import AttemptOut
 from choir.doors.providers.shapes import (
     BeatIn,
     BeatOut,
@@ -36,6 +35,7 @@ from choir.doors.providers.shapes import (
     ClaimsIn,
     DrainIn,
     EarningsOut,
+    OutcomeOut,
     OutcomePage,
     Period,
     ProviderIn,
@@ -65,7 +65,7 @@ def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: 
         shown = node.bazaar.providers.show(tx, *found)
     following = provider_id(found[-1].id) if len(found) == size else None
     now_us = node.clock.now_us()
-    return ProviderPage(items=[views.provider(item, now_us) for item in shown], next=following)
+    return ProviderPage(items=[ProviderOut.of(item, now_us) for item in shown], next=following)
 
 
 @router.post("", status_code=201, responses=problems(409))
@@ -119,7 +119,7 @@ def publish(body: BookIn, who: SellerDep, node: NodeDep) -> BookOut:
     terms = Terms(int(body.base), int(body.per_unit), int(body.cap))
     effective_us = None if body.effective_at is None else parse_time(body.effective_at)
     service = node.bazaar.providers
-    return views.book(
+    return BookOut.of(
         node.database.run(lambda tx: service.publish(tx, who, body.type, terms, effective_us=effective_us))
     )
 
@@ -134,7 +134,7 @@ def beat(body: BeatIn, who: SellerDep, node: NodeDep) -> BeatOut:
         waiting = node.bazaar.attempts.waiting(tx, row.provider)
         return BeatOut(
             provider=_own(tx, node, who),
-            attempts=[job_views.attempt(item) for item in waiting],
+            attempts=[AttemptOut.of(item) for item in waiting],
             next_s=max(1, node.policy.of(ProvidersPolicy).heartbeat_s // _BEATS),
             now=format_time(node.clock.now_us()),
         )
@@ -148,7 +148,7 @@ def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week")
     since_us = earning.since_us(earning.Period(period), node.clock.now_us())
     with node.database.statements() as tx:
         lines = earning.lines(tx, node.bazaar.providers.of(tx, who).id, since_us)
-    return views.earnings(period, since_us, lines)
+    return EarningsOut.of(period, since_us, lines)
 
 
 @router.get("/{provider}", responses=problems(404))
@@ -157,7 +157,7 @@ def get_provider(provider: str, _: SignedInDep, node: NodeDep) -> ProviderOut:
     id_ = parse_provider_id(provider)
     with node.unit_of_work() as tx:
         (shown,) = node.bazaar.providers.show(tx, node.bazaar.providers.get(tx, id_))
-    return views.provider(shown, node.clock.now_us())
+    return ProviderOut.of(shown, node.clock.now_us())
 
 
 @router.get("/{provider}/books", responses=problems(404))
@@ -179,7 +179,7 @@ def list_books(
         node.bazaar.providers.get(tx, id_)
         found = node.bazaar.providers.books(tx, id_, type, before=2**31 - 1 if before is None else before, limit=size)
     following = str(found[-1].version) if len(found) == size else None
-    return BookPage(items=[views.book(item) for item in found], next=following)
+    return BookPage(items=[BookOut.of(item) for item in found], next=following)
 
 
 @router.get("/{provider}/outcomes", responses=problems(404))
@@ -194,7 +194,7 @@ def list_outcomes(
         found = node.bazaar.providers.outcomes(tx, id_, until_us=until_us, skip=skip, limit=size)
     named = who.role is Role.OPERATOR or owner in who.owners
     following = _behind(found, until_us, skip) if len(found) == size else None
-    return OutcomePage(items=[views.outcome(item, named=named) for item in found], next=following)
+    return OutcomePage(items=[OutcomeOut.of(item, named=named) for item in found], next=following)
 
 
 def _behind(found: list[Outcome], until_us: int, skip: int) -> str:
@@ -220,4 +220,4 @@ def _changed(node: Node, who: Principal, change: Callable[[Tx], object]) -> Prov
 
 def _own(tx: Tx, node: Node, who: Principal) -> ProviderOut:
     (shown,) = node.bazaar.providers.show(tx, node.bazaar.providers.of(tx, who))
-    return views.provider(shown, node.clock.now_us())
+    return ProviderOut.of(shown, node.clock.now_us())

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from choir.bazaar.model import JobType
+from choir.bazaar.model import UNITS, JobType, job_id
+from choir.bazaar.providers.model import Isolation, Qualification, provider_id
 from choir.doors.jobs.shapes import PROVIDER, PROVIDER_OWNER, AttemptOut
 from choir.doors.people.shapes import AT
-from choir.doors.shapes import Wire, example
+from choir.doors.shapes import Wire, example, maybe_time
+from choir.foundation.clock import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from choir.bazaar.earning import Line
+    from choir.bazaar.providers.model import Book, Offer
+    from choir.bazaar.providers.record_store import Outcome
+    from choir.bazaar.providers.showing import Shown
 
 PRICE = r"^(0|[1-9][0-9]{0,17})$"
 _PUBLIC = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
@@ -81,6 +91,19 @@ class BookOut(Wire, json_schema_extra=example(**_BOOK)):
     published_at: str
     effective_at: str
 
+    @classmethod
+    def of(cls, item: Book) -> BookOut:
+        return cls(
+            type=item.type,
+            version=item.version,
+            base=str(item.base),
+            per_unit=str(item.per_unit),
+            cap=str(item.cap),
+            unit=UNITS[item.type].value,
+            published_at=format_time(item.published_us),
+            effective_at=format_time(item.effective_us),
+        )
+
 
 class BookPage(Wire, json_schema_extra=example(items=[_BOOK], next=None)):
     items: list[BookOut]
@@ -106,6 +129,18 @@ class OfferOut(Wire, json_schema_extra=example(**_OFFER)):
     qualified_at: str | None
     retry_at: str | None = Field(description="After a failure: when it may be tried again.")
     book: BookOut | None
+
+    @classmethod
+    def of(cls, item: Offer, priced: Book | None) -> OfferOut:
+        failed = item.qualification is Qualification.FAILED
+        return cls(
+            type=item.type,
+            offered=item.offered,
+            qualification=item.qualification.value,
+            qualified_at=maybe_time(item.qualified_us),
+            retry_at=format_time(item.retry_us) if failed else None,
+            book=None if priced is None else BookOut.of(priced),
+        )
 
 
 _PROVIDER: dict[str, Any] = {
@@ -162,6 +197,41 @@ class ProviderOut(Wire, json_schema_extra=example(**_PROVIDER)):
     organic_volume: str = Field(description="Weighted by independence, less what went back to the buyers.")
     offers: list[OfferOut]
 
+    @classmethod
+    def of(cls, shown: Shown, now_us: int) -> ProviderOut:
+        item, market = shown.view.provider, shown.view.market
+        claimed = {
+            "name": item.name,
+            "region": market.region,
+            "model": item.model or "",
+            "isolation": Isolation(market.isolation).label,
+        }
+        return cls(
+            id=provider_id(item.id),
+            owner=item.owner,
+            result_key=item.result_key.hex(),
+            claimed=None if item.name is None else ClaimsIn.model_validate(claimed),
+            registered_at=format_time(item.registered_us),
+            retired_at=maybe_time(item.retired_us),
+            online=market.is_alive(now_us),
+            healthy=market.healthy,
+            draining=market.draining,
+            version=market.version,
+            capacity=market.capacity,
+            slots=market.slots,
+            in_use=market.in_use,
+            tier=market.tier,
+            newcomer=market.newcomer,
+            success_bps=market.success_bps,
+            reputation_bps=market.reputation_bps,
+            jobs=shown.view.jobs,
+            passed=shown.view.passed,
+            buyers=shown.view.buyers,
+            raw_volume=str(shown.view.raw_volume),
+            organic_volume=str(shown.view.organic_volume),
+            offers=[OfferOut.of(offer, shown.books.get(offer.type)) for offer in shown.view.offers],
+        )
+
 
 class ProviderPage(Wire, json_schema_extra=example(items=[_PROVIDER], next=None)):
     items: list[ProviderOut]
@@ -214,6 +284,18 @@ class OutcomeOut(Wire, json_schema_extra=example(**_OUTCOME)):
     at: str
     reason: str
 
+    @classmethod
+    def of(cls, item: Outcome, *, named: bool) -> OutcomeOut:
+        return cls(
+            job=job_id(item.job) if named else None,
+            attempt=item.attempt,
+            type=item.told.type,
+            passed=item.passed,
+            price=str(item.price),
+            at=format_time(item.at_us),
+            reason=item.reason,
+        )
+
 
 class OutcomePage(Wire, json_schema_extra=example(items=[_OUTCOME], next=None)):
     items: list[OutcomeOut]
@@ -242,3 +324,19 @@ class EarningsOut(Wire, json_schema_extra=example(period="week", since=AT, jobs=
     earned: str
     fees: str
     lines: list[EarningsLineOut]
+
+    @classmethod
+    def of(cls, period: Period, since_us: int | None, lines: Sequence[Line]) -> EarningsOut:
+        return cls(
+            period=period,
+            since=maybe_time(since_us),
+            jobs=sum(line.jobs for line in lines),
+            earned=str(sum(line.earned for line in lines)),
+            fees=str(sum(line.fees for line in lines)),
+            lines=[
+                EarningsLineOut(
+                    type=line.type, jobs=line.jobs, passed=line.passed, earned=str(line.earned), fees=str(line.fees)
+                )
+                for line in lines
+            ],
+        )

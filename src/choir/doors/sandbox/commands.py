@@ -25,19 +25,19 @@ _NOBODY_READS = 141  # 128 + SIGPIPE, as everywhere in this command line
 @app.command(epilog="Example: choir sandbox doctor")
 def doctor(as_json: AsJson = False, home: HomeOption = None) -> None:
     """Say which tiers work here, found out by running something in each, and why the others do not."""
-    from choir.doors.sandbox import runs as contained
+    from choir.doors.sandbox import runner
     from choir.sandbox.model import Tier
     from choir.sandbox.rules import default_tier
 
-    with contained.service(home, as_json) as sandboxes:
+    with runner.service(home, as_json) as sandboxes:
         found = sandboxes.doctor()
         policy = sandboxes.policy
     default = default_tier({item.tier: item for item in found}, policy)
     if as_json:
-        output.print_json([contained.capabilities(item, policy, default) for item in found])
+        output.print_json([runner.capabilities(item, policy, default) for item in found])
     else:
         for item in found:
-            contained.print_capabilities(item, policy, default)
+            runner.print_capabilities(item, policy, default)
     if not any(item.works for item in found if item.tier is not Tier.LOCAL):
         raise typer.Exit(1)
 
@@ -91,42 +91,40 @@ def run(
     home: HomeOption = None,
 ) -> None:
     """Run a program in a sandbox; its output comes live and its exit code becomes ours (--json: all at the end)."""
-    from choir.doors.sandbox import runs as contained
+    from choir.doors.sandbox import runner
     from choir.sandbox.egress.model import Egress
     from choir.sandbox.model import Limits, Spec, Tier
 
-    with contained.service(home, as_json) as sandboxes:
+    with runner.service(home, as_json) as sandboxes:
         asked = Tier.parse(tier) if tier else None
         spec = Spec(
             argv=tuple(command),
-            stdin=contained.standard_input(sandboxes.policy.stdin_bytes_max) if stdin else b"",
-            environment=dict(contained.pair(item, "=", "--env") for item in env or []),
+            stdin=runner.standard_input(sandboxes.policy.stdin_bytes_max) if stdin else b"",
+            environment=dict(runner.pair(item, "=", "--env") for item in env or []),
             tier=asked,
             tier_min=min(asked, Tier.BUBBLEWRAP) if asked else Tier.parse(tier_min),
-            trust=contained.trust(trust, asked),
+            trust=runner.trust(trust, asked),
             limits=Limits(
-                memory_bytes=contained.size(memory, "--memory"),
+                memory_bytes=runner.size(memory, "--memory"),
                 processes=processes,
                 cpu_s=cpu,
-                cores_milli=contained.thousandths(cores),
-                disk_bytes=contained.size(disk, "--disk"),
+                cores_milli=runner.thousandths(cores),
+                disk_bytes=runner.size(disk, "--disk"),
                 wall_s=wall,
-                output_bytes=contained.size(output_, "--output"),
+                output_bytes=runner.size(output_, "--output"),
             ),
-            files=tuple(contained.in_file(item) for item in file or []),
+            files=tuple(runner.in_file(item) for item in file or []),
             folder=folder,
             collect=tuple(collect or ()),
-            collect_into=contained.made(out) if collect else None,
-            mounts=tuple(contained.mount(item) for item in mount or []),
-            egress=Egress(tuple(contained.rule(item) for item in allow)) if allow else None,
+            collect_into=runner.made(out) if collect else None,
+            mounts=tuple(runner.mount(item) for item in mount or []),
+            egress=Egress(tuple(runner.rule(item) for item in allow)) if allow else None,
         )
-        result, nobody_reads = (sandboxes.run(spec), False) if as_json else contained.run_live(sandboxes, spec)
+        result, nobody_reads = (sandboxes.run(spec), False) if as_json else runner.run_live(sandboxes, spec)
     if as_json:
-        output.print_json(contained.result_of(result))
+        output.print_json(runner.result_of(result))
         return
-    for remark in contained.remarks(
-        result, unread_input=not stdin and contained.has_input(), nobody_reads=nobody_reads
-    ):
+    for remark in runner.remarks(result, unread_input=not stdin and runner.has_input(), nobody_reads=nobody_reads):
         output.say(f"choir: {plain(remark)}")
     raise typer.Exit(_NOBODY_READS if nobody_reads else result.exit_code)
 
@@ -138,10 +136,10 @@ def bench(
     home: HomeOption = None,
 ) -> None:
     """Measure how long `true` takes in each tier, against fork and exec and against bare bubblewrap."""
-    from choir.doors.sandbox import runs as contained
+    from choir.doors.sandbox import runner
     from choir.sandbox.bench import measure
 
-    with contained.service(home, as_json) as sandboxes:
+    with runner.service(home, as_json) as sandboxes:
         found = measure(sandboxes, runs)
     if as_json:
         output.print_json(found)
@@ -158,9 +156,9 @@ def bench(
 @app.command("ls", epilog="Example: choir sandbox ls")
 def ls(as_json: AsJson = False, home: HomeOption = None) -> None:
     """List the runs of this home that are going on, or were left behind by a killed node."""
-    from choir.doors.sandbox import runs as contained
+    from choir.doors.sandbox import runner
 
-    with contained.service(home, as_json, clean=False) as sandboxes:
+    with runner.service(home, as_json, clean=False) as sandboxes:
         found = sandboxes.ls()
     if as_json:
         output.print_json([{"run": item.run, "alive": item.alive, **item.facts} for item in found])
@@ -176,9 +174,9 @@ def ls(as_json: AsJson = False, home: HomeOption = None) -> None:
 @app.command(epilog="Example: choir sandbox clean")
 def clean(as_json: AsJson = False, home: HomeOption = None) -> None:
     """Remove what killed nodes left behind: processes, groups and folders; live runs are not touched."""
-    from choir.doors.sandbox import runs as contained
+    from choir.doors.sandbox import runner
 
-    with contained.service(home, as_json) as sandboxes:
+    with runner.service(home, as_json) as sandboxes:
         removed, kept = sandboxes.cleaned.runs, sandboxes.cleaned.kept
     if as_json:
         output.print_json({"removed": list(removed), "kept": list(kept)})

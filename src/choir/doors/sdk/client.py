@@ -17,6 +17,7 @@ from choir.doors.keys.client import Keys
 from choir.doors.ledger.client import Ledger
 from choir.doors.liabilities.client import Liabilities
 from choir.doors.logins.client import Logins
+from choir.doors.node.client import NodeClient
 from choir.doors.people.client import Me, People
 from choir.doors.providers.client import AttemptsRoom, Providers
 from choir.doors.sdk.auth import Bearer, NostrKey
@@ -34,7 +35,7 @@ _TIMEOUT_S = 60.0
 _PATIENCE_S = 15.0
 
 
-class Rooms(Ledger[R], Events[R]):
+class Rooms(NodeClient[R], Ledger[R], Events[R]):
     """Every part of a node: the ledger's methods are the client's own, the others have a room each."""
 
     def __init__(self, transport: R) -> None:

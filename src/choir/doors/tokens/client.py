@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from choir.doors.delegations.client import _lasting
+from choir.doors.delegations.client import lasting
 from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 from choir.doors.tokens.shapes import NewTokenOut, TokenPage
 
@@ -29,7 +29,7 @@ class Tokens(Room[R]):
         key: str | None = None,
     ) -> Call[NewTokenOut]:
         """Make a token, shown this once: for oneself, or for the agent of a delegation."""
-        body = {"name": name, "scopes": list(scopes), "delegation": delegation, **_lasting(days, expires_at)}
+        body = {"name": name, "scopes": list(scopes), "delegation": delegation, **lasting(days, expires_at)}
         return Call("POST", "/v1/tokens", NewTokenOut, body, key=key_or_new(key))
 
     @call

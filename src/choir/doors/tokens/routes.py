@@ -6,7 +6,6 @@ from uuid import UUID
 
 from fastapi import Response
 
-from choir.doors.http import identity_views as views
 from choir.doors.http.access import AccessRoute, NodeDep, OptionalKeyDep, PersonReaderDep, SignedInDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
@@ -30,7 +29,7 @@ def list_tokens(who: PersonReaderDep, node: NodeDep, cursor: IdCursor = "", limi
     with node.unit_of_work() as tx:
         found = node.tokens.of_person(tx, who.person, after=after, limit=size)
     following = token_id(found[-1].id) if len(found) == size else None
-    return TokenPage(items=[views.token(item) for item in found], next=following)
+    return TokenPage(items=[TokenOut.of(item) for item in found], next=following)
 
 
 @router.post(
@@ -52,7 +51,7 @@ def make_token(body: TokenIn, who: SignedInDep, key: OptionalKeyDep, node: NodeD
     def work(tx: Tx) -> tuple[TokenOut, bool]:
         content = ["token", body.model_dump(mode="json")]
         id_, new = node.repeats.once(tx, who, key, content, lambda: make(tx))
-        return views.token(node.tokens.get(tx, id_)), new
+        return TokenOut.of(node.tokens.get(tx, id_)), new
 
     shown, new = node.database.run(work)
     if not new:

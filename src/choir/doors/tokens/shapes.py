@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from choir.doors.delegations.shapes import Id, Lasting, Scopes
 from choir.doors.people.shapes import AT, OWNER, Name
-from choir.doors.shapes import Wire, example
+from choir.doors.shapes import Wire, example, maybe_time
+from choir.foundation.clock import format_time
+from choir.identity.model import agent_owner, delegation_id, person_owner, token_id
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from choir.identity.token_store import ApiToken
 
 TOKEN = "token_01j9zq6c2yh8xva3p5q6e7f8g9"  # noqa: S105 - an id
 
@@ -41,6 +50,20 @@ class TokenOut(Wire, json_schema_extra=example(**_TOKEN)):
     last_used_at: str | None
     revoked_at: str | None
 
+    @classmethod
+    def of(cls, item: ApiToken) -> TokenOut:
+        return cls(
+            id=token_id(item.id),
+            owner=_token_owner(item.person, item.agent),
+            delegation=None if item.delegation is None else delegation_id(item.delegation),
+            name=item.name,
+            scopes=sorted(item.scopes),
+            created_at=format_time(item.created_us),
+            expires_at=format_time(item.expires_us),
+            last_used_at=maybe_time(item.last_used_us),
+            revoked_at=maybe_time(item.revoked_us),
+        )
+
 
 class TokenPage(Wire, json_schema_extra=example(items=[_TOKEN], next=None)):
     items: list[TokenOut]
@@ -56,3 +79,10 @@ class NewTokenOut(Wire, json_schema_extra=example(token=_TOKEN, secret=_SECRET))
         description="The token itself, shown this once. Null when the same Idempotency-Key made it before: nobody"
         " knows it any more, so revoke it and make another one.",
     )
+
+
+def _token_owner(person: UUID | None, agent_: UUID | None) -> str:
+    if person is not None:
+        return person_owner(person)
+    assert agent_ is not None  # the table sees to it
+    return agent_owner(agent_)

@@ -11,9 +11,11 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Request, Response
 
+from choir.doors import DOORS
 from choir.foundation.errors import NotFound
 
 _TYPES = {
@@ -43,14 +45,20 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file by its name."""
-    found = {}
-    for item in sorted(files("choir.doors.web").joinpath("static").iterdir(), key=lambda item: item.name):
+    """Every file of every door by its name."""
+    found: dict[str, Asset] = {}
+    folders = [files(package).joinpath("static") for package in ("choir.doors.web", *DOORS)]
+    for item in sorted((item for folder in folders if folder.is_dir() for item in folder.iterdir()), key=_name):
+        assert item.name not in found, f"two doors have a file {item.name}"
         suffix = item.name[item.name.rfind(".") :]
         if suffix in _TYPES:
             body = item.read_bytes()
             found[item.name] = Asset(body, _TYPES[suffix], f'"{hashlib.sha256(body).hexdigest()[:32]}"')
     return found
+
+
+def _name(item: Traversable) -> str:
+    return item.name
 
 
 @cache

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from choir.doors import DOORS
+from choir.doors.door import load_doors
 from choir.doors.web import assets, words
 from choir.foundation.clock import MICROSECONDS, format_time, to_datetime
 from choir.foundation.ids import show_id
@@ -38,15 +40,16 @@ def page(request: Request, template: str, context: Mapping[str, Any] | None = No
         "origin": node.passkeys.party.origin,
         "visitor": None,
     }
-    text = environment().get_template(template).render({**frame, **(context or {})})
+    text = environment(request.app.state.doors).get_template(template).render({**frame, **(context or {})})
     return HTMLResponse(text, status_code=status, headers=_HEADERS)
 
 
 @cache
-def environment() -> Environment:
-    """One for the process: templates are compiled once."""
+def environment(doors: tuple[str, ...] = DOORS) -> Environment:
+    """One for the process: templates are compiled once. Each door brings its own; the frame around them is here."""
+    own = [package for package, door in load_doors(doors).items() if door.pages]
     made = Environment(
-        loader=PackageLoader("choir.doors.web", "templates"),
+        loader=ChoiceLoader([PackageLoader(package) for package in ("choir.doors.web", *own)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli import groups as helping
+from choir.doors.cli import groups
 
 
-class Group(helping.Group):
+class Group(groups.Group):
     """Which commands are in which module."""
 
-    parts = helping.parts_of(
+    parts = groups.parts_of(
         __name__,
         {
-            "submitting:app": "submit",
-            "looking:register": "ls show cancel",
-            "explaining:register": "explain",
-            "following:register": "watch",
-            "getting:register": "result",
-            "verifying:register": "verify",
-            "receipts:register": "receipt",
-            "disputing:app": "dispute",
+            "submit:app": "submit",
+            "lookup:register": "ls show cancel",
+            "explain:register": "explain",
+            "watch:register": "watch",
+            "result:register": "result",
+            "verify:register": "verify",
+            "receipt:register": "receipt",
+            "choir.doors.disputes.commands:app": "dispute",
         },
     )
 

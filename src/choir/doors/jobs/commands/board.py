@@ -63,7 +63,7 @@ class OpenJobs:
 
 def watch_open(client: Client, timeout_s: float | None) -> None:
     """Show them until Ctrl-C, or until the time is over."""
-    from choir.doors.mesh.wait import Bell
+    from choir.doors.mesh.job_wait import Bell
 
     until = None if timeout_s is None else time.monotonic() + timeout_s
     jobs, bell = OpenJobs(client), Bell(client, None)

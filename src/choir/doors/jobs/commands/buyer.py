@@ -51,16 +51,16 @@ def _nothing(_: int) -> None:
 @contextmanager
 def as_buyer(node: str | None, *, quiet: bool = False) -> Iterator[Buyer]:
     """Ask as whoever buys here. `quiet` says nothing about who that is."""
-    from choir.doors.sdk import target as choosing
+    from choir.doors.sdk import target
 
     settings = load_settings()
-    address = choosing.address_of(settings, node)
-    chosen = choosing.choose(settings, address)
+    address = target.address_of(settings, node)
+    chosen = target.choose(settings, address)
     if chosen.source == "none":
         _must_answer(address)
         raise NotLoggedIn(node=address, why=chosen.why)
     if output.machine_wanted():
-        chosen = choosing.choose_operator(settings, address, asked="--machine")
+        chosen = target.choose_operator(settings, address, asked="--machine")
     if chosen.source == "operator" and not output.operator_wanted():
         with _machine(settings, address, chosen, quiet=quiet) as buyer:
             yield buyer

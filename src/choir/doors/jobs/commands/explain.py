@@ -11,7 +11,7 @@ from choir.bazaar.reasons import in_words
 from choir.doors.cli import ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
-from choir.doors.jobs.commands import no_provider as nobody
+from choir.doors.jobs.commands import no_provider
 from choir.doors.jobs.commands.buyer import as_buyer, sat
 from choir.doors.jobs.commands.watch import JobArgument
 
@@ -53,7 +53,7 @@ def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) 
         job = ids.whole(buyer.client, "job", job)
         found = buyer.client.jobs.get(job)
         steps = buyer.client.jobs.steps(job).items
-        now = nobody.selection(buyer.client, found) if found.state == "open" else None
+        now = no_provider.selection(buyer.client, found) if found.state == "open" else None
     asked = _asked(found, steps)
     if as_json:
         output.print_json([*asked, *([] if now is None else [{"now": now}])])
@@ -65,7 +65,7 @@ def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) 
     if now is not None:
         begin = "It waits for a provider." if asked else "Nobody has been asked yet."
         output.print_line(f"{begin} If it were offered now:")
-        _print_candidates(now, "", nobody.spent(found))
+        _print_candidates(now, "", no_provider.spent(found))
 
 
 def _asked(found: JobOut, steps: Sequence[JobStepOut]) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ def _print_candidates(why: dict[str, Any], chosen: str, spent: set[str] | frozen
         output.print_line("  This one went to a newcomer, by lot.")
     candidates = why.get("candidates", [])
     if not candidates:
-        output.print_line(f"  Nobody can take it: {nobody.nobody_because(why)}.")
+        output.print_line(f"  Nobody can take it: {no_provider.nobody_because(why)}.")
     for one in candidates:
         mark = "*" if one["provider"] == chosen else " "
         note = "; not asked, it has failed it or given it back" if one["provider"] in spent else ""

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from choir.doors.cli import groups as helping
-from choir.doors.cli import output
+from choir.doors.cli import groups, output
 from choir.doors.cli.output import AsJson, ForceOption, KeyOption, NodeOption
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
@@ -122,7 +121,7 @@ def read(
     return found
 
 
-order = helping.shared(read, "wanted")
+order = groups.shared(read, "wanted")
 
 
 def budget_of(text: str | None) -> int | None:

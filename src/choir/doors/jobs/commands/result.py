@@ -6,7 +6,7 @@ import typer
 
 from choir.doors.cli import ids, output
 from choir.doors.cli.output import AsJson, ForceOption, NodeOption
-from choir.doors.jobs.commands import presentation as results
+from choir.doors.jobs.commands import presentation
 from choir.doors.jobs.commands.buyer import as_buyer
 from choir.doors.jobs.commands.options import OutOption, TimeoutOption
 from choir.doors.jobs.commands.watch import JobArgument, ending_early, telling
@@ -36,4 +36,4 @@ def result(
         handle = mesh.handle(job)
         with ending_early(job), telling(buyer.client, steps_to="" if as_json else "stderr") as view:
             found = mesh.await_and_verify(handle, timeout, on_change=view.look)
-    results.show(found, out, force=force, as_json=as_json)
+    presentation.show(found, out, force=force, as_json=as_json)

@@ -12,12 +12,8 @@ import typer
 
 from choir.bazaar.model import JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
-from choir.doors.cli import groups as helping
-from choir.doors.cli import ids, output
-from choir.doors.jobs.commands import inputs as sending
-from choir.doors.jobs.commands import no_provider as nobody
-from choir.doors.jobs.commands import options
-from choir.doors.jobs.commands import presentation as results
+from choir.doors.cli import groups, ids, output
+from choir.doors.jobs.commands import inputs, no_provider, options, presentation
 from choir.doors.jobs.commands.buyer import as_buyer, sat
 from choir.doors.jobs.commands.options import Wanted
 from choir.doors.jobs.commands.watch import ending_early, telling
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
     from choir.doors.mesh.model import Handle
 
 
-class Group(helping.Group):
+class Group(groups.Group):
     """Types have one name for people and one for programs; both are understood."""
 
     other_names: ClassVar = {name: kind.word for kind in JobType for name in (kind.value, kind.value.replace("_", "-"))}
@@ -70,7 +66,7 @@ def run(
     """Have a command run in somebody's sandbox; its output comes back."""
     given = sys.stdin.read() if stdin else ""
     with output.reading_options():
-        variables = dict(sending.pair(item) for item in env or [])
+        variables = dict(inputs.pair(item) for item in env or [])
     cpu = cpu or min(_CPU_S, output.policy_at(wanted.node).of(VerificationPolicy).run_cpu_s_max)
     _buy(
         wanted,
@@ -110,12 +106,12 @@ def review(
     from choir.bazaar.verification.diffs import read_diff
 
     with output.reading_options():
-        sending.check_words(focus or [], depth)
+        inputs.check_words(focus or [], depth)
     limits = output.policy_at(wanted.node).of(VerificationPolicy)
-    base, head, data = sending.compared(repo, diff, diff_file, include or [], limits.review_diff_bytes_max)
+    base, head, data = inputs.compared(repo, diff, diff_file, include or [], limits.review_diff_bytes_max)
     number = len([item for item in read_diff(data).files if item.path])
     if not wanted.as_json:
-        sending.tell_diff(number, len(data), whole=diff_file is None)
+        inputs.tell_diff(number, len(data), whole=diff_file is None)
     _buy(
         wanted,
         JobType.CODE_REVIEW,
@@ -178,11 +174,11 @@ def patch(
     with ExitStack() as stack:
         sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or [], bytes_max=most))
         if not wanted.as_json:
-            sending.tell_bundle(sent)
+            inputs.tell_bundle(sent)
         with output.reading_options():
-            checks, hidden_files = sending.hidden_of(hidden or [], sent.subdir)
+            checks, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
         if exit_code and not wanted.as_json:
-            sending.tell_exit_code(test, hidden=bool(checks))
+            inputs.tell_exit_code(test, hidden=bool(checks))
         _buy(
             wanted,
             JobType.PATCH_GEN,
@@ -213,7 +209,7 @@ def text(
     """Have a text written; only its length and shape are verified, not what it says."""
     asked = sys.stdin.read() if prompt == "-" else prompt
     with output.reading_options():
-        shape = None if schema is None else sending.json_of(schema)
+        shape = None if schema is None else inputs.json_of(schema)
     max_tokens = max_tokens or min(_TOKENS, output.policy_at(wanted.node).of(VerificationPolicy).text_tokens_max)
     _buy(
         wanted,
@@ -250,7 +246,7 @@ def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[Mesh
         shown = "" if wanted.as_json else "stderr"
         with ending_early(handle.id), telling(buyer.client, steps_to=shown) as view:
             found = mesh.await_and_verify(handle, wanted.timeout_s, on_change=view.look)
-    results.show(found, wanted.out, force=wanted.force, as_json=wanted.as_json)
+    presentation.show(found, wanted.out, force=wanted.force, as_json=wanted.as_json)
 
 
 @contextmanager
@@ -271,4 +267,4 @@ def _ordered(mesh: MeshClient, handle: Handle, *, as_json: bool) -> None:
     output.print_line(handle.id)
     output.say(f"At most {sat(handle.budget)} SAT are held. Get it with: choir job result {handle.id}")
     if job.state == "open":
-        nobody.tell(mesh.client, job, at_once=True, waiting=False)
+        no_provider.tell(mesh.client, job, at_once=True, waiting=False)

@@ -47,10 +47,10 @@ def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
 
 def check_again(client: Client, outcome: Judged, *, as_json: bool) -> None:
     """Make every check of an attempt again, and say what comes of it."""
-    from choir.doors.mesh import recheck as rechecking
+    from choir.doors.mesh import recheck
 
     with output.waiting("Checking in a sandbox", quiet=as_json):
-        found = rechecking.recheck(client, outcome.job, outcome.attempt, outcome.data, outcome.verdict)
+        found = recheck.recheck(client, outcome.job, outcome.attempt, outcome.data, outcome.verdict)
     if as_json:
         output.print_json(_json(outcome, found))
     else:

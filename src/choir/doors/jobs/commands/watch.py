@@ -15,7 +15,7 @@ from choir.bazaar.reasons import in_words
 from choir.doors.cli import ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import NodeOption
-from choir.doors.jobs.commands import no_provider as nobody
+from choir.doors.jobs.commands import no_provider
 from choir.doors.jobs.commands.buyer import as_buyer, sat
 from choir.foundation.errors import ChoirError
 from choir.foundation.words import clock
@@ -188,7 +188,7 @@ class View:
         """Who waits for a provider is told, once for each wait, why there is none."""
         waits = at_once or time.monotonic() > self._changed_s + _PATIENCE_S
         if job.state == "open" and waits and not self._explained and not self._as_json:
-            said = nobody.tell(self._client, job, at_once=at_once)
+            said = no_provider.tell(self._client, job, at_once=at_once)
             self._explained = said or not at_once
 
     def _say_still(self, job: JobOut) -> None:

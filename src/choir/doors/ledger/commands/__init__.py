@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli import groups as helping
+from choir.doors.cli import groups
 
 
-class Group(helping.Group):
+class Group(groups.Group):
     """Which commands are in which module."""
 
-    parts = helping.parts_of(
+    parts = groups.parts_of(
         __name__,
         {
             "accounts:register": "accounts open freeze unfreeze close balance statement trial-balance",
             "entries:register": "transfer post entries show",
             "holds:register": "hold capture release",
             "proofs:register": "checkpoint prove",
-            "liabilities:register": "liabilities",
+            "choir.doors.liabilities.commands:register": "liabilities",
             "files:register": "verify export import",
-            "issuing:app": "issue",
+            "choir.doors.issuances.commands:app": "issue",
         },
     )
 

@@ -63,10 +63,10 @@ def up(
     output.want_json(as_json)
     settings = output.settings_of(home, bind=bind, processes=None if processes is None else str(processes))
     if background:
-        from choir.doors.node.commands import start as starting
+        from choir.doors.node.commands import start
 
-        started = starting.start(settings)
-        about = {"url": started.url, "pid": started.pid, "mode": settings.mode, "log": str(starting.log_of(settings))}
+        started = start.start(settings)
+        about = {"url": started.url, "pid": started.pid, "mode": settings.mode, "log": str(start.log_of(settings))}
         _tell(as_json, about, f"Choir is running at {started.url} (process {started.pid}).")
         _tell_of_the_sandbox(settings)
         return

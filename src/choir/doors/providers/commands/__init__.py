@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import typer
 
-from choir.doors.cli import groups as helping
+from choir.doors.cli import groups
 
 
-class Group(helping.Group):
+class Group(groups.Group):
     """Which commands are in which module."""
 
-    parts = helping.parts_of(
+    parts = groups.parts_of(
         __name__,
         {
             "serve:register": "serve",
-            "looking:register": "ls show status earnings retire",
-            "verifying:register": "verify receipt",
-            "books:app": "pricebook",
+            "lookup:register": "ls show status earnings retire",
+            "verify:register": "verify receipt",
+            "pricebook:app": "pricebook",
         },
     )
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choir.doors.cli import groups as helping
-from choir.doors.cli import output
+from choir.doors.cli import groups, output
 from choir.doors.cli.output import AsJson, NodeOption
 from choir.foundation.money import Asset
 
@@ -88,7 +87,7 @@ def read(
     return Asking(node, name, provider_home, key, public_url, as_json)
 
 
-own_provider = helping.shared(read, "asking")
+own_provider = groups.shared(read, "asking")
 
 
 def sat(msat: int | str) -> str:

@@ -1,0 +1,10 @@
+"""One's own accounts, as a door of a node."""
+
+from __future__ import annotations
+
+from choir.doors.door import Command, Door
+
+DOOR = Door(
+    routes=("routes:router",),
+    commands=(Command("account", "commands:app", "Money", "Show your own accounts and their balances."),),
+)

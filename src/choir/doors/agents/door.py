@@ -1,0 +1,11 @@
+"""Agents, as a door of a node."""
+
+from __future__ import annotations
+
+from choir.doors.door import Command, Door
+
+DOOR = Door(
+    routes=("routes:router",),
+    pages=("pages:router",),
+    commands=(Command("agent", "commands:app", "People and agents", "Make, list and retire agents that act for you."),),
+)

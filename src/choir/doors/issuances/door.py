@@ -1,0 +1,9 @@
+"""Issuances, as a door of a node."""
+
+from __future__ import annotations
+
+from choir.doors.door import Door
+
+DOOR = Door(
+    routes=("routes:router",),
+)

@@ -1,0 +1,25 @@
+"""The node itself: who it is, its policy, and what it says of an id."""
+
+from __future__ import annotations
+
+from choir.doors.node.shapes import ExplainOut, NodeOut, PolicyOut
+from choir.doors.sdk.calls import Call, R, Room, call, path
+
+
+class NodeClient(Room[R]):
+    """What the client itself offers about its node."""
+
+    @call
+    def node(self) -> Call[NodeOut]:
+        """Who the node is."""
+        return Call("GET", "/v1/node", NodeOut)
+
+    @call
+    def policy(self) -> Call[PolicyOut]:
+        """Every policy value."""
+        return Call("GET", "/v1/policy", PolicyOut)
+
+    @call
+    def explain(self, subject: str) -> Call[ExplainOut]:
+        """Which rule and which inputs produced something."""
+        return Call("GET", path("/v1/explain/{subject}", subject=subject), ExplainOut)

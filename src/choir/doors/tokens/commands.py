@@ -1,0 +1,75 @@
+"""`choir token`: tokens for programs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from choir.doors.agents.options import AllOption, DaysOption, ScopeOption, asking, end_of, tell
+from choir.doors.cli import output
+from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+
+app = typer.Typer(help="Make, list and revoke tokens for programs.", no_args_is_help=True)
+
+
+# Tokens
+
+
+@app.command("ls", epilog="Example: choir token ls --all")
+def token_ls(every: AllOption = False, node: NodeOption = None, as_json: AsJson = False) -> None:
+    """List your tokens and those of your agents; never their secrets."""
+    output.want_json(as_json)
+    with output.client_of(node) as client:
+        found = [item for item in client.tokens.all() if every or item.revoked_at is None]
+    if as_json:
+        output.print_json([item.model_dump() for item in found])
+        return
+    rows = [
+        (
+            item.id,
+            item.name,
+            ", ".join(item.scopes),
+            item.last_used_at or "never",
+            end_of(item),
+            item.delegation or "you",
+        )
+        for item in found
+    ]
+    output.print_table(["token", "name", "scopes", "last used", "ends", "for"], rows)
+
+
+@app.command("create", epilog="Example: choir token create robot --delegation delegation_01h… --scope read")
+def token_create(
+    name: Annotated[str, typer.Argument(help="What you call it.")],
+    scope: ScopeOption,
+    delegation: Annotated[
+        str | None, typer.Option(help="For the agent of this delegation.", metavar="DELEGATION")
+    ] = None,
+    days: DaysOption = 30,
+    key: KeyOption = None,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token; it is printed this once."""
+    output.want_json(as_json)
+    with asking(node, "tokens") as client:
+        made = client.tokens.create(name, scope, days=days, delegation=delegation, key=key)
+    if as_json:
+        output.print_json(made.model_dump())
+        return
+    output.say(f"{made.token.id} is good until {made.token.expires_at}. Keep it safe; it is not shown again:")
+    output.print_line(made.secret or "(this key had made it before; its secret is gone)")
+
+
+@app.command("revoke", epilog="Example: choir token revoke token_01h…")
+def token_revoke(
+    token: Annotated[str, typer.Argument(help="Its id, such as token_01h…, not its secret.", metavar="TOKEN")],
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """End a token at once."""
+    output.want_json(as_json)
+    with asking(node, "tokens") as client:
+        client.tokens.revoke(token)
+    tell(as_json, {"token": token, "revoked": True}, f"{token} is revoked.")
