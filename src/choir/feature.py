@@ -82,6 +82,14 @@ class Base:
         """A transaction for one use case."""
         return self.database.unit_of_work()
 
+    def read(self) -> AbstractContextManager[Tx]:
+        """For what only reads: each statement by itself, in one round trip."""
+        return self.database.statements()
+
+    def write(self, work: Callable[[Tx], S]) -> S:
+        """Do what writes in one transaction, again if concurrent work got in the way; so it has no other effect."""
+        return self.database.run(work)
+
     def forget(self, tx: Tx, owner: str) -> None:
         """An owner is erased: let every feature forget them, those on top first."""
         for feature in reversed(self.features):

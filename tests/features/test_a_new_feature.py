@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
+from typer.testing import CliRunner
 
+from choir.doors import DOORS
+from choir.doors.cli.main import command_line
+from choir.doors.http.app import create_app
 from choir.feature import load_features
 from choir.features import FEATURES
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
+from choir.foundation.policy import describe, load
 from choir.foundation.settings import load_settings
 from choir.identity.events import SIGNED_UP
 from choir.node import Node, build_node
 from choir.operations.background import Background
-from choir.operations.home import prepare_home
+from choir.operations.home import operator_token, prepare_home
 from choir.operations.preparing import Dsns, prepare_database
+from choir.policies import default_policy
 from choir.storage.database import Database, connect
 from choir.storage.identity import move_clock
 from choir.storage.migrations import known_migrations, migrate
 from tests.conftest import DatabaseFactory
+from tests.features.notes.policy import NotesPolicy
 from tests.features.notes.service import Notes
 
 ALL = (*FEATURES, "tests.features.notes")
+ALL_DOORS = (*DOORS, "tests.features.notes")
 OWNER = "person:somebody"
 
 
@@ -83,6 +93,29 @@ def test_it_is_checked_and_counted(node: Node) -> None:
     with node.unit_of_work() as tx:
         assert [found.told for found in notes.check_database(node.settings, tx)] == ["1 kept"]
         assert [(gauge.name, gauge.read(node, tx)) for gauge in notes.gauges] == [("choir_notes", 1)]
+
+
+def test_its_numbers_are_policy(node: Node) -> None:
+    values = {item.name: item.value for item in describe(load(default_policy(ALL), {"notes.keep_s": "5"}))}
+    assert values["notes.keep_s"] == 5
+    assert node.policy.of(NotesPolicy).keep_s == 60
+
+
+def test_it_is_reached_over_http_and_has_a_page(node: Node) -> None:
+    with TestClient(create_app(node, doors=ALL_DOORS), base_url="http://localhost") as client:
+        headers = {"Authorization": f"Bearer {operator_token(node.settings.home)}"}
+        made = client.post("/v1/notes", json={"text": "milk"}, headers=headers)
+        assert (made.status_code, made.json()) == (201, {"notes": 1})
+        assert client.post("/v1/notes", json={"text": "milk"}).status_code == 401
+        assert "<p>1 notes</p>" in client.get("/notes").text
+        assert "keep_note" in client.get("/v1/openapi.json").text
+        assert client.get("/sign-in").status_code == 200  # the others are still there
+
+
+def test_it_has_commands() -> None:
+    run = partial(CliRunner().invoke, command_line(ALL_DOORS), prog_name="choir")
+    assert "Keep notes." in run(["--help"]).output
+    assert run(["note", "add", "milk"]).output == "milk\n"
 
 
 def test_a_feature_comes_after_what_it_stands_on(node: Node) -> None:

@@ -11,6 +11,7 @@ from choir.identity.events import ERASED, SIGNED_UP
 from choir.storage.database import Tx
 from choir.storage.outbox import Event
 from tests.features.notes.events import KEPT
+from tests.features.notes.policy import NotesPolicy
 from tests.features.notes.service import Notes
 
 
@@ -34,7 +35,7 @@ def _check(_: Settings, tx: Tx) -> Iterator[Finding]:
 FEATURE = Feature(
     name="notes",
     needs=("identity",),
-    build=lambda base: (Notes(base.outbox, base.clock, base.entropy),),
+    build=lambda base: (Notes(base.outbox, base.clock, base.entropy, base.policy.of(NotesPolicy)),),
     work=_work,
     events=(KEPT,),
     subscribers=(On("hear", (SIGNED_UP, ERASED, KEPT), _hear),),

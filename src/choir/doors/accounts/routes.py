@@ -32,7 +32,7 @@ def list_own_accounts(who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = 
     """One's own accounts by name; an agent's and its person's. An operator owns none."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
     found: list[ledger_model.Account] = []
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         for owner in sorted(who.owners):
             found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size + 1 - len(found))
     shown, following = page(found, size, lambda last: last.name)
@@ -51,7 +51,7 @@ def get_balance(
     _must_see(who, account)
     if at_seq is not None and at_time is not None:
         raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         if at_seq is not None:
             reading.check_reached(tx, at_seq)
             seq = at_seq
@@ -71,7 +71,7 @@ def get_statement(
     """The movements of an account, oldest first; none of one's own that nothing has come to."""
     _must_see(who, account)
     (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.of(LedgerPolicy))
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         if _known(tx, who, account) is None:
             return StatementPage.of(account, [], None)
         found = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
@@ -86,7 +86,7 @@ def get_statement(
 def transfer(body: TransferIn, who: BuyerDep, key: KeyDep, node: NodeDep, response: Response) -> TransferOut:
     """Send something to a person or an agent. USDC and SAT move freely, AID between agents; an agent's caps count."""
     asked = Transfer(to=body.to, asset=body.asset, amount=parse_units(body.amount), from_=body.from_, memo=body.memo)
-    done = node.database.run(lambda tx: node.transfers.send(tx, who, asked, key))
+    done = node.write(lambda tx: node.transfers.send(tx, who, asked, key))
     if done.posted.again:
         response.status_code = 200
     return TransferOut.of(done, asked.amount, PostedOut.of(done.posted))

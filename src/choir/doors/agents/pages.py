@@ -64,7 +64,7 @@ def agent(node: Node, tx: Tx, person: UUID, id_: UUID) -> dict[str, Any]:
 @router.get("/agents")
 def agents_page(request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
     """A person's agents."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         lines = agents(node, tx, visitor.person.id)
     return page(request, "agents.html", {"agents": lines, "visitor": visitor})
 
@@ -72,6 +72,6 @@ def agents_page(request: Request, node: NodeDep, visitor: SignedInVisitorDep) ->
 @router.get("/agents/{id_}")
 def agent_page(id_: str, request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
     """One agent: how far it may act, and how far it went."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         shown = agent(node, tx, visitor.person.id, parse_agent_id(id_))
     return page(request, "agent.html", {**shown, **grant_form(node), "visitor": visitor})

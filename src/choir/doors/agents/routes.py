@@ -35,7 +35,7 @@ def list_agents(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Lim
     """A person's agents, oldest first, retired ones included; an agent sees itself."""
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_agent_id)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         if who.role is not Role.PERSON:
             own = [] if who.agent is None else [node.agents.get(tx, who.agent)]
             return AgentPage(items=[AgentOut.of(item) for item in own])
@@ -62,7 +62,7 @@ def create_agent(body: AgentIn, who: PersonDep, key: OptionalKeyDep, node: NodeD
         made, new = node.repeats.once(tx, who, key, ["agent", body.name, body.proof], lambda: make(tx))
         return AgentOut.of(node.agents.get(tx, made)), new
 
-    shown, new = node.database.run(create)
+    shown, new = node.write(create)
     if not new:
         response.status_code = 200
     return shown
@@ -71,13 +71,13 @@ def create_agent(body: AgentIn, who: PersonDep, key: OptionalKeyDep, node: NodeD
 @router.post("/stand", responses=problems(409, 429))
 def stand_up(body: StandIn, key: ProvenKeyDep, address: AddressDep, node: NodeDep) -> AgentOut:
     """The agent that stands on the key which signed this request, made if there is none."""
-    return AgentOut.of(node.database.run(lambda tx: node.agents.stand(tx, key, body.name, address=address)))
+    return AgentOut.of(node.write(lambda tx: node.agents.stand(tx, key, body.name, address=address)))
 
 
 @router.get("/{agent}", responses=problems(404))
 def get_agent(agent: str, who: ReaderDep, node: NodeDep) -> AgentOut:
     """One agent, for its person and for itself."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return AgentOut.of(node.agents.visible(tx, who, parse_agent_id(agent)))
 
 
@@ -90,14 +90,14 @@ def rename_agent(agent: str, body: NameIn, who: SignedInDep, node: NodeDep) -> A
         node.agents.rename(tx, who, id_, body.name)
         return AgentOut.of(node.agents.get(tx, id_))
 
-    return node.database.run(rename)
+    return node.write(rename)
 
 
 @router.delete("/{agent}", status_code=204, responses=problems(404, 409))
 def retire_agent(agent: str, who: SignedInDep, node: NodeDep) -> None:
     """End an agent for good, with its delegations and tokens."""
     id_ = parse_agent_id(agent)
-    node.database.run(lambda tx: node.agents.retire(tx, who, id_))
+    node.write(lambda tx: node.agents.retire(tx, who, id_))
 
 
 def _proven(tx: Tx, node: Node, who: Principal, proof: str) -> bytes:

@@ -33,7 +33,7 @@ def list_delegations(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit
     """What a person delegated, or what an agent was given; oldest first, ended ones included."""
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_delegation_id)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         if who.role is Role.PERSON:
             assert who.person is not None
             found = node.delegations.of_person(tx, who.person, after=after, limit=size)
@@ -58,13 +58,13 @@ def grant(body: DelegationIn, who: FreshDep, key: OptionalKeyDep, node: NodeDep,
         made, new = node.repeats.once(tx, who, key, ["delegation", _content(body)], lambda: make(tx))
         return _view(tx, node, node.delegations.get(tx, made)), new
 
-    return _created(node.database.run(work), response)
+    return _created(node.write(work), response)
 
 
 @router.get("/{delegation}", responses=problems(404))
 def get_delegation(delegation: str, who: ReaderDep, node: NodeDep) -> DelegationOut:
     """One delegation, and what was spent of its caps."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return _view(tx, node, node.delegations.visible(tx, who, parse_delegation_id(delegation)))
 
 
@@ -85,14 +85,14 @@ def narrow(
         made, new = node.repeats.once(tx, who, key, content, lambda: make(tx))
         return _view(tx, node, node.delegations.get(tx, made)), new
 
-    return _created(node.database.run(work), response)
+    return _created(node.write(work), response)
 
 
 @router.delete("/{delegation}", status_code=204, responses=problems(404))
 def revoke_delegation(delegation: str, who: SignedInDep, node: NodeDep) -> None:
     """End a delegation at once, with all that was narrowed from it. Doing it twice is doing it once."""
     id_ = parse_delegation_id(delegation)
-    node.database.run(lambda tx: node.delegations.revoke(tx, who, id_))
+    node.write(lambda tx: node.delegations.revoke(tx, who, id_))
 
 
 def _caps(body: DelegationIn) -> list[Cap]:

@@ -28,7 +28,7 @@ router = Room(tags=["disputes"], route_class=AccessRoute)
 def list_disputes_of_job(job: str, who: MarketReaderDep, node: NodeDep) -> DisputePage:
     """All disputes about a job that one has a part in."""
     id_ = parse_job_id(job)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return DisputePage(items=[_shown(tx, node, item) for item in node.bazaar.disputes.of_job(tx, who, id_)])
 
 
@@ -46,7 +46,7 @@ def open_dispute(job: str, body: DisputeIn, who: BuyerOrSellerDep, node: NodeDep
         found, new = node.bazaar.disputes.open_or_find(tx, who, id_, attempt, body.trigger, body.statement)
         return _shown(tx, node, found), new
 
-    shown, new = node.database.run(doubt)
+    shown, new = node.write(doubt)
     if not new:
         response.status_code = 200
     return shown
@@ -56,7 +56,7 @@ def open_dispute(job: str, body: DisputeIn, who: BuyerOrSellerDep, node: NodeDep
 def list_disputes(who: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> DisputePage:
     """Disputes that wait for a ruling, oldest first."""
     size, after = page_rows(limit, node.policy.of(BazaarPolicy)), last_id(cursor, parse_dispute_id)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = node.bazaar.disputes.under_review(tx, who, after=after, limit=size)
         shown = [_shown(tx, node, item) for item in found]
     following = dispute_id(found[-1].id) if len(found) == size else None
@@ -67,7 +67,7 @@ def list_disputes(who: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit:
 def get_dispute(dispute: str, who: MarketReaderDep, node: NodeDep) -> DisputeOut:
     """A dispute, for its two sides and for operators."""
     id_ = parse_dispute_id(dispute)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return _shown(tx, node, node.bazaar.disputes.get(tx, who, id_))
 
 
@@ -79,7 +79,7 @@ def respond(dispute: str, body: ResponseIn, who: BuyerOrSellerDep, node: NodeDep
     def answer(tx: Tx) -> DisputeOut:
         return _shown(tx, node, node.bazaar.disputes.respond(tx, who, id_, body.response))
 
-    return node.database.run(answer)
+    return node.write(answer)
 
 
 @router.post("/disputes/{dispute}/rulings", responses=problems(404, 409))
@@ -90,7 +90,7 @@ def rule(dispute: str, body: RulingIn, who: OperatorDep, node: NodeDep) -> Dispu
     def decide(tx: Tx) -> DisputeOut:
         return _shown(tx, node, node.bazaar.disputes.rule(tx, who, id_, body.winner, body.reasoning))
 
-    return node.database.run(decide)
+    return node.write(decide)
 
 
 def _shown(tx: Tx, node: Node, item: Dispute) -> DisputeOut:

@@ -101,7 +101,7 @@ def disk_check(node: Node) -> Callable[[], None]:
 
 def _database_check(node: Node) -> Callable[[], None]:
     def check() -> None:
-        with node.unit_of_work() as tx:
+        with node.read() as tx:
             tx.value("select 1")
 
     return check

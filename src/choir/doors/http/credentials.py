@@ -114,7 +114,7 @@ async def _look_up(node: Node, find: Callable[[Tx], T]) -> T:
     """Ask the database who it is. What that writes, such as a signature used up, stays whatever comes after it."""
 
     def look() -> T:
-        with node.database.statements() as tx:
+        with node.read() as tx:
             return find(tx)
 
     return await to_thread.run_sync(look)

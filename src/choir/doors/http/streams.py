@@ -141,7 +141,7 @@ class Streams:
         """Where a stream begins, and whether something between was forgotten; None: now."""
 
         def look() -> tuple[Position, bool]:
-            with self._database.unit_of_work() as tx:
+            with self._database.statements() as tx:
                 if after is None:
                     return self._outbox.end(tx), True
                 return after, self._outbox.check_position(tx, after)
@@ -198,7 +198,7 @@ class Streams:
             self._checking = asyncio.create_task(self._check_again(), context=Context())
 
     def _page(self, after: Position) -> list[Event]:
-        with self._database.unit_of_work() as tx:
+        with self._database.statements() as tx:
             return self._outbox.read(tx, after, _PAGE_ROWS)
 
     async def _check_again(self) -> None:
@@ -221,7 +221,7 @@ class Streams:
         found: list[tuple[Stream, ChoirError]] = []
         if not streams:
             return found
-        with self._database.unit_of_work() as tx:
+        with self._database.statements() as tx:
             for stream in streams:
                 try:
                     stream.stands(tx)

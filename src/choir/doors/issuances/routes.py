@@ -46,7 +46,7 @@ def propose_issuance(
     def propose(tx: Tx) -> tuple[Issuance, bool]:
         return node.issuing.propose(tx, who.source, legs, reason=body.reason, key=key)
 
-    issuance, new = node.database.run(propose)
+    issuance, new = node.write(propose)
     if not new:
         response.status_code = 200
     return _shown(node, issuance, operators)
@@ -64,7 +64,7 @@ def list_issuances(
     """All of them, or those that are open, the newest first."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
     page = node.issuing.newest if state is None else node.issuing.newest_open
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = page(tx, before=before_id(cursor, parse_issuance_id), limit=size)
     following = issuance_id(found[-1].id) if len(found) == size else None
     return IssuancePage(items=[_shown(node, item, operators) for item in found], next=following)
@@ -74,7 +74,7 @@ def list_issuances(
 def get_issuance(issuance: str, _: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
     """One issuance, and who has agreed to it."""
     id_ = parse_issuance_id(issuance)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return _shown(node, node.issuing.get(tx, id_), operators)
 
 
@@ -85,7 +85,7 @@ def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: 
     Only those count who are operators at that moment, and were when they agreed.
     """
     id_ = parse_issuance_id(issuance)
-    approved = node.database.run(lambda tx: node.issuing.approve(tx, who.source, id_, operators.since))
+    approved = node.write(lambda tx: node.issuing.approve(tx, who.source, id_, operators.since))
     return _shown(node, approved, operators)
 
 
@@ -93,7 +93,7 @@ def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: 
 def withdraw_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
     """Let nothing come of it; every operator may."""
     id_ = parse_issuance_id(issuance)
-    return _shown(node, node.database.run(lambda tx: node.issuing.withdraw(tx, who.source, id_)), operators)
+    return _shown(node, node.write(lambda tx: node.issuing.withdraw(tx, who.source, id_)), operators)
 
 
 def _shown(node: Node, issuance: Issuance, operators: Operators) -> IssuanceOut:

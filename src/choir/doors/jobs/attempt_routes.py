@@ -33,6 +33,7 @@ from choir.doors.ledger.shapes import ProofOut
 from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.identity.model import Principal
 from choir.ledger import reading
+from choir.ledger.checkpoints import SignedCheckpoint
 from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
 from choir.storage.database import Tx
@@ -48,7 +49,7 @@ def list_attempts(
 ) -> AttemptPage:
     """What one's own provider is expected to work on, or all it was ever asked, newest first."""
     size, before = page_rows(limit, node.policy.of(BazaarPolicy)), before_id(cursor, parse_attempt_id)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         own = node.bazaar.providers.of(tx, who).id
         found = node.bazaar.attempts.page(tx, own, live=live, before=before, limit=size)
     following = attempt_id(found[-1].id) if len(found) == size else None
@@ -59,7 +60,7 @@ def list_attempts(
 def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> AttemptOut:
     """An attempt, for its provider, for the job's buyer, and for operators."""
     id_ = parse_attempt_id(attempt)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         return AttemptOut.of(node.bazaar.reading.attempt(tx, who, id_))
 
 
@@ -67,10 +68,10 @@ def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> AttemptOut
 def start_attempt(attempt: str, who: SellerDep, node: NodeDep, order: WithOrder = False) -> StartedOut:
     """Work has begun; saying so again changes nothing."""
     id_ = parse_attempt_id(attempt)
-    job, found = node.database.run(lambda tx: node.bazaar.attempts.start_job(tx, who, id_))
+    job, found = node.write(lambda tx: node.bazaar.attempts.start_job(tx, who, id_))
     if not order:
         return StartedOut.of(found)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         return StartedOut.of(found, job, node.objects.get_atom(tx, job.request))
 
 
@@ -79,7 +80,7 @@ def give_back(attempt: str, body: GiveBackIn, who: SellerDep, node: NodeDep) -> 
     """It cannot be done here; the job goes to somebody else."""
     id_ = parse_attempt_id(attempt)
     return AttemptOut.of(
-        node.database.run(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason, again=body.again))
+        node.write(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason, again=body.again))
     )
 
 
@@ -95,14 +96,14 @@ def hand_in(attempt: str, body: HandIn, who: SellerDep, node: NodeDep) -> Attemp
         result_signature=bytes.fromhex(body.result_signature),
         trajectory_signature=bytes.fromhex(body.trajectory_signature),
     )
-    return AttemptOut.of(node.database.run(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent)))
+    return AttemptOut.of(node.write(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent)))
 
 
 @router.get("/{attempt}/verdict", responses=problems(404))
 def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> VerdictOut:
     """What verification found, with the evidence behind its checks; for both sides."""
     id_ = parse_attempt_id(attempt)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         name, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
     return VerdictOut(hash=name, verdict=verdict, evidence=evidence)
 
@@ -111,7 +112,7 @@ def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> VerdictOut
 def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
     """What the provider said of its delivery, with its signature; for the same readers as the artifact."""
     id_ = parse_attempt_id(attempt)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         name = node.bazaar.reading.result(tx, who, id_)
         by = node.bazaar.market.result_keys(tx, node.bazaar.reading.attempt(tx, who, id_))
         return _signed(tx, node, name, by)  # others may have said the very same, of other jobs
@@ -121,7 +122,7 @@ def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
 def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
     """The node's signed word on what was done, checked and paid; for both sides."""
     id_ = parse_attempt_id(attempt)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         return _receipt(tx, node, who, id_)
 
 
@@ -132,7 +133,8 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
     Signs a checkpoint if none covers the payment yet.
     """
     id_ = parse_attempt_id(attempt)
-    with node.unit_of_work() as tx:
+
+    def work(tx: Tx) -> tuple[ReceiptFileOut, SignedCheckpoint | None]:
         receipt = _receipt(tx, node, who, id_)
         _, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
         paid = reading.entry_of_key(tx, SOURCE, pay_key(id_))
@@ -141,9 +143,12 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
         signed = node.checkpoints.sign(tx) if short else None
         payment = None if paid is None else ProofOut.of(node.checkpoints.prove(tx, paid))
         rotations = node.checkpoints.rotations(tx)
+        return ReceiptFileOut.of(receipt, verdict, evidence, payment, rotations), signed
+
+    file, signed = node.write(work)
     if signed is not None:
         publish_checkpoint(node.settings.home, signed.note)
-    return ReceiptFileOut.of(receipt, verdict, evidence, payment, rotations)
+    return file
 
 
 @router.get("/{attempt}/artifact", response_class=Response, responses=BYTES | problems(404))

@@ -31,7 +31,7 @@ BYTES: dict[int | str, dict[str, Any]] = {
 def answer_part(node: Node, n: int, find: Callable[[Tx], ObjectHash]) -> Response:
     """One part of an object that `find` lets the caller read."""
     length = node.policy.of(BazaarPolicy).part_bytes
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         stat, data = node.objects.part(tx, find(tx), n * length, length)
     headers = {"Choir-Size": str(stat.size), "Choir-Hash": stat.hash, "Content-Disposition": "attachment"}
     return Response(data, media_type="application/octet-stream", headers=headers)

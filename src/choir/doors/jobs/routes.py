@@ -58,12 +58,12 @@ def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> J
     bazaar = node.bazaar
     inputs: dict[str, Given] = {name: read_given(name, blob.data, blob.hash) for name, blob in body.inputs.items()}
     asked = bazaar.ordering.read(body.type, body.request, inputs, body.strategy, body.criteria)
-    job, new = node.database.run(lambda tx: bazaar.ordering.open(tx, who, asked))
+    job, new = node.write(lambda tx: bazaar.ordering.open(tx, who, asked))
     if not new:
         response.status_code = 200
     elif job.ready_us <= node.clock.now_us():  # others are examined first
         job = _offered(node, job)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         return _shown(tx, node, bazaar.reading.ordered(tx, job))
 
 
@@ -71,7 +71,7 @@ def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> J
 def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> JobPage:
     """One's own orders, newest first; how many attempts there were, but not each of them."""
     size, before = page_rows(limit, node.policy.of(BazaarPolicy)), before_id(cursor, parse_job_id)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
         made = node.bazaar.jobs.attempts_made(tx, found)
         ordered = node.bazaar.jobs.summaries(tx, found)
@@ -84,7 +84,7 @@ def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit
 def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> JobOut:
     """A job with its attempts, for its buyer, for providers who were asked, and for operators."""
     id_ = parse_job_id(job)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         return _shown(tx, node, node.bazaar.reading.job(tx, who, id_))
 
 
@@ -92,7 +92,7 @@ def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> JobOut:
 def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> JobStepList:
     """Every step of its life; a provider sees what concerns it. Why whom was chosen is for the buyer."""
     id_ = parse_job_id(job)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         return JobStepList(items=[JobStepOut.of(item) for item in node.bazaar.reading.steps(tx, who, id_)])
 
 
@@ -100,7 +100,7 @@ def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> JobStepList:
 def get_request(job: str, who: MarketReaderDep, node: NodeDep) -> RequestOut:
     """What was ordered, whole."""
     id_ = parse_job_id(job)
-    with node.database.statements() as tx:
+    with node.read() as tx:
         name = node.bazaar.reading.request(tx, who, id_)
         return RequestOut(hash=name, request=node.objects.get_atom(tx, name))
 
@@ -128,13 +128,13 @@ def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> JobOut:
         cancelled = node.bazaar.jobs.cancel(tx, who, id_)
         return _shown(tx, node, node.bazaar.reading.ordered(tx, cancelled))
 
-    return node.database.run(cancel)
+    return node.write(cancel)
 
 
 @router.get("/ids/{prefix}", responses=problems(404, 409))
 def find_id(prefix: IdPrefix, who: MarketReaderDep, node: NodeDep) -> IdOut:
     """The one job, dispute or provider that one may look at whose id begins so; who may not is told of none."""
-    with node.database.statements() as tx:
+    with node.read() as tx:
         return IdOut(id=node.bazaar.reading.id(tx, who, prefix))
 
 
@@ -143,7 +143,7 @@ def select(body: SelectionIn, _: BuyerDep, node: NodeDep) -> SelectionOut:
     """Who would be asked for such a job now, best first, and why; nothing is ordered."""
     criteria = selection_rules.criteria_from(body.type, parse_units(body.max_price), body.criteria)
     seed = node.entropy.bytes(_SEED_BYTES)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = node.bazaar.providers.selection.select(tx, criteria, node.clock.now_us(), seed)
     return SelectionOut(explanation=found.as_json())
 
@@ -151,7 +151,7 @@ def select(body: SelectionIn, _: BuyerDep, node: NodeDep) -> SelectionOut:
 def _offered(node: Node, job: Job) -> Job:
     """Ask providers at once; if that fails, the node's own round does it a moment later."""
     try:
-        return node.database.run(lambda tx: node.bazaar.jobs.assign(tx, job.id))
+        return node.write(lambda tx: node.bazaar.jobs.assign(tx, job.id))
     except ChoirError as error:
         log.warning("a new job was not offered at once", extra={"job": job_id(job.id), "error": error.code})
         return job

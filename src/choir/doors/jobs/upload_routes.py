@@ -27,14 +27,14 @@ _RAW: dict[str, Any] = {
 def begin_upload(body: UploadIn, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
     """Announce bytes. The same announcement again gives the same upload; what was put before is done at once."""
     name = parse_object_hash(body.hash)
-    return UploadOut.of(node.database.run(lambda tx: node.bazaar.uploads.begin(tx, who, body.bytes, name)))
+    return UploadOut.of(node.write(lambda tx: node.bazaar.uploads.begin(tx, who, body.bytes, name)))
 
 
 @router.get("/{upload}", responses=problems(404))
 def get_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
     """What has arrived so far."""
     id_ = parse_upload_id(upload)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return UploadOut.of(node.bazaar.uploads.get(tx, who, id_))
 
 
@@ -44,18 +44,18 @@ def put_part(
 ) -> None:
     """Send a part as raw bytes; sending it again replaces it. All parts have `part_bytes` bytes but the last."""
     id_ = parse_upload_id(upload)
-    node.database.run(lambda tx: node.bazaar.uploads.put_part(tx, who, id_, n, data))
+    node.write(lambda tx: node.bazaar.uploads.put_part(tx, who, id_, n, data))
 
 
 @router.post("/{upload}/finish", responses=problems(404, 409))
 def finish_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
     """Make it an object, if all is there and hashes to what was announced."""
     id_ = parse_upload_id(upload)
-    return UploadOut.of(node.database.run(lambda tx: node.bazaar.uploads.finish(tx, who, id_)))
+    return UploadOut.of(node.write(lambda tx: node.bazaar.uploads.finish(tx, who, id_)))
 
 
 @router.delete("/{upload}", status_code=204)
 def drop_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> None:
     """Give an upload up; one that is not there is given up already."""
     id_ = parse_upload_id(upload)
-    node.database.run(lambda tx: node.bazaar.uploads.drop(tx, who, id_))
+    node.write(lambda tx: node.bazaar.uploads.drop(tx, who, id_))

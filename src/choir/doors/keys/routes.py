@@ -28,7 +28,7 @@ Owner = Annotated[
 @router.get("", responses=problems(404))
 def list_keys(who: PersonReaderDep, node: NodeDep, owner: Owner = None) -> KeyList:
     """The keys of the person or of one of their agents, oldest first, retired ones included."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = node.account_keys.of_owner(tx, _own(tx, node, who, owner))
     return KeyList(items=[KeyOut.of(item) for item in found])
 
@@ -50,7 +50,7 @@ def create_key(body: KeyIn, who: FreshDep, key: OptionalKeyDep, node: NodeDep, r
         id_, new = node.repeats.once(tx, who, key, ["key", body.owner], lambda: make(tx))
         return KeyOut.of(node.account_keys.get(tx, id_)), new
 
-    shown, new = node.database.run(work)
+    shown, new = node.write(work)
     if not new:
         response.status_code = 200
         return NewKeyOut(key=shown, phrase=None)
@@ -62,7 +62,7 @@ def restore_key(body: PhraseIn, who: FreshDep, node: NodeDep) -> KeyOut:
     """Keep the key of a phrase. Doing it again changes nothing."""
     phrase = parse_phrase(body.phrase)
     owner = body.owner or who.source
-    return KeyOut.of(node.database.run(lambda tx: node.account_keys.restore(tx, who, owner, phrase, body.account)))
+    return KeyOut.of(node.write(lambda tx: node.account_keys.restore(tx, who, owner, phrase, body.account)))
 
 
 @router.post("/bring", status_code=201, responses=problems(404, 409))
@@ -70,14 +70,14 @@ def bring_key(body: BroughtKeyIn, who: FreshDep, node: NodeDep) -> KeyOut:
     """Keep a key that its owner brings along. Doing it again changes nothing."""
     secret = parse_secret(body.secret)
     owner = body.owner or who.source
-    return KeyOut.of(node.database.run(lambda tx: node.account_keys.bring(tx, who, owner, secret)))
+    return KeyOut.of(node.write(lambda tx: node.account_keys.bring(tx, who, owner, secret)))
 
 
 @router.delete("/{public}", status_code=204, responses=problems(404))
 def retire_key(public: str, who: FreshDep, node: NodeDep, owner: Owner = None) -> None:
     """Stop using a key and drop its secret. `public` is 64 hex digits or npub."""
     key = parse_public(public)
-    node.database.run(lambda tx: node.account_keys.retire(tx, who, owner or who.source, key))
+    node.write(lambda tx: node.account_keys.retire(tx, who, owner or who.source, key))
 
 
 def _own(tx: Tx, node: Node, who: Principal, owner: str | None) -> str:

@@ -47,7 +47,8 @@ from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
 from choir.ledger import holds, reading
-from choir.ledger.checkpoints import NoCheckpoint, SignedCheckpoint
+from choir.ledger import model as ledger_model
+from choir.ledger.checkpoints import InclusionProof, NoCheckpoint, SignedCheckpoint
 from choir.ledger.issuing.rules import refuse_issuing_alone
 from choir.ledger.model import (
     CLAIM,
@@ -65,6 +66,7 @@ from choir.ledger.model import (
 from choir.ledger.policy import LedgerPolicy
 from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
+from choir.storage.database import Tx
 
 router = Room(tags=["ledger"], route_class=AccessRoute, responses=problems(404, 409))
 
@@ -77,9 +79,12 @@ Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:
 @router.post("/accounts", status_code=201)
 def open_account(body: AccountIn, who: OperatorDep, node: NodeDep) -> AccountOut:
     """Open an account; opening it again changes nothing. One that was closed stays closed, and is refused."""
-    with node.unit_of_work() as tx:
+
+    def work(tx: Tx) -> ledger_model.Account:
         node.accounts.open(tx, [body.name], reason=body.reason, source=who.source)
-        found = reading.balance(tx, body.name)
+        return reading.balance(tx, body.name)
+
+    found = node.write(work)
     if found.state == "closed":
         raise AccountClosed(account=body.name)
     return AccountOut.of(found)
@@ -91,7 +96,7 @@ def list_accounts(
 ) -> AccountPage:
     """Accounts by name."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
     shown, following = page(found, size, lambda last: last.name)
     return AccountPage(items=[AccountOut.of(item) for item in shown], next=following)
@@ -100,11 +105,14 @@ def list_accounts(
 @router.post("/accounts/{act}")
 def act_on_account(act: AccountAct, body: AccountActIn, who: OperatorDep, node: NodeDep) -> AccountOut:
     """Freeze, unfreeze or close an account. What could not be paid to it while it was frozen comes with unfreezing."""
-    with node.unit_of_work() as tx:
-        acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
+    acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
+
+    def work(tx: Tx) -> AccountOut:
         with node.unfreezing(tx, body.name) if act == "unfreeze" else nullcontext():
             acts[act](tx, body.name, reason=body.reason, source=who.source)
         return AccountOut.of(reading.balance(tx, body.name))
+
+    return node.write(work)
 
 
 @router.post("/entries", status_code=201, responses=also(200, PostedOut, _AGAIN))
@@ -139,7 +147,7 @@ def post_batch(body: BatchIn, who: OperatorDep, node: NodeDep) -> BatchOut:
 def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> EntryPage:
     """The journal, oldest first."""
     size, after = page_rows(limit, node.policy.of(LedgerPolicy)), last_number(cursor) or 0
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = reading.entries(tx, after_seq=after, limit=size + 1)
     shown, following = page(found, size, lambda last: str(last.seq))
     return EntryPage(items=[EntryOut.of(item) for item in shown], next=following)
@@ -150,7 +158,7 @@ def get_entry(
     entry: str, _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> EntryOut | Response:
     """One entry. It never changes, so it has an ETag; a memo beside it may be erased, so that is in the tag."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = reading.entry(tx, parse_entry_id(entry))
         memo = reading.memo(tx, found.seq)
     tag = f'"{found.hash.hex()}{"" if memo is None else "-memo"}"'
@@ -161,11 +169,14 @@ def get_entry(
 @router.get("/entries/{entry}/proof")
 def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> ProofOut:
     """That an entry is in the journal, under a signed checkpoint; signs one if none covers it yet."""
-    with node.unit_of_work() as tx:
-        found = reading.entry(tx, parse_entry_id(entry))
-        last = node.checkpoints.latest(tx)
+    id_ = parse_entry_id(entry)
+
+    def work(tx: Tx) -> tuple[InclusionProof, SignedCheckpoint | None]:
+        found, last = reading.entry(tx, id_), node.checkpoints.latest(tx)
         signed = node.checkpoints.sign(tx) if last is None or last.size < found.seq else None
-        proof = node.checkpoints.prove(tx, found)
+        return node.checkpoints.prove(tx, found), signed
+
+    proof, signed = node.write(work)
     if signed is not None:
         publish_checkpoint(node.settings.home, signed.note)
     return ProofOut.of(proof)
@@ -186,7 +197,7 @@ def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, respo
         [posted] = node.submitter.submit(_hold_draft(node, body, who.source, key))
     if posted.again:
         response.status_code = 200
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         hold = reading.hold(tx, holds.placed_id(who.source, key))
     return HoldPlacedOut(hold=HoldOut.of(hold), posted=PostedOut.of(posted))
 
@@ -194,7 +205,7 @@ def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, respo
 @router.get("/holds/{hold}")
 def get_hold(hold: str, _: OperatorDep, node: NodeDep) -> HoldOut:
     """A hold and what remains in it."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return HoldOut.of(reading.hold(tx, parse_id("hold", hold)))
 
 
@@ -228,15 +239,14 @@ def release_hold(hold: str, body: ReleaseIn, who: OperatorDep, key: KeyDep, node
 @router.get("/trial-balance")
 def get_trial_balance(_: OperatorDep, node: NodeDep) -> TrialBalanceOut:
     """Every asset and role; each asset sums to zero. It reads every account, so only operators may ask for it."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return TrialBalanceOut.of(reading.trial_balance(tx))
 
 
 @router.post("/checkpoints", status_code=201)
 def sign_checkpoint(_: OperatorDep, node: NodeDep) -> CheckpointOut:
     """Sign a checkpoint over everything posted so far."""
-    with node.unit_of_work() as tx:
-        checkpoint = node.checkpoints.sign(tx)
+    checkpoint = node.write(node.checkpoints.sign)
     publish_checkpoint(node.settings.home, checkpoint.note)
     return CheckpointOut.of(checkpoint)
 
@@ -246,7 +256,7 @@ def latest_checkpoint(
     _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> CheckpointOut | Response:
     """The last checkpoint that was signed."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = node.checkpoints.latest(tx)
     if found is None:
         raise NoCheckpoint(what="anything yet")
@@ -262,7 +272,7 @@ def get_checkpoint(
     if_none_match: IfNoneMatch = None,
 ) -> CheckpointOut | Response:
     """The checkpoint that was signed over so many entries; the newest, if accounts or the node's key changed since."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = node.checkpoints.exactly(tx, size)
     return _tagged(found, response, if_none_match)
 
@@ -275,7 +285,7 @@ def prove_consistency(
     size2: Annotated[int | None, Query(ge=1, le=2**62, description="Size of the later one; default: the last.")] = None,
 ) -> ConsistencyOut:
     """That a later checkpoint only added to an earlier one."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         later = node.checkpoints.latest(tx) if size2 is None else None
         second = later or node.checkpoints.exactly(tx, size2 or 0)
         first = node.checkpoints.exactly(tx, size1)
@@ -291,9 +301,13 @@ def prove_consistency(
 def fund(body: FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> PostedOut:
     """Give an account money out of nothing: development nodes only."""
     draft = node.funding.draft(body.account, parse_units(body.amount), source=who.source, key=key)
-    with node.unit_of_work() as tx:
+
+    def work(tx: Tx) -> Posted:
         node.funding.open_accounts(tx, body.account)
         [posted] = node.ledger.post(tx, draft)
+        return posted
+
+    posted = node.write(work)
     if posted.again:
         response.status_code = 200
     return PostedOut.of(posted)
@@ -333,7 +347,7 @@ def _hold_draft(node: Node, body: HoldIn, source: str, key: str) -> Draft:
 def _free_hold(node: Node, hold: str) -> UUID:
     """A hold that is an operator's to end."""
     id_ = parse_id("hold", hold)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         node.guard_hold(tx, id_)
     return id_
 
@@ -342,7 +356,7 @@ def _end_of(node: Node, body: HoldIn, hold: UUID) -> int:
     """When it ends. A hold that was placed before keeps its end, so that the request that placed it can be repeated."""
     if body.expires_in_s is None:
         return parse_time(body.expires_at or "")
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         try:
             return reading.hold(tx, hold).expires_us
         except UnknownHold:

@@ -48,7 +48,7 @@ def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> Li
 
     It takes some seconds for each hundred thousand accounts, and goes on whether somebody waits for it or not.
     """
-    asked = node.database.run(node.liabilities.ask)
+    asked = node.write(node.liabilities.ask)
     found = _waited_for(node, asked) if isinstance(asked, Asked) else asked
     if found is None:
         assert isinstance(asked, Asked)
@@ -56,7 +56,7 @@ def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> Li
         return Response(under_way.model_dump_json(), status_code=202, media_type="application/json")
     if found is asked:
         response.status_code = 200
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return shown(found, node.liabilities.rotations(tx))
 
 
@@ -66,7 +66,7 @@ def _waited_for(node: Node, asked: Asked) -> Snapshot | None:
         node.policy.of(LedgerPolicy).liabilities_wait_s, node.policy.of(NodePolicy).request_s_max / 2
     )
     while True:
-        with node.database.statements() as tx:
+        with node.read() as tx:
             failure = node.liabilities.failure(tx)
             found = node.liabilities.made_since(tx, asked)
         if found is not None:
@@ -83,7 +83,7 @@ def latest_liabilities(
     _: AnyoneDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> LiabilitiesOut | Response:
     """What the node owes, as it last signed it. For everybody: compare the note with the one that others are shown."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found, rotations = node.liabilities.latest(tx), node.liabilities.rotations(tx)
     return _tagged(found, rotations, response, if_none_match)
 
@@ -97,7 +97,7 @@ def get_liabilities(
     if_none_match: IfNoneMatch = None,
 ) -> LiabilitiesOut | Response:
     """What the node signed that it owed after so many entries. It never changes."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found, rotations = node.liabilities.of_size(tx, size), node.liabilities.rotations(tx)
     return _tagged(found, rotations, response, if_none_match)
 
@@ -111,7 +111,7 @@ def prove_own_liabilities(
     ] = None,
 ) -> LiabilitiesProofOut:
     """A proof that what one is owed is part of the signed totals; to an agent, also of its person's accounts."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return proof(node.liabilities.prove(tx, who.owners, size))
 
 

@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 def login(id_: str, request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
     """A program asks to be let in; its person compares the codes and decides."""
     asked = parse_login_id(id_)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         try:
             found = node.logins.get(tx, visitor.principal, asked)
         except UnknownLogin:

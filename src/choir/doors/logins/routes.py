@@ -22,7 +22,7 @@ router = Room(tags=["logins"], route_class=AccessRoute, prefix="/logins")
 def begin_login(body: LoginIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> LoginStartedOut:
     """Ask for a token of whoever approves at the address that is answered."""
     challenge = challenge_of(body.challenge)
-    begun = node.database.run(
+    begun = node.write(
         lambda tx: node.logins.begin(tx, challenge, name=body.name, scopes=body.scopes, days=body.days, address=address)
     )
     return LoginStartedOut(
@@ -52,7 +52,7 @@ def fetch_token(login: str, body: VerifierIn, _: AnyoneDep, node: NodeDep) -> Ne
 @router.get("/{login}", responses=problems(404))
 def get_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
     """What a program asks for, for the person who is to approve it."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return LoginOut.of(node.logins.get(tx, who, parse_login_id(login)))
 
 
@@ -60,11 +60,11 @@ def get_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
 def approve_login(login: str, who: FreshDep, node: NodeDep) -> LoginOut:
     """Let the program have its token. Compare the code first."""
     id_ = parse_login_id(login)
-    return LoginOut.of(node.database.run(lambda tx: node.logins.approve(tx, who, id_)))
+    return LoginOut.of(node.write(lambda tx: node.logins.approve(tx, who, id_)))
 
 
 @router.post("/{login}/deny", responses=problems(404, 409))
 def deny_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
     """Let the program have nothing; possible until it has fetched its token."""
     id_ = parse_login_id(login)
-    return LoginOut.of(node.database.run(lambda tx: node.logins.deny(tx, who, id_)))
+    return LoginOut.of(node.write(lambda tx: node.logins.deny(tx, who, id_)))

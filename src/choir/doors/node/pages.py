@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 @router.get("/")
 def home(request: Request, node: NodeDep, visitor: VisitorDep) -> Response:
     """What this node is, and what one can do here."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         entries = reading.head(tx).seq
         key = str(node.keys.current(tx).vkey)
     given = gifts(node.people.gift(NO_ID))

@@ -39,7 +39,7 @@ health = APIRouter(tags=["health"])
 @router.get("/node")
 def get_node(_: AnyoneDep, node: NodeDep) -> NodeOut:
     """Who this node is, for everybody: without its key nobody could check what it signs."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         head = reading.head(tx)
         key = node.keys.current(tx)
     return NodeOut(
@@ -76,7 +76,7 @@ def get_policy(_: AnyoneDep, node: NodeDep) -> PolicyOut:
 @router.get("/explain/{subject}")
 def explain(subject: str, _: OperatorDep, node: NodeDep) -> ExplainOut:
     """Which rule and which inputs produced something."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         told = node.explain(tx, subject) or explaining.explain_entry(tx, parse_entry_id(subject))
     return ExplainOut(subject=subject, sentences=told.sentences, facts=told.facts)
 
@@ -145,7 +145,7 @@ async def metrics(node: NodeDep) -> Response:
 def _gauges(node: Node) -> bytes:
     """What features count in the database."""
     gauges = [gauge for feature in node.features for gauge in feature.gauges]
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         read = [(one, one.read(node, tx)) for one in gauges]
     lines = [f"# HELP {one.name} {one.help}\n# TYPE {one.name} gauge\n{one.name} {number}\n" for one, number in read]
     return "".join(lines).encode()

@@ -76,7 +76,7 @@ def account(node: Node, tx: Tx, person: UUID, here: Session, owner: str) -> dict
 def account_page(request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
     """Passkeys, recovery codes, sessions, balances, recent acts."""
     person = visitor.person
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         shown = account(node, tx, person.id, visitor.session, person.owner)
     return page(request, "account.html", {**shown, "visitor": visitor})
 

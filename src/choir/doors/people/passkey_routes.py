@@ -19,7 +19,7 @@ router = Room(tags=["passkeys"], route_class=AccessRoute, prefix="/me/passkeys")
 @router.get("")
 def list_passkeys(_: PersonDep, token: SessionDep, node: NodeDep) -> PasskeyList:
     """One's passkeys, oldest first."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         current = node.sessions.find(tx, token)
         found = node.passkeys.of(tx, current.person)
     return PasskeyList(items=[PasskeyOut.of(item, current) for item in found])
@@ -28,7 +28,7 @@ def list_passkeys(_: PersonDep, token: SessionDep, node: NodeDep) -> PasskeyList
 @router.post("/begin", responses=problems(404, 429))
 def begin_adding(who: FreshDep, node: NodeDep) -> CeremonyOut:
     """Ask for another passkey."""
-    return CeremonyOut.of(node.database.run(lambda tx: node.passkeys.begin_adding(tx, who)))
+    return CeremonyOut.of(node.write(lambda tx: node.passkeys.begin_adding(tx, who)))
 
 
 @router.post("/finish", status_code=201, responses=problems(404, 409))
@@ -43,14 +43,14 @@ def finish_adding(body: NewPasskeyIn, who: FreshDep, node: NodeDep) -> PasskeyOu
 def rename_passkey(passkey: str, body: NameIn, who: PersonDep, node: NodeDep) -> None:
     """Call a passkey something else."""
     id_ = _id(passkey)
-    node.database.run(lambda tx: node.passkeys.rename(tx, who, id_, body.name))
+    node.write(lambda tx: node.passkeys.rename(tx, who, id_, body.name))
 
 
 @router.delete("/{passkey}", status_code=204, responses=problems(404, 409))
 def remove_passkey(passkey: str, who: FreshDep, node: NodeDep) -> None:
     """Remove a passkey, with every session that was started with it. The last one stays."""
     id_ = _id(passkey)
-    node.database.run(lambda tx: node.passkeys.remove(tx, who, id_))
+    node.write(lambda tx: node.passkeys.remove(tx, who, id_))
 
 
 def _id(text: str) -> bytes:

@@ -44,7 +44,7 @@ router = Room(tags=["signing in"], route_class=AccessRoute)
 @router.post("/sign-up/begin", responses=problems(409, 429))
 def begin_sign_up(body: SignUpIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
     """Ask for a passkey under a handle that is free now. The handle is taken when the sign-up is finished."""
-    return CeremonyOut.of(node.database.run(lambda tx: node.people.begin_sign_up(tx, body.handle, address)))
+    return CeremonyOut.of(node.write(lambda tx: node.people.begin_sign_up(tx, body.handle, address)))
 
 
 @router.post("/sign-up/finish", status_code=201, responses=problems(409, 429))
@@ -69,7 +69,7 @@ def finish_sign_up(body: NewPasskeyIn, _: AnyoneDep, node: NodeDep, response: Re
 @router.post("/sign-in/begin", responses=problems(429))
 def begin_sign_in(_: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
     """Ask for any passkey of this node. The authenticator knows whose it is."""
-    return CeremonyOut.of(node.database.run(lambda tx: node.passkeys.begin_sign_in(tx, address)))
+    return CeremonyOut.of(node.write(lambda tx: node.passkeys.begin_sign_in(tx, address)))
 
 
 @router.post("/sign-in/finish")
@@ -114,7 +114,7 @@ def finish_recovery(body: RecoveredIn, _: AnyoneDep, node: NodeDep) -> Recovered
 @router.post("/sign-out", status_code=204)
 def sign_out(_: PersonDep, token: SessionDep, node: NodeDep, response: Response) -> None:
     """End this session."""
-    node.database.run(lambda tx: node.sessions.end(tx, token))
+    node.write(lambda tx: node.sessions.end(tx, token))
     clear_session(response, node)
 
 
@@ -126,7 +126,7 @@ def begin_confirming(_: PersonDep, token: SessionDep, node: NodeDep) -> Ceremony
         session = node.sessions.find(tx, token)
         return CeremonyOut.of(node.passkeys.begin_confirming(tx, session.person, session.passkey))
 
-    return node.database.run(begin)
+    return node.write(begin)
 
 
 @router.post("/me/confirm/finish")
@@ -146,7 +146,7 @@ def finish_confirming(body: ShownPasskeyIn, _: PersonDep, token: SessionDep, nod
 @router.get("/me/sessions")
 def list_sessions(_: PersonDep, token: SessionDep, node: NodeDep) -> SessionList:
     """Where one is signed in, newest first."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         current = node.sessions.find(tx, token)
         found = node.sessions.of(tx, current.person)
     return SessionList(items=[SessionOut.of(item, current) for item in found])
@@ -155,10 +155,10 @@ def list_sessions(_: PersonDep, token: SessionDep, node: NodeDep) -> SessionList
 @router.delete("/me/sessions")
 def end_other_sessions(who: PersonDep, token: SessionDep, node: NodeDep) -> EndedOut:
     """End all other sessions; this one stays."""
-    return EndedOut(ended=node.database.run(lambda tx: node.sessions.end_all(tx, who, keep=token)))
+    return EndedOut(ended=node.write(lambda tx: node.sessions.end_all(tx, who, keep=token)))
 
 
 @router.delete("/me/sessions/{session}", status_code=204, responses=problems(404))
 def end_session(session: str, who: PersonDep, node: NodeDep) -> None:
     """End one session, from the listing."""
-    node.database.run(lambda tx: node.sessions.end_one(tx, who, session))
+    node.write(lambda tx: node.sessions.end_one(tx, who, session))

@@ -60,7 +60,7 @@ OutcomeCursor = Annotated[
 def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> ProviderPage:
     """Everybody who is not retired, by id."""
     size, after = page_rows(limit, node.policy.of(ProvidersPolicy)), last_id(cursor, parse_provider_id)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = node.bazaar.providers.page(tx, after=after, limit=size)
         shown = node.bazaar.providers.show(tx, *found)
     following = provider_id(found[-1].id) if len(found) == size else None
@@ -78,14 +78,14 @@ def register(body: ProviderIn, who: SellerDep, node: NodeDep) -> ProviderOut:
 @router.get("/me", responses=problems(404))
 def get_own_provider(who: ReaderOrSellerDep, node: NodeDep) -> ProviderOut:
     """One's own provider."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         return _own(tx, node, who)
 
 
 @router.delete("/me", status_code=204, responses=problems(404))
 def retire(who: SellerDep, node: NodeDep) -> None:
     """Take no more jobs. What is at work may be finished; the record stays."""
-    node.database.run(lambda tx: node.bazaar.providers.retire(tx, who))
+    node.write(lambda tx: node.bazaar.providers.retire(tx, who))
 
 
 @router.put("/me/claims", responses=problems(404, 409))
@@ -119,9 +119,7 @@ def publish(body: BookIn, who: SellerDep, node: NodeDep) -> BookOut:
     terms = Terms(int(body.base), int(body.per_unit), int(body.cap))
     effective_us = None if body.effective_at is None else parse_time(body.effective_at)
     service = node.bazaar.providers
-    return BookOut.of(
-        node.database.run(lambda tx: service.publish(tx, who, body.type, terms, effective_us=effective_us))
-    )
+    return BookOut.of(node.write(lambda tx: service.publish(tx, who, body.type, terms, effective_us=effective_us)))
 
 
 @router.post("/me/heartbeat", responses=problems(404))
@@ -139,14 +137,14 @@ def beat(body: BeatIn, who: SellerDep, node: NodeDep) -> BeatOut:
             now=format_time(node.clock.now_us()),
         )
 
-    return node.database.run(heard)
+    return node.write(heard)
 
 
 @router.get("/me/earnings", responses=problems(404))
 def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week") -> EarningsOut:
     """What the work brought in the current day, week (from Monday) or month (UTC), or in all."""
     since_us = earning.since_us(earning.Period(period), node.clock.now_us())
-    with node.database.statements() as tx:
+    with node.read() as tx:
         lines = earning.lines(tx, node.bazaar.providers.of(tx, who).id, since_us)
     return EarningsOut.of(period, since_us, lines)
 
@@ -155,7 +153,7 @@ def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week")
 def get_provider(provider: str, _: SignedInDep, node: NodeDep) -> ProviderOut:
     """All that anybody may see of a provider."""
     id_ = parse_provider_id(provider)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         (shown,) = node.bazaar.providers.show(tx, node.bazaar.providers.get(tx, id_))
     return ProviderOut.of(shown, node.clock.now_us())
 
@@ -175,7 +173,7 @@ def list_books(
         last_number(cursor),
         page_rows(limit, node.policy.of(ProvidersPolicy)),
     )
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         node.bazaar.providers.get(tx, id_)
         found = node.bazaar.providers.books(tx, id_, type, before=2**31 - 1 if before is None else before, limit=size)
     following = str(found[-1].version) if len(found) == size else None
@@ -189,7 +187,7 @@ def list_outcomes(
     """What came of a provider's tries, newest first. The jobs are named to its owner and to operators only."""
     id_, size = parse_provider_id(provider), page_rows(limit, node.policy.of(ProvidersPolicy))
     until_us, skip = (int(part) for part in cursor.split("-")) if cursor else (2**62, 0)
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         owner = node.bazaar.providers.get(tx, id_).owner
         found = node.bazaar.providers.outcomes(tx, id_, until_us=until_us, skip=skip, limit=size)
     named = who.role is Role.OPERATOR or owner in who.owners
@@ -215,7 +213,7 @@ def _changed(node: Node, who: Principal, change: Callable[[Tx], object]) -> Prov
         change(tx)
         return _own(tx, node, who)
 
-    return node.database.run(do)
+    return node.write(do)
 
 
 def _own(tx: Tx, node: Node, who: Principal) -> ProviderOut:

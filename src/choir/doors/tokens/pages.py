@@ -68,6 +68,6 @@ def _own_agents(node: Node, tx: Tx, person: UUID) -> list[Agent]:
 @router.get("/tokens")
 def tokens_page(request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
     """Tokens of a person's programs and agents."""
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         lines = tokens(node, tx, visitor.person.id)
     return page(request, "tokens.html", {"tokens": lines, **grant_form(node), "visitor": visitor})

@@ -26,7 +26,7 @@ def list_tokens(who: PersonReaderDep, node: NodeDep, cursor: IdCursor = "", limi
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_token_id)
     assert who.person is not None
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         found = node.tokens.of_person(tx, who.person, after=after, limit=size)
     following = token_id(found[-1].id) if len(found) == size else None
     return TokenPage(items=[TokenOut.of(item) for item in found], next=following)
@@ -53,7 +53,7 @@ def make_token(body: TokenIn, who: SignedInDep, key: OptionalKeyDep, node: NodeD
         id_, new = node.repeats.once(tx, who, key, content, lambda: make(tx))
         return TokenOut.of(node.tokens.get(tx, id_)), new
 
-    shown, new = node.database.run(work)
+    shown, new = node.write(work)
     if not new:
         response.status_code = 200
         return NewTokenOut(token=shown, secret=None)
@@ -64,7 +64,7 @@ def make_token(body: TokenIn, who: SignedInDep, key: OptionalKeyDep, node: NodeD
 def revoke_token(token: str, who: SignedInDep, node: NodeDep) -> None:
     """End a token at once: its person, its agent, or the token itself."""
     id_ = parse_token_id(token)
-    node.database.run(lambda tx: node.tokens.revoke(tx, who, id_))
+    node.write(lambda tx: node.tokens.revoke(tx, who, id_))
 
 
 def _make(tx: Tx, node: Node, who: Principal, body: TokenIn, ends_us: int) -> NewToken:

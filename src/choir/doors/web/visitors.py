@@ -43,7 +43,7 @@ def current_visitor(request: Request) -> Visitor | None:
     token = session_token(request, node)
     if token is None:
         return None
-    with node.unit_of_work() as tx:
+    with node.read() as tx:
         try:
             principal = node.sessions.principal_of(tx, token)
             session = node.sessions.find(tx, token)

@@ -25,7 +25,9 @@ from choir.foundation.words import count
 from choir.operations.home import RunningNode, running_node
 
 if TYPE_CHECKING:
+    from choir.node import Node
     from choir.operations.moving import Ending
+    from choir.storage.database import Tx
 
 key_app = typer.Typer(help="Show or replace the node's signing key.", no_args_is_help=True)
 
@@ -217,7 +219,7 @@ def key_show(home: HomeOption = None, as_json: AsJson = False) -> None:
     from choir.operations.preparing import opened_node
 
     output.want_json(as_json)
-    with opened_node(output.settings_of(home), output.say) as node, node.unit_of_work() as tx:
+    with opened_node(output.settings_of(home), output.say) as node, node.read() as tx:
         history = node.keys.history(tx)
     if as_json:
         output.print_json([{"n": key.n, "key": str(key.vkey), "since": format_time(key.at_us)} for key in history])
@@ -302,23 +304,16 @@ def clock(
     caught up, because the ledger's time never runs backwards.
     """
     from choir.foundation.clock import MICROSECONDS, format_time
-    from choir.ledger import reading
     from choir.operations import moving
     from choir.operations.preparing import opened_node
-    from choir.storage.identity import offset_of
 
     output.want_json(as_json)
     with opened_node(output.settings_of(home), output.say) as node:
         if advance is not None and not reset:
-            with node.unit_of_work() as tx:
+            with node.read() as tx:
                 ending = moving.ending(node, tx, advance * MICROSECONDS)
             _confirm_ending(ending, ask=not yes)
-        with node.unit_of_work() as tx:
-            if reset:
-                moving.turn_back(node, tx)
-            elif advance is not None:
-                moving.advance(node, tx, advance * MICROSECONDS)
-            last_us, offset_us = reading.head(tx).at_us, offset_of(tx)
+        last_us, offset_us = node.write(lambda tx: _moved(node, tx, advance, reset=reset))
     now_us = SystemClock().now_us() + offset_us
     now = format_time(now_us)
     told = f"The node's time is {now}, {offset_us // MICROSECONDS} seconds ahead of real time."
@@ -327,6 +322,20 @@ def clock(
         told += " because the ledger's time never runs backwards. Holds last from then on."
     about = {"now": now, "offset_s": offset_us // MICROSECONDS, "entries_not_before": format_time(max(last_us, now_us))}
     _tell(as_json, about, told)
+
+
+def _moved(node: Node, tx: Tx, advance: int | None, *, reset: bool) -> tuple[int, int]:
+    """Move the clock; the time of the last entry, and how far the clock is ahead now."""
+    from choir.foundation.clock import MICROSECONDS
+    from choir.ledger import reading
+    from choir.operations import moving
+    from choir.storage.identity import offset_of
+
+    if reset:
+        moving.turn_back(node, tx)
+    elif advance is not None:
+        moving.advance(node, tx, advance * MICROSECONDS)
+    return reading.head(tx).at_us, offset_of(tx)
 
 
 def _confirm_ending(ending: Ending, *, ask: bool) -> None:

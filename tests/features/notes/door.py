@@ -1,0 +1,11 @@
+"""Notes, as a door of a node."""
+
+from __future__ import annotations
+
+from choir.doors.door import Command, Door
+
+DOOR = Door(
+    routes=("routes:router",),
+    pages=("pages:router",),
+    commands=(Command("note", "commands:app", "Work", "Keep notes."),),
+)
