@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from choir.bazaar.assembling import Bazaar
+from choir.bazaar.composition import Bazaar
 from choir.feature import Base, load_features
 from choir.features import FEATURES
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
 from choir.foundation.policy import load
 from choir.foundation.settings import Settings
-from choir.identity.agents import Agents
-from choir.identity.challenges import Challenges
-from choir.identity.clusters import Clusters
-from choir.identity.delegations import Delegations
-from choir.identity.erasing import Erasing
-from choir.identity.keys import AccountKeys
-from choir.identity.logins import Logins
-from choir.identity.nostr import NostrAuth
-from choir.identity.passkeys import Passkeys
-from choir.identity.people import People
-from choir.identity.rates import Rates
-from choir.identity.recovery import Recovery
+from choir.identity.agents.service import Agents
+from choir.identity.clusters.service import Clusters
+from choir.identity.credentials.challenges import Challenges
+from choir.identity.credentials.logins import Logins
+from choir.identity.credentials.nostr import NostrAuth
+from choir.identity.credentials.passkeys import Passkeys
+from choir.identity.credentials.rates import Rates
+from choir.identity.credentials.recovery import Recovery
+from choir.identity.credentials.sessions import Sessions
+from choir.identity.credentials.tokens import Tokens
+from choir.identity.delegations.service import Delegations
+from choir.identity.delegations.spending import Spending
+from choir.identity.delegations.transfers import Transfers
+from choir.identity.keys.service import AccountKeys
+from choir.identity.keys.signer import LocalSigner
+from choir.identity.people.erasure import Erasing
+from choir.identity.people.service import People
 from choir.identity.repeats import Repeats
-from choir.identity.sessions import Sessions
-from choir.identity.signer import LocalSigner
-from choir.identity.spending import Spending
-from choir.identity.tokens import Tokens
-from choir.identity.transfers import Transfers
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.claims import Claims

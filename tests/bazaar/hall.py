@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from choir.bazaar import job_store
-from choir.bazaar.assembling import Parts, assemble
-from choir.bazaar.attempts import Handed
-from choir.bazaar.jobs import Order
-from choir.bazaar.model import LIVE_ATTEMPT, Attempt, Check, Job, JobType, Verdict, Visibility
+from choir.bazaar.attempts.model import LIVE_ATTEMPT, Attempt
+from choir.bazaar.attempts.service import Handed
+from choir.bazaar.composition import Parts, assemble
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.model import Check, Job, JobType, Verdict, Visibility
+from choir.bazaar.jobs.service import Order
 from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import Heartbeat
-from choir.bazaar.settling import PLATFORM, available
+from choir.bazaar.settlement.pricing import Terms
+from choir.bazaar.settlement.service import PLATFORM, available
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.identity.clusters import Clusters
+from choir.identity.clusters.service import Clusters
 from choir.identity.model import Principal
 from choir.ledger import reading
 from choir.ledger.claims import Claims

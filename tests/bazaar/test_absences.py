@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from choir.bazaar import rules
+from choir.bazaar.attempts.model import NODE_AWAY, AttemptState
 from choir.bazaar.disputes.model import NotDisputable, Trigger
-from choir.bazaar.model import NODE_AWAY, AttemptState, Job, JobState
+from choir.bazaar.jobs import rules
+from choir.bazaar.jobs.model import Job, JobState
 from choir.bazaar.policy import BazaarPolicy
-from choir.bazaar.uploads import UnknownUpload
+from choir.bazaar.uploads.service import UnknownUpload
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS
 from choir.storage.database import Database

@@ -9,9 +9,10 @@ from uuid import UUID
 
 import pytest
 
+from choir.bazaar.attempts.model import Attempt, AttemptState
 from choir.bazaar.disputes.model import Dispute, DisputeState, Trigger, Winner
-from choir.bazaar.model import Attempt, AttemptState, JobState
-from choir.bazaar.settling import PLATFORM, available
+from choir.bazaar.jobs.model import JobState
+from choir.bazaar.settlement.service import PLATFORM, available
 from choir.identity.model import Principal
 from tests.bazaar.hall import Hall, verdict
 from tests.bazaar.test_disputes import Case, give, indebted, owed

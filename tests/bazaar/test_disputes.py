@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from choir.bazaar.attempts.model import Attempt
 from choir.bazaar.disputes.model import (
     BadStatement,
     Dispute,
@@ -18,7 +19,7 @@ from choir.bazaar.disputes.model import (
     UnknownDispute,
     Winner,
 )
-from choir.bazaar.model import Attempt, Job, JobState, UnknownJob, Verdict
+from choir.bazaar.jobs.model import Job, JobState, UnknownJob, Verdict
 from choir.identity.model import Principal, Role
 from choir.ledger import holds
 from choir.ledger.model import Draft, InsufficientFunds, Leg

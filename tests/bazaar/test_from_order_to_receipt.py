@@ -9,23 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from choir.bazaar import job_store
-from choir.bazaar.attempts import Handed
+from choir.bazaar.attempts.model import Attempt, AttemptState
+from choir.bazaar.attempts.service import Handed
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, read_request
 from choir.bazaar.disputes.model import Trigger, Winner
-from choir.bazaar.inspecting import Inspecting
-from choir.bazaar.jobs import Order
-from choir.bazaar.model import Attempt, AttemptState, Job, JobState, JobType, job_id
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.model import Job, JobState, JobType, job_id
+from choir.bazaar.jobs.service import Order
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
-from choir.bazaar.trajectories import sign_hash
+from choir.bazaar.trajectories.reader import sign_hash
+from choir.bazaar.verification.inspection import Inspecting
 from choir.bazaar.verification.service import Verifier
-from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
+from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
 from choir.bazaar.workers.model import WorkOrder
-from choir.bazaar.workers.running import RunWorker
+from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
+from choir.identity.keys.secret_values import SecretKey
 from choir.identity.model import Principal
-from choir.identity.secret_values import SecretKey
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.hall import Hall
 from tests.bazaar.providers.stalls import registration, result_key

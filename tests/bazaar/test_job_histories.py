@@ -19,12 +19,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from choir.bazaar import job_store
+from choir.bazaar.attempts.model import AT_WORK, HANDED_IN, Attempt, AttemptState
 from choir.bazaar.disputes.model import Trigger, Winner
-from choir.bazaar.jobs import Order
-from choir.bazaar.model import AT_WORK, HANDED_IN, SOURCE, Attempt, AttemptState, JobType
-from choir.bazaar.pricing import Terms
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.model import SOURCE, JobType
+from choir.bazaar.jobs.service import Order
 from choir.bazaar.providers.fallback import Pinned, strategy_json
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.errors import Refusal
 from choir.identity.model import Principal, Role
 from choir.storage.database import Database, Tx

@@ -9,29 +9,18 @@ from uuid import UUID
 
 import pytest
 
-from choir.bazaar import job_store
-from choir.bazaar.jobs import EXAMINE, Order
-from choir.bazaar.lives import VERIFY
-from choir.bazaar.model import (
-    Attempt,
-    AttemptOver,
-    AttemptState,
-    BadBudget,
-    JobOver,
-    JobState,
-    JobType,
-    KeyOfAnotherJob,
-    NotReleased,
-    UnknownAttempt,
-    UnknownJob,
-)
+from choir.bazaar.attempts.model import Attempt, AttemptOver, AttemptState, UnknownAttempt
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.lifecycle import VERIFY
+from choir.bazaar.jobs.model import BadBudget, JobOver, JobState, JobType, KeyOfAnotherJob, NotReleased, UnknownJob
+from choir.bazaar.jobs.service import EXAMINE, Order
 from choir.bazaar.providers.model import provider_id
 from choir.bazaar.verification.versions import verifier_version
 from choir.foundation.canonical import bytes_hash, hash_digest
 from choir.foundation.errors import Invalid
 from choir.foundation.signing import verify_ed25519
+from choir.identity.keys.public_keys import public_key_of
 from choir.identity.model import Principal, Role, Scope, ScopeMissing, agent_owner
-from choir.identity.public_keys import public_key_of
 from choir.ledger.model import InsufficientFunds
 from choir.objects.model import Scheme
 from tests.bazaar.hall import TRAJECTORY, Hall, verdict

@@ -16,21 +16,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.bazaar import job_store, planting, rules
-from choir.bazaar.bundles import bundle_of
+from choir.bazaar.attempts.model import Attempt, AttemptState
 from choir.bazaar.contracts import CodeReviewRequest, Terms
 from choir.bazaar.disputes.model import Trigger, Winner
-from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY
-from choir.bazaar.jobs import Order
-from choir.bazaar.lives import FOLLOW
-from choir.bazaar.model import SOURCE, Attempt, AttemptState, Job, JobState, JobType
+from choir.bazaar.jobs import rules
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.lifecycle import FOLLOW
+from choir.bazaar.jobs.model import SOURCE, Job, JobState, JobType
+from choir.bazaar.jobs.service import Order
 from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
-from choir.bazaar.pricing import Terms as Terms_
 from choir.bazaar.providers.model import Qualification
-from choir.bazaar.sampling import Sampling
-from choir.bazaar.settling import PLATFORM
+from choir.bazaar.qualification.bundles import bundle_of
+from choir.bazaar.sampling import defects as planting
+from choir.bazaar.sampling.service import Sampling
+from choir.bazaar.settlement.pricing import Terms as Terms_
+from choir.bazaar.settlement.service import PLATFORM
 from choir.bazaar.verification.diffs import read_diff
-from choir.bazaar.workers.reviewing import ReviewWorker
+from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY
+from choir.bazaar.workers.review_worker import ReviewWorker
 from choir.doors.jobs.shapes import StartedOut
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import SeededEntropy

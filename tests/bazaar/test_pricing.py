@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.bazaar import pricing
 from choir.bazaar.policy import BazaarPolicy
-from choir.bazaar.pricing import Terms
+from choir.bazaar.settlement import pricing
+from choir.bazaar.settlement.pricing import Terms
 
 POLICY = BazaarPolicy()
 

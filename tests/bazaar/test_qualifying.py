@@ -12,8 +12,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from choir.bazaar import job_store, trials
-from choir.bazaar.attempts import Handed
+from choir.bazaar.attempts.model import Attempt, AttemptState
+from choir.bazaar.attempts.service import Handed
 from choir.bazaar.contracts import (
     Approval,
     CodeReviewResult,
@@ -26,21 +26,23 @@ from choir.bazaar.contracts import (
     read_request,
 )
 from choir.bazaar.disputes.model import NotDisputable, Trigger
-from choir.bazaar.inspecting import DIFF, HIDDEN, REPOSITORY, Inspecting
-from choir.bazaar.model import Attempt, AttemptState, Job, JobState, JobType, job_id
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.model import Job, JobState, JobType, job_id
 from choir.bazaar.policy import ProvidersPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.providers.model import NotQualifying, Offer, Qualification
-from choir.bazaar.trajectory_writer import TrajectoryWriter
+from choir.bazaar.qualification import trials
+from choir.bazaar.trajectories.writer import TrajectoryWriter
+from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY, Inspecting
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.catalogue import workers
-from choir.bazaar.workers.fixing import FixWorker
-from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
+from choir.bazaar.workers.fix_worker import FixWorker
+from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
 from choir.bazaar.workers.model import IsCancelled, Produced, Worker, WorkOrder
-from choir.bazaar.workers.reviewing import ReviewWorker
-from choir.bazaar.workers.running import RunWorker
+from choir.bazaar.workers.review_worker import ReviewWorker
+from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.clock import SeededEntropy
-from choir.identity.secret_values import SecretKey
+from choir.identity.keys.secret_values import SecretKey
 from choir.sandbox.service import Sandboxes
 from choir.storage.database import Database
 from tests.bazaar.hall import Hall

@@ -21,11 +21,12 @@ import choir.doors.sdk
 import choir.foundation
 import choir.objects
 import choir.sandbox
-from choir.bazaar import jobs, lives
 from choir.bazaar import model as bazaar_model
 from choir.bazaar.disputes import service as disputes
-from choir.bazaar.reasons import WORDS, in_words
-from choir.bazaar.verification_runner import NO_SANDBOX
+from choir.bazaar.jobs import lifecycle as lives
+from choir.bazaar.jobs import service as jobs
+from choir.bazaar.jobs.reasons import WORDS, in_words
+from choir.bazaar.verification.runner import NO_SANDBOX
 from choir.foundation.errors import Invalid, known_codes
 from choir.foundation.policy import describe
 from choir.policies import default_policy
@@ -95,7 +96,7 @@ def test_the_search_finds_what_there_is() -> None:
 
 
 def test_every_reason_has_words() -> None:
-    """If this fails: give the code words in `choir/bazaar/reasons.py`, or say above that it is no reason."""
+    """If this fails: give the code words in `choir/bazaar/jobs/reasons.py`, or say above that it is no reason."""
     assert sorted((_judged() | _course() | _raised()) - set(WORDS)) == []
 
 

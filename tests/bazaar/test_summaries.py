@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.bazaar.model import JobType
-from choir.bazaar.summaries import CHARS_MAX, one_line, summary_of
+from choir.bazaar.jobs.model import JobType
+from choir.bazaar.jobs.summaries import CHARS_MAX, one_line, summary_of
 
 PATCH = {"title": "Mend the mean", "test_command": "python3 -m pytest -q", "subdir": "", "repo_url": ""}
 REVIEW = {"repo_url": "", "head_commit": "0123456789" * 4, "depth": "quick", "focus": ["logic", "style"]}

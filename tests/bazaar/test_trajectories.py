@@ -11,16 +11,27 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from choir.bazaar import trajectories
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
-from choir.bazaar.trajectories import Expected, Signed
-from choir.bazaar.trajectory_lines import End, Said, Start, Thought, ToolUse, Voice, escape, read_line, unescape, whole
-from choir.bazaar.trajectory_writer import WITHHELD, TrajectoryWriter
+from choir.bazaar.trajectories import reader as trajectories
+from choir.bazaar.trajectories.lines import (
+    End,
+    Said,
+    Start,
+    Thought,
+    ToolUse,
+    Voice,
+    escape,
+    read_line,
+    unescape,
+    whole,
+)
+from choir.bazaar.trajectories.reader import Expected, Signed
+from choir.bazaar.trajectories.writer import WITHHELD, TrajectoryWriter
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import ManualClock
 from choir.foundation.errors import ChoirError
-from choir.identity.nostr_keys import checked_secret, npub
+from choir.identity.keys.nostr_keys import checked_secret, npub
 
 POLICY = WorkersPolicy()
 KEY = checked_secret(b"\x07" * 32)

@@ -6,8 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from choir.bazaar import job_store
-from choir.bazaar.model import FREE, AmbiguousPrefix, JobState, UnknownPrefix, attempt_id, job_id
+from choir.bazaar.attempts.model import attempt_id
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.model import FREE, AmbiguousPrefix, JobState, UnknownPrefix, job_id
 from choir.foundation.errors import Invalid
 from choir.foundation.ids import PREFIX_LETTERS_MIN
 from choir.storage.outbox import Event, Position

@@ -17,7 +17,8 @@ import pytest
 
 from choir.doors.http.streams import Hearing, Streams
 from choir.foundation.clock import ManualClock, SystemClock, SystemEntropy
-from choir.identity.model import BadCredential, Scope, person_owner
+from choir.identity.credentials.model import BadCredential
+from choir.identity.model import Scope, person_owner
 from choir.storage.database import Tx
 from choir.storage.outbox import EVERYONE, Outbox
 from choir.storage.policy import NodePolicy

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 import pytest
 
 from choir.foundation.errors import Invalid
-from choir.identity.model import BadCredential, ScopeMissing
+from choir.identity.credentials.model import BadCredential
+from choir.identity.model import ScopeMissing
 from choir.sdk import AsyncClient, Client, Event
 from tests.doors.servers import cutting
 from tests.doors.townsfolk import neighbour, public_node

@@ -27,9 +27,11 @@ from choir.doors.sdk.retry import Attempts
 from choir.doors.sdk.transport import trust_for
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Invalid, Unavailable, known_codes
-from choir.identity.model import BadCredential, CapExceeded, DelegationEnded, PersonNeeded, ScopeMissing, TooManyTries
-from choir.identity.nostr_keys import nsec
-from choir.identity.secret_values import SecretKey
+from choir.identity.credentials.model import BadCredential
+from choir.identity.delegations.model import CapExceeded, DelegationEnded
+from choir.identity.keys.nostr_keys import nsec
+from choir.identity.keys.secret_values import SecretKey
+from choir.identity.model import PersonNeeded, ScopeMissing, TooManyTries
 from choir.ledger.model import InsufficientFunds
 from choir.sdk import Asset, AsyncClient, Client, NoNode, NostrKey
 from tests.doors.servers import Script, answer, losing, problem, script

@@ -16,7 +16,8 @@ from choir.doors.web.rendering import ago, environment, typed, until
 from choir.doors.web.visitors import own_path
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.identity.model import Period, Scope
+from choir.identity.delegations.model import Period
+from choir.identity.model import Scope
 from tests.doors.townsfolk import neighbour
 from tests.operations.nodes import PLAIN, NodeUnderTest
 

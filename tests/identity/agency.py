@@ -9,19 +9,21 @@ from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy, SystemEntropy
 from choir.foundation.signing import NodeSecret
-from choir.identity.agents import Agents
-from choir.identity.clusters import Clusters
-from choir.identity.delegation_rules import new_id
-from choir.identity.delegations import Delegations
-from choir.identity.keys import AccountKeys
-from choir.identity.model import ALL_SCOPES, Agent, Cap, Delegation, Period, Principal, Role, Scope, person_owner
-from choir.identity.nostr import NostrAuth
+from choir.identity.agents.model import Agent
+from choir.identity.agents.service import Agents
+from choir.identity.clusters.service import Clusters
+from choir.identity.credentials.nostr import NostrAuth
+from choir.identity.credentials.rates import Rates
+from choir.identity.credentials.tokens import Tokens
+from choir.identity.delegations.model import Cap, Delegation, Period
+from choir.identity.delegations.rules import new_id
+from choir.identity.delegations.service import Delegations
+from choir.identity.delegations.spending import Spending
+from choir.identity.keys.seals import SealerRing
+from choir.identity.keys.service import AccountKeys
+from choir.identity.keys.signer import LocalSigner
+from choir.identity.model import ALL_SCOPES, Principal, Role, Scope, person_owner
 from choir.identity.policy import DelegationsPolicy, PeoplePolicy
-from choir.identity.rates import Rates
-from choir.identity.sealing import SealerRing
-from choir.identity.signer import LocalSigner
-from choir.identity.spending import Spending
-from choir.identity.tokens import Tokens
 from choir.ledger import holds, reading
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Leg, Posted

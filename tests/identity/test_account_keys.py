@@ -20,22 +20,15 @@ from choir.foundation.errors import Invalid
 from choir.foundation.node_key import load_retired_secrets
 from choir.foundation.settings import Settings, load_settings
 from choir.foundation.signing import NodeSecret, verify_bip340
-from choir.identity.delegation_rules import new_id
-from choir.identity.keys import AccountKeys, FormerKeyMissing
-from choir.identity.model import (
-    FreshAssertionNeeded,
-    KeyTaken,
-    PersonNeeded,
-    TooMany,
-    UnknownAgent,
-    UnknownKey,
-    UnknownPerson,
-    agent_owner,
-    person_owner,
-)
-from choir.identity.nostr_keys import checked_secret, public_of
-from choir.identity.phrases import new_phrase, nostr_secret, phrase_seed
-from choir.identity.sealing import SealContext, Sealer, SealerRing, SealingKeyMissing, WrongSeal
+from choir.identity.agents.model import UnknownAgent
+from choir.identity.delegations.rules import new_id
+from choir.identity.keys.model import KeyTaken, UnknownKey
+from choir.identity.keys.nostr_keys import checked_secret, public_of
+from choir.identity.keys.phrases import new_phrase, nostr_secret, phrase_seed
+from choir.identity.keys.seals import SealContext, Sealer, SealerRing, SealingKeyMissing, WrongSeal
+from choir.identity.keys.service import AccountKeys, FormerKeyMissing
+from choir.identity.model import FreshAssertionNeeded, PersonNeeded, TooMany, agent_owner, person_owner
+from choir.identity.people.model import UnknownPerson
 from choir.node import Node
 from choir.operations.preparing import opened_node
 from choir.operations.rotation import rotate_key
@@ -343,7 +336,7 @@ def test_a_rotation_that_is_killed_goes_on_later(home: Settings, rounds: int) ->
 _ROTATE_AND_DIE = """
 import os, signal, sys
 from choir.foundation.settings import load_settings
-from choir.identity.keys import AccountKeys
+from choir.identity.keys.service import AccountKeys
 from choir.operations.rotation import rotate_key
 
 left = [int(sys.argv[1])]

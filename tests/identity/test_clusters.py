@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
-from choir.identity.clusters import ClusterLink, Reason
+from choir.identity.clusters.service import ClusterLink, Reason
+from choir.identity.keys.phrases import new_phrase
 from choir.identity.model import TooMany, agent_owner, person_owner
-from choir.identity.phrases import new_phrase
 from choir.ledger import holds, reading
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.storage.database import Database

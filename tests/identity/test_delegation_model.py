@@ -13,7 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from choir.foundation.clock import to_datetime
 from choir.foundation.errors import ChoirError
-from choir.identity.model import (
+from choir.identity.delegations.model import (
     Cap,
     CapExceeded,
     Delegation,
@@ -21,8 +21,8 @@ from choir.identity.model import (
     DelegationWider,
     NoCap,
     Period,
-    Scope,
 )
+from choir.identity.model import Scope
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
 from tests.identity.agency import DAY_S, START_US, Agency

@@ -11,11 +11,8 @@ import pytest
 from choir.foundation.clock import MICROSECONDS, from_datetime, to_datetime
 from choir.foundation.errors import Invalid
 from choir.foundation.money import AMOUNT_MAX
-from choir.identity.delegation_rules import scopes_of_bits, window_begins_us
-from choir.identity.model import (
-    ALL_SCOPES,
-    AgentRetired,
-    BadName,
+from choir.identity.agents.model import AgentRetired, UnknownAgent
+from choir.identity.delegations.model import (
     BadTerms,
     Cap,
     CapExceeded,
@@ -23,17 +20,21 @@ from choir.identity.model import (
     DelegationWider,
     NoCap,
     Period,
+    UnknownDelegation,
+)
+from choir.identity.delegations.rules import scopes_of_bits, window_begins_us
+from choir.identity.model import (
+    ALL_SCOPES,
+    BadName,
     PersonNeeded,
     Principal,
     Role,
     Scope,
     ScopeMissing,
     TooMany,
-    UnknownAgent,
-    UnknownDelegation,
-    UnknownPerson,
     agent_owner,
 )
+from choir.identity.people.model import UnknownPerson
 from choir.storage.database import Database
 from tests.identity.agency import DAY_S, START_US, Agency, cap, session
 

@@ -8,8 +8,9 @@ from uuid import uuid4
 import pytest
 
 from choir.foundation.errors import ChoirError
-from choir.identity.erasing import Erasing
-from choir.identity.model import FreshAssertionNeeded, HandleTaken, UnknownPerson, agent_owner
+from choir.identity.model import FreshAssertionNeeded, agent_owner
+from choir.identity.people.erasure import Erasing
+from choir.identity.people.model import HandleTaken, UnknownPerson
 from choir.ledger.model import AccountFrozen, Draft, Leg
 from choir.storage.database import Tx
 from tests.identity.authenticator import Authenticator

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choir.foundation.errors import Refusal
-from choir.identity.attempts import settled
-from choir.identity.passkeys import Ceremony
+from choir.identity.credentials.passkeys import Ceremony
+from choir.identity.credentials.tries import settled
 from tests.depth import times
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import Citizen, Town

@@ -9,22 +9,15 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.clock import SystemEntropy
-from choir.identity.attempts import settled
-from choir.identity.logins import Login, Logins
-from choir.identity.model import (
-    BadCredential,
-    BadTerms,
-    FreshAssertionNeeded,
-    KeyReused,
-    LoginDecided,
-    Scope,
-    TooManyTries,
-    UnknownLogin,
-    UnknownPerson,
-)
+from choir.identity.credentials.logins import Login, Logins
+from choir.identity.credentials.model import BadCredential, LoginDecided, UnknownLogin
+from choir.identity.credentials.tokens import NewToken, Tokens
+from choir.identity.credentials.tries import settled
+from choir.identity.delegations.model import BadTerms
+from choir.identity.model import FreshAssertionNeeded, KeyReused, Scope, TooManyTries
+from choir.identity.people.model import UnknownPerson
 from choir.identity.policy import DelegationsPolicy
 from choir.identity.repeats import Repeats
-from choir.identity.tokens import NewToken, Tokens
 from tests.identity.town import Citizen, Town
 
 VERIFIER = "v" * 43

@@ -12,17 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.foundation.errors import Invalid
-from choir.identity.attempts import settled
-from choir.identity.challenges import NOT_VERIFIED
-from choir.identity.model import (
-    BadCredential,
-    FreshAssertionNeeded,
-    LastPasskey,
-    TooManyPasskeys,
-    TooManyTries,
-    UnknownPasskey,
-)
-from choir.identity.passkeys import RelyingParty, relying_party
+from choir.identity.credentials.challenges import NOT_VERIFIED
+from choir.identity.credentials.model import BadCredential, LastPasskey, TooManyPasskeys, UnknownPasskey
+from choir.identity.credentials.passkeys import RelyingParty, relying_party
+from choir.identity.credentials.tries import settled
+from choir.identity.model import FreshAssertionNeeded, TooManyTries
 from tests.identity.authenticator import BS, UP, UV, Authenticator, b64, unb64
 from tests.identity.town import Citizen, Town, refused
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.identity import people_rules as rules
-from choir.identity.model import BadHandle, HandleAlike
+from choir.identity.people import rules
+from choir.identity.people.model import BadHandle, HandleAlike
 from choir.identity.policy import PeoplePolicy
 
 POLICY = PeoplePolicy()

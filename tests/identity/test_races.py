@@ -12,7 +12,9 @@ from typing import Any
 from uuid import UUID
 
 from choir.foundation.clock import ManualClock
-from choir.identity.model import BadCredential, CapExceeded, DelegationEnded, Period, person_owner
+from choir.identity.credentials.model import BadCredential
+from choir.identity.delegations.model import CapExceeded, DelegationEnded, Period
+from choir.identity.model import person_owner
 from choir.ledger import holds
 from choir.storage.database import Database
 from tests.identity.agency import SHOP, Agency, cap, paid, placed, session

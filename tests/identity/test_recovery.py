@@ -11,18 +11,12 @@ from uuid import uuid4
 import pytest
 
 from choir.identity import audit
-from choir.identity.attempts import settled
-from choir.identity.model import (
-    BadCredential,
-    DelegationEnded,
-    FreshAssertionNeeded,
-    Principal,
-    Scope,
-    TooManyPasskeys,
-    TooManyTries,
-)
-from choir.identity.passkeys import Ceremony
-from choir.identity.recovery import Ended, Recovered
+from choir.identity.credentials.model import BadCredential, TooManyPasskeys
+from choir.identity.credentials.passkeys import Ceremony
+from choir.identity.credentials.recovery import Ended, Recovered
+from choir.identity.credentials.tries import settled
+from choir.identity.delegations.model import DelegationEnded
+from choir.identity.model import FreshAssertionNeeded, Principal, Scope, TooManyTries
 from tests.identity.agency import Agency
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import Citizen, Town, refused

@@ -6,8 +6,9 @@ import pytest
 
 from choir.foundation.clock import MICROSECONDS
 from choir.identity import audit
-from choir.identity.model import ALL_SCOPES, FreshAssertionNeeded, PersonNeeded, Principal, Role, UnknownSession
-from choir.identity.passkeys import Shown
+from choir.identity.credentials.model import UnknownSession
+from choir.identity.credentials.passkeys import Shown
+from choir.identity.model import ALL_SCOPES, FreshAssertionNeeded, PersonNeeded, Principal, Role
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import Citizen, Town, refused
 

@@ -14,7 +14,9 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.errors import ChoirError, Invalid, Refusal
-from choir.identity.model import BadCredential, BadHandle, HandleAlike, HandleTaken, TooManyTries
+from choir.identity.credentials.model import BadCredential
+from choir.identity.model import TooManyTries
+from choir.identity.people.model import BadHandle, HandleAlike, HandleTaken
 from choir.storage.database import Database
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import GIFT_CHIP, GIFT_CREDIT, Citizen, Town, refused

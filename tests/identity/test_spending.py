@@ -7,17 +7,8 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.errors import Refusal
-from choir.identity.model import (
-    CapExceeded,
-    DelegationEnded,
-    NoCap,
-    NotYourAccount,
-    Period,
-    Principal,
-    Role,
-    agent_owner,
-    person_owner,
-)
+from choir.identity.delegations.model import CapExceeded, DelegationEnded, NoCap, NotYourAccount, Period
+from choir.identity.model import Principal, Role, agent_owner, person_owner
 from choir.ledger import holds
 from choir.ledger.model import ConflictingKey, Draft, InsufficientFunds, Leg, Posted
 from tests.identity.agency import DAY_S, SHOP, Agency, cap, paid, placed, session

@@ -13,26 +13,27 @@ from hypothesis import strategies as st
 
 from choir.foundation.clock import MICROSECONDS, SeededEntropy
 from choir.identity import audit
-from choir.identity.model import (
-    ALL_SCOPES,
-    BadCredential,
+from choir.identity.agents.model import NotYourAgent
+from choir.identity.credentials.model import BadCredential, UnknownToken
+from choir.identity.credentials.tokens import TOKEN_PATTERN, NewToken, check_token, new_token_text
+from choir.identity.delegations.model import (
     BadTerms,
     DelegationEnded,
     DelegationWider,
+    UnknownDelegation,
+    delegation_id,
+)
+from choir.identity.model import (
+    ALL_SCOPES,
     FreshAssertionNeeded,
-    NotYourAgent,
     PersonNeeded,
     Principal,
     Role,
     Scope,
     TooMany,
-    UnknownDelegation,
-    UnknownToken,
     agent_owner,
-    delegation_id,
     person_owner,
 )
-from choir.identity.tokens import TOKEN_PATTERN, NewToken, check_token, new_token_text
 from choir.storage.database import Database, Tx
 from tests.identity.agency import DAY_S, Agency, cap, session
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from choir.identity.model import NotInGoodStanding, SameIdentity, TooManyTries, UnknownPerson
+from choir.identity.model import TooManyTries
+from choir.identity.people.model import NotInGoodStanding, SameIdentity, UnknownPerson
 from tests.identity.town import Citizen, Town
 
 HERE = "192.0.2.1"

@@ -10,16 +10,18 @@ from uuid import UUID
 
 from choir.foundation.clock import ManualClock, SystemEntropy
 from choir.identity import audit
-from choir.identity.attempts import settled
-from choir.identity.challenges import Challenges
-from choir.identity.erasing import Erasing
-from choir.identity.model import BadCredential, Person, Principal, person_owner
-from choir.identity.passkeys import Ceremony, Passkeys, Shown, relying_party
-from choir.identity.people import GIFTS, People, SignedUp
+from choir.identity.credentials.challenges import Challenges
+from choir.identity.credentials.model import BadCredential
+from choir.identity.credentials.passkeys import Ceremony, Passkeys, Shown, relying_party
+from choir.identity.credentials.rates import Rates
+from choir.identity.credentials.recovery import Recovery
+from choir.identity.credentials.sessions import Sessions
+from choir.identity.credentials.tries import settled
+from choir.identity.model import Principal, person_owner
+from choir.identity.people.erasure import Erasing
+from choir.identity.people.model import Person
+from choir.identity.people.service import GIFTS, People, SignedUp
 from choir.identity.policy import PeoplePolicy
-from choir.identity.rates import Rates
-from choir.identity.recovery import Recovery
-from choir.identity.sessions import Sessions
 from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Database, Tx

@@ -10,23 +10,24 @@ from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
 
-from choir.bazaar import job_store
-from choir.bazaar.attempts import Handed
+from choir.bazaar.attempts.model import Attempt, AttemptState, attempt_id
+from choir.bazaar.attempts.service import Handed
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, SandboxRunResult, read_request
-from choir.bazaar.jobs import Order
-from choir.bazaar.model import Attempt, AttemptState, Job, JobType, attempt_id, job_id
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.model import Job, JobType, job_id
+from choir.bazaar.jobs.service import Order
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.providers.model import Heartbeat, Qualification
-from choir.bazaar.settling import PLATFORM, available
-from choir.bazaar.trajectory_writer import TrajectoryWriter
-from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
+from choir.bazaar.settlement.service import PLATFORM, available
+from choir.bazaar.trajectories.writer import TrajectoryWriter
+from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
 from choir.bazaar.workers.model import IsCancelled, Produced, WorkOrder
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Unavailable
 from choir.foundation.money import Asset
 from choir.foundation.settings import load_settings
+from choir.identity.keys.secret_values import SecretKey
 from choir.identity.model import ALL_SCOPES, Principal, Role, person_owner
-from choir.identity.secret_values import SecretKey
 from choir.ledger import reading
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.verifying import verify_database

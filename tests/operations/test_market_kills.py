@@ -15,7 +15,8 @@ from uuid import UUID
 
 import pytest
 
-from choir.bazaar.model import AttemptOver, AttemptState, Job, JobState
+from choir.bazaar.attempts.model import AttemptOver, AttemptState
+from choir.bazaar.jobs.model import Job, JobState
 from choir.bazaar.providers.model import Qualification
 from choir.sandbox import cgroups
 from tests.depth import times

@@ -10,16 +10,17 @@ from uuid import UUID
 
 import pytest
 
+from choir.bazaar.attempts.model import AttemptState
 from choir.bazaar.disputes.model import DisputeState, Trigger
-from choir.bazaar.jobs import Jobs
-from choir.bazaar.model import AttemptState, Job, JobState, JobType
-from choir.bazaar.ordering import CannotVerify
+from choir.bazaar.jobs.model import Job, JobState, JobType
+from choir.bazaar.jobs.orders import CannotVerify
+from choir.bazaar.jobs.service import Jobs
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.model import Qualification
 from choir.bazaar.rounds import MarketRounds
+from choir.bazaar.verification.runner import NO_SANDBOX, NOT_VERIFIED, Bench, VerificationRunner
 from choir.bazaar.verification.service import Verifier
-from choir.bazaar.verification_runner import NO_SANDBOX, NOT_VERIFIED, Bench, VerificationRunner
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.settings import load_settings

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from choir.features import FEATURES
-from choir.identity.people_rules import skeleton
+from choir.identity.people.rules import skeleton
 from choir.storage.database import Connection, connect
 from choir.storage.migrations import (
     DatabaseNewer,

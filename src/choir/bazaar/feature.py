@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from choir.bazaar import events
-from choir.bazaar.assembling import Bazaar, Parts, assemble
-from choir.bazaar.jobs import LOOK
-from choir.bazaar.lives import FOLLOW
-from choir.bazaar.model import FREE, QUALIFY
+from choir.bazaar.composition import Bazaar, Parts, assemble
+from choir.bazaar.jobs.lifecycle import FOLLOW
+from choir.bazaar.jobs.model import FREE, QUALIFY
+from choir.bazaar.jobs.service import LOOK
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.rounds import MarketRounds
-from choir.bazaar.verification_runner import VerificationRunner
+from choir.bazaar.verification.runner import VerificationRunner
 from choir.feature import Base, Every, Feature, Stopping, Work
-from choir.identity.clusters import Clusters
-from choir.identity.spending import Spending
+from choir.identity.clusters.service import Clusters
+from choir.identity.delegations.spending import Spending
 from choir.ledger.accounts import Accounts
 from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys

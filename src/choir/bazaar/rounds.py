@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Collection
 from uuid import UUID
 
-from choir.bazaar.assembling import Bazaar
-from choir.bazaar.model import JobType
+from choir.bazaar.composition import Bazaar
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.providers import promises
 from choir.feature import Base

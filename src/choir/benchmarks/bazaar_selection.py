@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promises
-from choir.bazaar.providers.selecting import Selection
+from choir.bazaar.providers.selection import Selection
 from choir.bazaar.providers.selection_rules import Criteria
 from choir.benchmarks.measuring import latency
 from choir.features import FEATURES

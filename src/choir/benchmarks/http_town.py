@@ -19,10 +19,11 @@ from coincurve import PrivateKey
 
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.settings import load_settings
-from choir.identity.delegation_rules import new_id
-from choir.identity.model import ALL_SCOPES, Cap, Period, Principal, Role, Scope, person_owner
-from choir.identity.nostr import HTTP_AUTH_KIND, event_id
-from choir.identity.passkeys import Shown
+from choir.identity.credentials.nostr import HTTP_AUTH_KIND, event_id
+from choir.identity.credentials.passkeys import Shown
+from choir.identity.delegations.model import Cap, Period
+from choir.identity.delegations.rules import new_id
+from choir.identity.model import ALL_SCOPES, Principal, Role, Scope, person_owner
 from choir.ledger.model import Draft, Leg
 from choir.node import Node, build_node
 from choir.storage.database import Database

@@ -7,26 +7,26 @@ from collections.abc import Iterable
 from choir.feature import Base, Every, Feature, Stopping, Work
 from choir.foundation.node_key import load_node_secret, load_retired_secrets
 from choir.identity import events
-from choir.identity.agents import Agents
-from choir.identity.challenges import Challenges
-from choir.identity.clusters import Clusters
-from choir.identity.delegations import Delegations
-from choir.identity.erasing import Erasing
-from choir.identity.keys import AccountKeys
-from choir.identity.logins import Logins
-from choir.identity.nostr import NostrAuth
-from choir.identity.passkeys import Passkeys, relying_party
-from choir.identity.people import People
+from choir.identity.agents.service import Agents
+from choir.identity.clusters.service import Clusters
+from choir.identity.credentials.challenges import Challenges
+from choir.identity.credentials.logins import Logins
+from choir.identity.credentials.nostr import NostrAuth
+from choir.identity.credentials.passkeys import Passkeys, relying_party
+from choir.identity.credentials.rates import Rates
+from choir.identity.credentials.recovery import Recovery
+from choir.identity.credentials.sessions import Sessions
+from choir.identity.credentials.tokens import Tokens
+from choir.identity.delegations.service import Delegations
+from choir.identity.delegations.spending import Spending
+from choir.identity.delegations.transfers import FUNDING, Transfers
+from choir.identity.keys.seals import SealerRing
+from choir.identity.keys.service import AccountKeys
+from choir.identity.keys.signer import LocalSigner
+from choir.identity.people.erasure import Erasing
+from choir.identity.people.service import People
 from choir.identity.policy import DelegationsPolicy, PeoplePolicy
-from choir.identity.rates import Rates
-from choir.identity.recovery import Recovery
 from choir.identity.repeats import Repeats
-from choir.identity.sealing import SealerRing
-from choir.identity.sessions import Sessions
-from choir.identity.signer import LocalSigner
-from choir.identity.spending import Spending
-from choir.identity.tokens import Tokens
-from choir.identity.transfers import FUNDING, Transfers
 from choir.ledger.accounts import Accounts
 from choir.ledger.expiry import HoldExpiry
 from choir.ledger.policy import LedgerPolicy

@@ -24,7 +24,7 @@ from choir.bazaar.contracts import (
     read_request,
     read_result,
 )
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import NotCanonical, bytes_hash
 from choir.foundation.errors import ChoirError, Invalid, TooLarge

@@ -9,15 +9,15 @@ from uuid import UUID
 
 import coincurve
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promises, rules
 from choir.bazaar.providers.model import Claims, Heartbeat, Isolation, OutcomeRecord, Provider, Registration
-from choir.bazaar.providers.selecting import Selected
+from choir.bazaar.providers.selection import Selected
 from choir.bazaar.providers.selection_rules import Criteria
 from choir.bazaar.providers.service import Providers
 from choir.foundation.clock import ManualClock, SeededEntropy
-from choir.identity.clusters import Clusters, Reason
+from choir.identity.clusters.service import Clusters, Reason
 from choir.identity.model import ALL_SCOPES, Principal, Role, person_owner
 from choir.identity.policy import DelegationsPolicy
 from choir.storage.database import Database, Tx

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
-from choir.bazaar.providers.assigning import Assigned, Assigning
+from choir.bazaar.providers.assignment import Assigned, Assigning
 from choir.bazaar.providers.fallback import (
     Assign,
     GiveUp,

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import (
     BadClaim,
@@ -18,6 +17,7 @@ from choir.bazaar.providers.model import (
     NotOffered,
     PriceAboveLimit,
 )
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from tests.bazaar.providers.stalls import PATCH, REVIEW, RUN, SAT, TEXT, Stalls, owner, principal, wants
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import record_rules
 from choir.bazaar.providers.model import ONE_BPS

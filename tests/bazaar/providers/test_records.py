@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import record_rules, record_store
 from choir.bazaar.providers.model import OutcomeRecord, ProviderView, UnknownProvider

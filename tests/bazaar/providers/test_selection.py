@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import promises, rules, selection_rules, selection_store
 from choir.bazaar.providers.model import BadCriteria, Claims, Isolation, provider_id
 from choir.bazaar.providers.selection_rules import Candidate, Criteria, criteria_from, order_key, score, seed_number
+from choir.bazaar.settlement.pricing import Terms
 from choir.storage.database import Database
 from tests.bazaar.providers.stalls import PATCH, RUN, SAT, TEXT, Stalls, owner, principal, wants
 

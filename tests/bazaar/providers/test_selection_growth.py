@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import selection_store
 from choir.bazaar.providers.selection_rules import Criteria

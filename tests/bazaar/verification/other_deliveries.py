@@ -21,7 +21,7 @@ from choir.bazaar.contracts import (
     TextGenRequest,
     TextGenResult,
 )
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.verification.model import Delivery, Order
 from choir.foundation.canonical import bytes_hash
 from tests.bazaar.verification.scene import TERMS, Repository

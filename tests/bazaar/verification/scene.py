@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, PatchGenResult, Terms
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.verification.model import Delivery, Order
 from choir.foundation.canonical import bytes_hash
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import BadOrder, Verifier
 from choir.bazaar.verification.texts import count_tokens

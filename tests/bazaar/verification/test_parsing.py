@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.contracts.fields import BadField, Reader
-from choir.bazaar.verification import changes, expecting, introspection, parsing, texts, trees
+from choir.bazaar.verification import changes, introspection, texts, trees
+from choir.bazaar.verification import expectations as expecting
+from choir.bazaar.verification import syntax as parsing
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.trees import Change, Entry
 

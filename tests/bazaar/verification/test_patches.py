@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from choir.bazaar.model import Verdict, Visibility
+from choir.bazaar.jobs.model import Verdict, Visibility
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.canonical import canonical_hash
 from tests.bazaar.verification.honest import HONEST

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.bazaar.verification.diffs import read_diff
-from choir.bazaar.verification.expecting import Expected, judge
+from choir.bazaar.verification.expectations import Expected, judge
 from choir.bazaar.verification.reports import Outcome, read_report
 
 LINE = st.sampled_from(

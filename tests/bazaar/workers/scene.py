@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from choir.bazaar import trajectories
 from choir.bazaar.contracts import Request
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
-from choir.bazaar.trajectories import Expected
-from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
+from choir.bazaar.trajectories import reader as trajectories
+from choir.bazaar.trajectories.reader import Expected
+from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
 from choir.bazaar.workers.model import Worker, WorkOrder
 from choir.bazaar.workers.profiles import CommandProfile
 from choir.foundation.clock import SystemClock
-from choir.identity.nostr_keys import checked_secret
+from choir.identity.keys.nostr_keys import checked_secret
 from tests.bazaar.verification.scene import Repository
 
 KEY = checked_secret(b"\x07" * 32)

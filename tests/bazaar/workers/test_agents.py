@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.contracts import CodeReviewRequest, StructuredReview, TextGenRequest
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.verification.trees import apply, check_out
 from choir.bazaar.workers.agents import CommandWorker

@@ -10,10 +10,10 @@ from concurrent.futures import Future
 import pytest
 
 from choir.bazaar.contracts import SandboxRunRequest, SandboxRunResult, TextGenRequest
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
-from choir.bazaar.trajectory_writer import TrajectoryWriter
-from choir.bazaar.workers.fulfilling import Fulfilled, Fulfilling
+from choir.bazaar.trajectories.writer import TrajectoryWriter
+from choir.bazaar.workers.fulfilment import Fulfilled, Fulfilling
 from choir.bazaar.workers.model import (
     BrokeDown,
     IsCancelled,
@@ -26,7 +26,7 @@ from choir.bazaar.workers.model import (
     WorkOrder,
 )
 from choir.bazaar.workers.pool import PooledRunner, WorkerPool
-from choir.bazaar.workers.running import RunWorker
+from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.clock import SystemClock
 from choir.sandbox.model import Ended, Limits, Spec

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from choir.bazaar.contracts import PatchGenRequest
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.workers import presets, profiles
 from choir.bazaar.workers.agents import CommandWorker
 from choir.bazaar.workers.catalogue import workers

@@ -18,11 +18,11 @@ from choir.bazaar.contracts import (
     Severity,
     StructuredReview,
 )
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.workers.findings import as_lines, kind_of, read_all
 from choir.bazaar.workers.model import WorkOrder
-from choir.bazaar.workers.reviewing import ReviewWorker
+from choir.bazaar.workers.review_worker import ReviewWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
 from tests.bazaar.verification.scene import TERMS, Repository, git, write

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, SandboxRunResult
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Delivery, Order
-from choir.bazaar.workers.fixing import FixWorker, fixable
+from choir.bazaar.workers.fix_worker import FixWorker, fixable
 from choir.bazaar.workers.model import Stopped, TimeUp
-from choir.bazaar.workers.running import RunWorker
+from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.scene import TERMS, Repository

@@ -13,14 +13,15 @@ from uuid import UUID
 import coincurve
 import httpx
 
-from choir.bazaar.blobs import Given, read_given
+from choir.bazaar.attempts.deliveries import Delivered
+from choir.bazaar.attempts.model import parse_attempt_id
 from choir.bazaar.contracts import RunOutput
-from choir.bazaar.delivering import Delivered
 from choir.bazaar.disputes.model import parse_dispute_id
-from choir.bazaar.jobs import EXAMINE
-from choir.bazaar.lives import VERIFY
-from choir.bazaar.model import Check, JobType, Verdict, Visibility, job_id, parse_attempt_id, parse_job_id
+from choir.bazaar.jobs.lifecycle import VERIFY
+from choir.bazaar.jobs.model import Check, JobType, Verdict, Visibility, job_id, parse_job_id
+from choir.bazaar.jobs.service import EXAMINE
 from choir.bazaar.providers import rules
+from choir.bazaar.uploads.blobs import Given, read_given
 from choir.doors.jobs.shapes import HandIn
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.ids import parse_id

@@ -19,7 +19,7 @@ import httpx
 from choir.doors.web.assets import address
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS, SystemEntropy, format_time
-from choir.identity.phrases import new_phrase
+from choir.identity.keys.phrases import new_phrase
 from tests.doors.http.market import Seller, order, seller
 from tests.doors.http.visitors import (
     Browser,

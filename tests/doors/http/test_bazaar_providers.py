@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import coincurve
 import pytest
 
-from choir.bazaar import earning
-from choir.bazaar.earning import Period
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
+from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement.earnings import Period
 from choir.foundation.clock import MICROSECONDS
 from tests.doors.http import market
 from tests.doors.http.market import FEE, PRICE, Inside, Seller, all_pages, key_proof, order, registration, verdict

@@ -1,6 +1,6 @@
 """Who reads what of a job: every thing and every reader, in every state that matters.
 
-The table in `choir.bazaar.reading` is walked over HTTP. A letter for each reader: y - 200, n - 403 (known, but not
+The table in `choir.bazaar.jobs.access` is walked over HTTP. A letter for each reader: y - 200, n - 403 (known, but not
 theirs to read), 0 - 404 (for them there is no such thing, or not yet), x - 401.
 """
 
@@ -13,8 +13,8 @@ from functools import cached_property
 import httpx
 import pytest
 
+from choir.bazaar.attempts.model import parse_attempt_id
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenResult
-from choir.bazaar.model import parse_attempt_id
 from tests.doors.http import market
 from tests.doors.http.market import Inside, Seller, verdict
 from tests.doors.http.test_bazaar_orders import COMMIT, patch_request

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import psycopg
 
-from choir.identity.nostr_keys import npub, public_of
+from choir.identity.keys.nostr_keys import npub, public_of
 from tests.doors.http.visitors import (
     Browser,
     Json,

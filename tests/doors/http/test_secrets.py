@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from choir.identity.nostr_keys import nsec
+from choir.identity.keys.nostr_keys import nsec
 from choir.storage.embedded.binaries import installed_programs
 from tests.doors.http.visitors import (
     Browser,

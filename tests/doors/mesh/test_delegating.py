@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.doors.mesh.budgets import default_budget
 from choir.foundation.policy import describe
 from choir.policies import default_policy

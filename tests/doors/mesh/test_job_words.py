@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from choir.bazaar.contracts import Approval, PatchGenRequest, ReviewFocus, ReviewIssue, Severity, StructuredReview
-from choir.bazaar.model import AmbiguousPrefix, JobType, Verdict
-from choir.bazaar.model import Check as Checked
+from choir.bazaar.jobs.model import AmbiguousPrefix, JobType, Verdict
+from choir.bazaar.jobs.model import Check as Checked
 from choir.bazaar.policy import VerificationPolicy
 from choir.doors.cli import ids
 from choir.doors.cli.output import Ticking, day_and_time, may_write, print_lines

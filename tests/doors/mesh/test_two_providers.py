@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from choir.bazaar import pricing
+from choir.bazaar.settlement import pricing
 from tests.doors.mesh.processes import lines_of, serving
 from tests.doors.townsfolk import public_node
 from tests.operations.nodes import NodeUnderTest, until

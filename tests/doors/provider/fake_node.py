@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from choir.bazaar.attempts.model import AttemptOver
 from choir.bazaar.contracts import SandboxRunRequest, Terms
-from choir.bazaar.model import AttemptOver, JobType
+from choir.bazaar.jobs.model import JobType
 from choir.doors.jobs.shapes import AttemptOut, JobOut, OrderOut, RequestOut, StartedOut, UploadOut
 from choir.doors.providers.shapes import BeatOut, EarningsOut, ProviderOut
 from choir.doors.sdk.errors import NoNode

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from choir.bazaar import trajectories
+from choir.bazaar.attempts.model import AttemptOver
 from choir.bazaar.contracts import SandboxRunResult
-from choir.bazaar.model import AttemptOver
 from choir.bazaar.policy import WorkersPolicy
-from choir.bazaar.trajectories import Expected, Signed
-from choir.bazaar.workers.fulfilling import Fulfilled
+from choir.bazaar.trajectories import reader as trajectories
+from choir.bazaar.trajectories.reader import Expected, Signed
+from choir.bazaar.workers.fulfilment import Fulfilled
 from choir.bazaar.workers.model import WorkOrder
 from choir.doors.cli.main import app
 from choir.doors.jobs.shapes import AttemptOut, JobOut

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import pytest
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.workers.profiles import BadProfile
 from choir.doors.node.commands.run import _greet
 from choir.doors.provider.home import ProviderHome, folder_of, read_key

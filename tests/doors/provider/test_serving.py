@@ -12,14 +12,14 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from choir.bazaar import trajectories
 from choir.bazaar.contracts import PatchGenRequest, SandboxRunRequest, SandboxRunResult, Terms
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, WorkersPolicy
 from choir.bazaar.providers.model import ProviderRetired
-from choir.bazaar.trajectories import Expected, Signed
-from choir.bazaar.trajectory_writer import TrajectoryWriter
-from choir.bazaar.workers.fulfilling import Fulfilling
+from choir.bazaar.trajectories import reader as trajectories
+from choir.bazaar.trajectories.reader import Expected, Signed
+from choir.bazaar.trajectories.writer import TrajectoryWriter
+from choir.bazaar.workers.fulfilment import Fulfilling
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, Produced, Stopped, WorkOrder
 from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.events.client import MISSED, Event
@@ -36,7 +36,7 @@ from choir.doors.sdk.errors import NoNode
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.errors import NotAllowed
 from choir.foundation.signing import verify_bip340
-from choir.identity.nostr_keys import checked_secret
+from choir.identity.keys.nostr_keys import checked_secret
 from choir.policies import default_policy
 from tests.doors.provider.fake_node import FakeJob, FakeNode
 

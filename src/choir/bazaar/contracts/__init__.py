@@ -28,7 +28,7 @@ from choir.bazaar.contracts.reviews import (
 from choir.bazaar.contracts.runs import RunOutput, SandboxRunRequest, SandboxRunResult
 from choir.bazaar.contracts.terms import Terms
 from choir.bazaar.contracts.texts import TextGenRequest, TextGenResult
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy
 
 Request = PatchGenRequest | CodeReviewRequest | SandboxRunRequest | TextGenRequest

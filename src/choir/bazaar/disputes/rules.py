@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from choir.bazaar.attempts.model import Attempt, AttemptState
 from choir.bazaar.disputes.model import (
     DECIDABLE,
     BadStatement,
@@ -18,7 +19,7 @@ from choir.bazaar.disputes.model import (
     Trigger,
     Winner,
 )
-from choir.bazaar.model import Attempt, AttemptState, Job, Verdict
+from choir.bazaar.jobs.model import Job, Verdict
 from choir.bazaar.policy import BazaarPolicy
 from choir.foundation.clock import MICROSECONDS
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from choir.bazaar import absences, debts, earning, job_store, pricing, settling
+from choir.bazaar.attempts.model import Attempt
 from choir.bazaar.disputes import rules, store
 from choir.bazaar.disputes.model import (
     Dispute,
@@ -28,10 +28,15 @@ from choir.bazaar.disputes.model import (
     Winner,
     dispute_id,
 )
-from choir.bazaar.jobs import owners_of
-from choir.bazaar.lives import Lives
-from choir.bazaar.model import SOURCE, Attempt, Job, JobState, UnknownJob, Verdict, job_id
-from choir.bazaar.pricing import Terms
+from choir.bazaar.jobs import absences
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.lifecycle import Lives
+from choir.bazaar.jobs.model import SOURCE, Job, JobState, UnknownJob, Verdict, job_id
+from choir.bazaar.jobs.service import owners_of
+from choir.bazaar.settlement import debts, pricing
+from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement import service as settling
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
 from choir.ledger import holds, reading
@@ -42,7 +47,7 @@ from choir.storage.database import Tx
 from choir.storage.tasks import schedule
 
 if TYPE_CHECKING:  # it looks at disputes itself
-    from choir.bazaar.reading import Reading
+    from choir.bazaar.jobs.access import Reading
 
 REVERIFY = "bazaar.reverify"
 

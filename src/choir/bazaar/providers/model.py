@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from choir.bazaar.model import JobType
-from choir.bazaar.pricing import Terms
+from choir.bazaar.jobs.model import JobType
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.errors import Invalid, NotAllowed, NotFound, Refusal
 from choir.foundation.ids import parse_id, show_id
 from choir.sandbox.model import Tier

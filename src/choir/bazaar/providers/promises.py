@@ -16,11 +16,11 @@ from collections.abc import Collection
 from typing import LiteralString
 from uuid import UUID
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import ONE_BPS
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.policy import section_hash
 from choir.storage.database import Tx
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from choir.bazaar.model import FREE, JobType
-from choir.bazaar.planted import MISSED
+from choir.bazaar.jobs.model import FREE, JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import events, record_store, rules, store
 from choir.bazaar.providers.model import (
@@ -21,6 +20,7 @@ from choir.bazaar.providers.model import (
     Qualification,
     provider_id,
 )
+from choir.bazaar.sampling.planted import MISSED
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from typing import LiteralString
 from uuid import UUID
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.providers.model import OutcomeRecord, Standing
 from choir.bazaar.providers.record_rules import BuyerSums, Fact, Record
 from choir.storage.database import Tx

@@ -19,7 +19,7 @@ from choir.bazaar.providers.model import MarketRow, OutcomeRecord, Provider, Unk
 from choir.bazaar.providers.record_rules import BuyerSums, Record
 from choir.bazaar.providers.record_store import Outcome
 from choir.foundation.errors import Invalid
-from choir.identity.clusters import INDEPENDENT_BPS, Cluster, Clusters, between
+from choir.identity.clusters.service import INDEPENDENT_BPS, Cluster, Clusters, between
 from choir.identity.model import owner_id
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox

@@ -11,10 +11,8 @@ import hashlib
 import re
 from uuid import UUID
 
-from choir.bazaar import pricing
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import (
     ONE_BPS,
     TIERS,
@@ -27,10 +25,12 @@ from choir.bazaar.providers.model import (
     Qualification,
     ResultKeyUnproven,
 )
+from choir.bazaar.settlement import pricing
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
 from choir.foundation.signing import BadSignature, verify_bip340
-from choir.identity.nostr_keys import npub
+from choir.identity.keys.nostr_keys import npub
 
 _PROOF = b"choir-provider-v1"
 _REGION = re.compile(r"[a-z0-9]{1,12}(-[a-z0-9]{1,12}){0,2}", re.ASCII)

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import ONE_BPS, BadCriteria, Isolation, parse_provider_id, provider_id
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.errors import Invalid
 
 UNITS_MILLI_MAX = 10**9

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, LiteralString
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers import rules, selection_rules
 from choir.bazaar.providers.model import ONE_BPS, TIERS
 from choir.bazaar.providers.selection_rules import Candidate, Criteria
+from choir.bazaar.settlement.pricing import Terms
 from choir.storage.database import Tx
 
 _PRICED: LiteralString = """

@@ -12,10 +12,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from uuid import UUID
 
-from choir.bazaar.model import FREE, QUALIFY, JobType
+from choir.bazaar.jobs.model import FREE, QUALIFY, JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
-from choir.bazaar.providers import events, promises, record_store, rules, showing, store
+from choir.bazaar.providers import events, promises, record_store, rules, store
+from choir.bazaar.providers import listing as showing
+from choir.bazaar.providers.listing import Shown
 from choir.bazaar.providers.model import (
     AlreadyProvider,
     Book,
@@ -38,14 +39,15 @@ from choir.bazaar.providers.model import (
 from choir.bazaar.providers.qualifications import Qualifications
 from choir.bazaar.providers.record_store import Outcome
 from choir.bazaar.providers.records import Added, Records
-from choir.bazaar.providers.selecting import Selection
-from choir.bazaar.providers.showing import Shown
+from choir.bazaar.providers.selection import Selection
+from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.ids import uuid7
-from choir.identity import agent_store, key_store
-from choir.identity.clusters import Clusters
+from choir.identity.agents import store as agent_store
+from choir.identity.clusters.service import Clusters
+from choir.identity.keys import store as key_store
+from choir.identity.keys.nostr_keys import checked_public, npub
 from choir.identity.model import Principal, Role, Scope
-from choir.identity.nostr_keys import checked_public, npub
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import LiteralString
 from uuid import UUID
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.providers.model import Book, MarketRow, Offer, Provider, Qualification
 from choir.storage.database import Tx
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from choir.bazaar.verification import trees
-from choir.bazaar.verification.deciding import Deciders
-from choir.bazaar.verification.expecting import Expected, expected_from
+from choir.bazaar.verification.decision import Deciders
+from choir.bazaar.verification.expectations import Expected, expected_from
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report
-from choir.bazaar.verification.testing import Bench
+from choir.bazaar.verification.test_runs import Bench
 
 _PIECE = 1 << 20
 

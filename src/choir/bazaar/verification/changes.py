@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 from choir.bazaar.contracts.patches import PatchGenRequest
 from choir.bazaar.contracts.paths import fits_any
 from choir.bazaar.policy import VerificationPolicy
-from choir.bazaar.verification import deciding, parsing
+from choir.bazaar.verification import decision as deciding
+from choir.bazaar.verification import syntax as parsing
 from choir.bazaar.verification.diffs import Headers
 from choir.bazaar.verification.trees import Change, Entry, Kind
 from choir.sandbox.files import stays_inside

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from choir.bazaar.verification.reports import Outcome, Report
-from choir.bazaar.verification.testing import Bench, Control
+from choir.bazaar.verification.test_runs import Bench, Control
 
 Fault = tuple[str, str]
 _SUBVERTED: Fault = ("tests.runner_subverted", "A test that was made to fail is not reported as failed.")

@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenRequest
 from choir.bazaar.contracts.commands import parse_pytest
-from choir.bazaar.model import Visibility
-from choir.bazaar.verification.expecting import Expected, judge, statics_of
+from choir.bazaar.jobs.model import Visibility
+from choir.bazaar.verification.expectations import Expected, judge, statics_of
 from choir.bazaar.verification.model import Findings
 from choir.bazaar.verification.reports import Report
-from choir.bazaar.verification.testing import Bench
+from choir.bazaar.verification.test_runs import Bench
 from choir.bazaar.verification.trees import Entry, put
 from choir.foundation.canonical import bytes_hash
 

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from choir.bazaar.verification import parsing
-from choir.bazaar.verification.deciding import is_test
+from choir.bazaar.verification import syntax as parsing
+from choir.bazaar.verification.decision import is_test
 from choir.bazaar.verification.trees import Change, Entry
 
 _RUNNERS = ("pytest", "unittest", "/opt/choir", "/work/tree")

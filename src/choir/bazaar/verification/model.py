@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from choir.bazaar.contracts import HiddenChecks, JobResult, Request
-from choir.bazaar.model import Check, JobType, Verdict, Visibility
+from choir.bazaar.jobs.model import Check, JobType, Verdict, Visibility
 from choir.foundation.canonical import ObjectHash, canonical_hash
 from choir.foundation.errors import ChoirError
 from choir.sandbox.model import Result, Spec

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from choir.bazaar.contracts import Evidence, PatchGenRequest, PatchGenResult
 from choir.bazaar.verification import changes as rules
-from choir.bazaar.verification import control, deciding, hidden, introspection, trees
+from choir.bazaar.verification import control, hidden, introspection, trees
+from choir.bazaar.verification import decision as deciding
 from choir.bazaar.verification.bases import Base
 from choir.bazaar.verification.diffs import read_diff
-from choir.bazaar.verification.expecting import judge
+from choir.bazaar.verification.expectations import judge
 from choir.bazaar.verification.model import Delivery, Findings, Order
 from choir.bazaar.verification.reports import Outcome, Report
-from choir.bazaar.verification.testing import Bench
+from choir.bazaar.verification.test_runs import Bench
 from choir.bazaar.verification.trees import Change, DoesNotApply
 from choir.foundation.canonical import bytes_hash, canonical_hash
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from choir.bazaar.contracts import CodeReviewRequest, ReviewIssue, ReviewSuggestion, StructuredReview
 from choir.bazaar.policy import VerificationPolicy
-from choir.bazaar.verification import parsing
+from choir.bazaar.verification import syntax as parsing
 from choir.bazaar.verification.diffs import FileDiff, read_diff
 from choir.bazaar.verification.model import Delivery, Findings, Order
 from choir.foundation.canonical import bytes_hash

@@ -16,14 +16,14 @@ from pathlib import Path
 from choir.bazaar.contracts import REQUESTS as REQUEST_TYPES
 from choir.bazaar.contracts import RESULTS as RESULT_TYPES
 from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, ResultStatus
-from choir.bazaar.model import JobType, Verdict
+from choir.bazaar.jobs.model import JobType, Verdict
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification import reviews, runs, texts, toolchain
 from choir.bazaar.verification.bases import Base, Bases
-from choir.bazaar.verification.expecting import judge
+from choir.bazaar.verification.expectations import judge
 from choir.bazaar.verification.model import Delivery, Failed, Findings, Order, Runs
 from choir.bazaar.verification.patches import PatchCheck
-from choir.bazaar.verification.testing import Bench
+from choir.bazaar.verification.test_runs import Bench
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import Entropy, SystemEntropy
 from choir.foundation.errors import Invalid

@@ -24,11 +24,11 @@ from choir.bazaar.contracts import (
     TextGenRequest,
     TextGenResult,
 )
-from choir.bazaar.model import JobType
-from choir.bazaar.trajectory_writer import TrajectoryWriter
+from choir.bazaar.jobs.model import JobType
+from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.workers import profiles
 from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, SecretInside, WorkOrder
-from choir.bazaar.workers.patching import WORK, check_out_base, compute_diff, hand_over
+from choir.bazaar.workers.patch_work import WORK, check_out_base, compute_diff, hand_over
 from choir.bazaar.workers.profiles import Call, CommandProfile
 from choir.bazaar.workers.shop import PYTEST_PATH, Workshop
 from choir.foundation.errors import ChoirError

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from choir.bazaar.workers import presets, profile_files
 from choir.bazaar.workers.agents import CommandWorker
-from choir.bazaar.workers.fixing import FixWorker
+from choir.bazaar.workers.fix_worker import FixWorker
 from choir.bazaar.workers.model import Worker
 from choir.bazaar.workers.profiles import BadProfile
-from choir.bazaar.workers.reviewing import ReviewWorker
-from choir.bazaar.workers.running import RunWorker
+from choir.bazaar.workers.review_worker import ReviewWorker
+from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
 
 BUILTIN: dict[str, Callable[[Workshop], Worker]] = {"run": RunWorker, "review": ReviewWorker, "fix": FixWorker}

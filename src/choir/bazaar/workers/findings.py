@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from choir.bazaar.contracts import ReviewDepth, ReviewFocus, Severity
-from choir.bazaar.verification.deciding import is_test
+from choir.bazaar.verification.decision import is_test
 
 _LOGIC, _STYLE, _SECURITY = ReviewFocus.LOGIC, ReviewFocus.STYLE, ReviewFocus.SECURITY
 _PREFIX = "repository/"

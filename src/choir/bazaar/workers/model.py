@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from choir.bazaar.contracts import JobResult, Request
-from choir.bazaar.model import JobType
-from choir.bazaar.trajectories import commit_of
-from choir.bazaar.trajectory_writer import TrajectoryWriter
+from choir.bazaar.jobs.model import JobType
+from choir.bazaar.trajectories.reader import commit_of
+from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.foundation.errors import ChoirError, Refusal, Unavailable
 
 IsCancelled = Callable[[], bool]

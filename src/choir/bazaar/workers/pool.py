@@ -15,9 +15,9 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
-from choir.bazaar.workers.fulfilling import Fulfilled
+from choir.bazaar.workers.fulfilment import Fulfilled
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NoPlace, Stopped, Stuck, Worker, WorkOrder
 from choir.foundation.errors import Unavailable
 from choir.sandbox.model import Result, Spec, Tier

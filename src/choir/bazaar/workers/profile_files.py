@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from choir.bazaar.contracts.fields import Reader
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.workers.profiles import BadProfile, CommandProfile
 from choir.foundation.errors import Invalid
 from choir.sandbox.egress.model import Credential, EgressRule

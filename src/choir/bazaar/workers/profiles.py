@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request, TextGenRequest
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.foundation.errors import Invalid
 from choir.sandbox.egress.model import EgressRule
 from choir.sandbox.model import WORKSPACE, Mount

@@ -16,8 +16,8 @@ from choir.doors.ledger.shapes import AccountOut, AccountPage, BalanceOut, Poste
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Invalid
 from choir.foundation.money import parse_units
+from choir.identity.delegations.transfers import Transfer
 from choir.identity.model import Principal, Role
-from choir.identity.transfers import Transfer
 from choir.ledger import model as ledger_model
 from choir.ledger import reading
 from choir.ledger.model import UnknownAccount, account_name

@@ -13,7 +13,7 @@ from choir.ledger.model import account_name
 
 if TYPE_CHECKING:
     from choir.doors.ledger.shapes import PostedOut
-    from choir.identity.transfers import Transferred
+    from choir.identity.delegations.transfers import Transferred
 
 
 class TransferIn(Wire, json_schema_extra=example(to="grace", asset="SAT", amount="21000", memo="thank you")):

@@ -18,13 +18,8 @@ from choir.doors.http.access import NodeDep
 from choir.doors.web.listings import all_of
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import SignedInVisitorDep
-from choir.identity.model import (
-    Agent,
-    UnknownAgent,
-    agent_id,
-    agent_owner,
-    parse_agent_id,
-)
+from choir.identity.agents.model import Agent, UnknownAgent, agent_id, parse_agent_id
+from choir.identity.model import agent_owner
 from choir.node import Node
 from choir.storage.database import Tx
 

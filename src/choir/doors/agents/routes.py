@@ -21,8 +21,10 @@ from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.doors.people.shapes import NameIn
-from choir.identity.model import BadCredential, Principal, Role, agent_id, parse_agent_id
-from choir.identity.nostr import SignedRequest
+from choir.identity.agents.model import agent_id, parse_agent_id
+from choir.identity.credentials.model import BadCredential
+from choir.identity.credentials.nostr import SignedRequest
+from choir.identity.model import Principal, Role
 from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx

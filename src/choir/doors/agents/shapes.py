@@ -9,11 +9,12 @@ from pydantic import Field
 from choir.doors.people.shapes import AT, OWNER, Name
 from choir.doors.shapes import Wire, example, maybe_time
 from choir.foundation.clock import format_time
-from choir.identity.model import agent_id, agent_owner, person_owner
-from choir.identity.nostr_keys import npub
+from choir.identity.agents.model import agent_id
+from choir.identity.keys.nostr_keys import npub
+from choir.identity.model import agent_owner, person_owner
 
 if TYPE_CHECKING:
-    from choir.identity.model import Agent
+    from choir.identity.agents.model import Agent
 
 AGENT = "agent_01j9zq5a1wf6vsy1m3n4c5d6e7"
 

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.benchmarks import bazaar_selection
 from choir.benchmarks.http_town import CLI, Town
 from choir.benchmarks.measuring import Rate, concurrently, latency

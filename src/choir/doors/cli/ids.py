@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from choir.bazaar.model import AmbiguousPrefix
+from choir.bazaar.jobs.model import AmbiguousPrefix
 from choir.foundation.ids import is_whole
 
 if TYPE_CHECKING:

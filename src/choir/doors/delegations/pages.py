@@ -11,15 +11,9 @@ from uuid import UUID
 
 from choir.doors.web.listings import all_of
 from choir.foundation.money import Asset
-from choir.identity.delegation_rules import CapState
-from choir.identity.model import (
-    OFFERED_SCOPES,
-    Delegation,
-    DelegationEnded,
-    Period,
-    Scope,
-    delegation_id,
-)
+from choir.identity.delegations.model import Delegation, DelegationEnded, Period, delegation_id
+from choir.identity.delegations.rules import CapState
+from choir.identity.model import OFFERED_SCOPES, Scope
 from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx

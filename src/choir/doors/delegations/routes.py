@@ -11,14 +11,9 @@ from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyD
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
 from choir.doors.http.rooms import Room
-from choir.identity.model import (
-    Cap,
-    Delegation,
-    Role,
-    delegation_id,
-    parse_agent_id,
-    parse_delegation_id,
-)
+from choir.identity.agents.model import parse_agent_id
+from choir.identity.delegations.model import Cap, Delegation, delegation_id, parse_delegation_id
+from choir.identity.model import Role
 from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx

@@ -10,13 +10,15 @@ from choir.doors.agents.shapes import AGENT
 from choir.doors.people.shapes import AT, OWNER, Name
 from choir.doors.shapes import Wire, example, maybe_time
 from choir.foundation.clock import format_time
-from choir.identity.model import OFFERED_SCOPES, Period, Scope, agent_id, delegation_id, person_owner
+from choir.identity.agents.model import agent_id
+from choir.identity.delegations.model import Period, delegation_id
+from choir.identity.model import OFFERED_SCOPES, Scope, person_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from choir.identity.delegation_rules import CapState
-    from choir.identity.model import Delegation
+    from choir.identity.delegations.model import Delegation
+    from choir.identity.delegations.rules import CapState
 
 DELEGATION = "delegation_01j9zq5m9xg7wtz2n4p5d6e7f8"
 

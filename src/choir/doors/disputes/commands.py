@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choir.bazaar import pricing
 from choir.bazaar.disputes.model import Trigger, Winner
+from choir.bazaar.settlement import pricing
 from choir.doors.cli import groups, ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption

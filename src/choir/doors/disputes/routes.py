@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fastapi import Response
 
+from choir.bazaar.attempts.model import parse_attempt_id
 from choir.bazaar.disputes.model import Dispute, dispute_id, parse_dispute_id
-from choir.bazaar.model import parse_attempt_id, parse_job_id
+from choir.bazaar.jobs.model import parse_job_id
 from choir.bazaar.policy import BazaarPolicy
 from choir.doors.disputes.shapes import DisputeIn, DisputeOut, DisputePage, ResponseIn, RulingIn
 from choir.doors.http.access import (

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from choir.bazaar.attempts.model import attempt_id
 from choir.bazaar.disputes.model import Trigger, Winner, dispute_id
-from choir.bazaar.model import attempt_id, job_id
+from choir.bazaar.jobs.model import job_id
 from choir.doors.jobs.shapes import ATTEMPT, JOB
 from choir.doors.people.shapes import AT, OWNER
 from choir.doors.shapes import Wire, example, maybe_time

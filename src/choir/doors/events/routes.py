@@ -15,7 +15,7 @@ from choir.doors.http.openapi import problems
 from choir.doors.http.rooms import Room
 from choir.doors.http.streams import Hearing, Stands, Streams
 from choir.foundation.errors import Unauthenticated
-from choir.identity import standing
+from choir.identity.credentials import standing
 from choir.identity.model import Principal, Role
 from choir.node import Node
 from choir.storage.outbox import Position

@@ -20,9 +20,11 @@ from starlette.requests import ClientDisconnect
 
 from choir.doors.http.cookies import session_token
 from choir.foundation.errors import Invalid, Unauthenticated
-from choir.identity.model import BadCredential, CrossSite, KeyNeeded, Principal, Role
-from choir.identity.nostr import SignedRequest
-from choir.identity.tokens import TOKEN_PREFIX
+from choir.identity.credentials.model import BadCredential, CrossSite
+from choir.identity.credentials.nostr import SignedRequest
+from choir.identity.credentials.tokens import TOKEN_PREFIX
+from choir.identity.keys.model import KeyNeeded
+from choir.identity.model import Principal, Role
 from choir.node import Node
 from choir.operations.operators import Known
 from choir.storage.database import Tx

@@ -12,7 +12,7 @@ from choir.doors.delegations.shapes import Lasting
 from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import PAGE_ROWS_MOST
-from choir.identity.delegation_rules import NO_ID
+from choir.identity.delegations.rules import NO_ID
 from choir.node import Node
 
 T = TypeVar("T")

@@ -8,11 +8,12 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from choir.bazaar.blobs import read_given
-from choir.bazaar.delivering import ARTIFACT, TRAJECTORY, Delivered
-from choir.bazaar.model import SOURCE, attempt_id, parse_attempt_id
+from choir.bazaar.attempts.deliveries import ARTIFACT, TRAJECTORY, Delivered
+from choir.bazaar.attempts.model import attempt_id, parse_attempt_id
+from choir.bazaar.jobs.model import SOURCE
 from choir.bazaar.policy import BazaarPolicy
-from choir.bazaar.settling import pay_key
+from choir.bazaar.settlement.service import pay_key
+from choir.bazaar.uploads.blobs import read_given
 from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, ReaderOrSellerDep, SellerDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows

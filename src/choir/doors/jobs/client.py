@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from choir.bazaar.disputes.model import Trigger
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.doors.disputes.shapes import DisputeOut, DisputePage
 from choir.doors.jobs.shapes import IdOut, JobOut, JobPage, JobStepList, RequestOut, SelectionOut, UploadOut
 from choir.doors.sdk.calls import Call, R, Room, call, pages, path

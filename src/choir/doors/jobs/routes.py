@@ -7,11 +7,11 @@ from typing import Annotated
 
 from fastapi import Path, Response
 
-from choir.bazaar.blobs import Given, read_given
-from choir.bazaar.model import Job, job_id, parse_job_id
+from choir.bazaar.jobs.access import Seen
+from choir.bazaar.jobs.model import Job, job_id, parse_job_id
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers import selection_rules
-from choir.bazaar.reading import Seen
+from choir.bazaar.uploads.blobs import Given, read_given
 from choir.doors.http.access import (
     AccessRoute,
     BuyerDep,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from choir.bazaar.inspecting import HIDDEN
-from choir.bazaar.model import JobType, attempt_id, job_id
+from choir.bazaar.attempts.model import attempt_id
+from choir.bazaar.jobs.model import JobType, job_id
 from choir.bazaar.providers.model import provider_id
-from choir.bazaar.uploads import upload_id
+from choir.bazaar.uploads.service import upload_id
+from choir.bazaar.verification.inspection import HIDDEN
 from choir.doors.people.shapes import AT, OWNER
 from choir.doors.shapes import Amount, Wire, example, maybe_time
 from choir.foundation.clock import format_time
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from choir.bazaar.model import Attempt, Job, JobEvent
-    from choir.bazaar.reading import Seen
-    from choir.bazaar.uploads import Progress
+    from choir.bazaar.attempts.model import Attempt
+    from choir.bazaar.jobs.access import Seen
+    from choir.bazaar.jobs.model import Job, JobEvent
+    from choir.bazaar.uploads.service import Progress
     from choir.doors.ledger.shapes import ProofOut
     from choir.objects.model import Signature
 

@@ -11,10 +11,12 @@ from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyD
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.rooms import Room
 from choir.doors.keys.shapes import BroughtKeyIn, KeyIn, KeyList, KeyOut, NewKeyOut, PhraseIn
-from choir.identity.keys import NewKey
-from choir.identity.model import Principal, UnknownAgent, UnknownPerson, owner_id, person_owner
-from choir.identity.nostr_keys import parse_public, parse_secret
-from choir.identity.phrases import parse_phrase
+from choir.identity.agents.model import UnknownAgent
+from choir.identity.keys.nostr_keys import parse_public, parse_secret
+from choir.identity.keys.phrases import parse_phrase
+from choir.identity.keys.service import NewKey
+from choir.identity.model import Principal, owner_id, person_owner
+from choir.identity.people.model import UnknownPerson
 from choir.node import Node
 from choir.storage.database import Tx
 

@@ -10,10 +10,10 @@ from choir.doors.agents.shapes import AGENT_OWNER, NPUB, PUBLIC
 from choir.doors.people.shapes import AT, OWNER
 from choir.doors.shapes import Wire, example, maybe_time
 from choir.foundation.clock import format_time
-from choir.identity.nostr_keys import npub
+from choir.identity.keys.nostr_keys import npub
 
 if TYPE_CHECKING:
-    from choir.identity.key_store import AccountKey
+    from choir.identity.keys.store import AccountKey
 
 _PHRASE = "leader monkey parrot ring guide accident before fence cannon height naive bean"
 

@@ -9,7 +9,8 @@ from choir.doors.delegations.pages import sorted_scopes
 from choir.doors.http.access import NodeDep
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import SignedInVisitorDep
-from choir.identity.model import Scope, UnknownLogin, parse_login_id
+from choir.identity.credentials.model import UnknownLogin, parse_login_id
+from choir.identity.model import Scope
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 

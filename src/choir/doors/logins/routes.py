@@ -10,9 +10,9 @@ from choir.doors.http.rooms import Room
 from choir.doors.logins.shapes import LoginIn, LoginOut, LoginStartedOut, LoginWaitingOut, VerifierIn
 from choir.doors.tokens.shapes import NewTokenOut, TokenOut
 from choir.foundation.clock import format_time
-from choir.identity.attempts import settled
-from choir.identity.logins import challenge_of
-from choir.identity.model import login_id, parse_login_id
+from choir.identity.credentials.logins import challenge_of
+from choir.identity.credentials.model import login_id, parse_login_id
+from choir.identity.credentials.tries import settled
 from choir.identity.policy import DelegationsPolicy
 
 router = Room(tags=["logins"], route_class=AccessRoute, prefix="/logins")

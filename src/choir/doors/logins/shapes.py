@@ -10,10 +10,10 @@ from choir.doors.delegations.shapes import Days, Scopes
 from choir.doors.people.shapes import AT, Name
 from choir.doors.shapes import Wire, example
 from choir.foundation.clock import format_time
-from choir.identity.model import login_id
+from choir.identity.credentials.model import login_id
 
 if TYPE_CHECKING:
-    from choir.identity.logins import Login
+    from choir.identity.credentials.logins import Login
 
 LOGIN = "login_01j9zq7d3zj9ywb4q6r7f8g9ha"
 

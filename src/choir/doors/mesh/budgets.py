@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 
 _BPS = 10_000
 _MILLI = 1_000

@@ -17,8 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from choir.bazaar.disputes.model import Trigger
+from choir.bazaar.jobs.reasons import in_words
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
-from choir.bazaar.reasons import in_words
 from choir.doors.disputes.shapes import DisputeOut
 from choir.doors.jobs.shapes import JobOut
 from choir.doors.mesh import job_wait, receipts

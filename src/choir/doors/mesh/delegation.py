@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 
 _CEILING_MSAT = 20_000_000  # the highest price of a patch by the default price table
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from choir.bazaar.model import UnknownAttempt
+from choir.bazaar.attempts.model import UnknownAttempt
 from choir.bazaar.policy import BazaarPolicy
 from choir.doors.jobs.shapes import AttemptOut, JobOut
 from choir.doors.mesh import receipts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from choir.bazaar.contracts import RunOutput, StructuredReview
-from choir.bazaar.model import JobState, JobType
+from choir.bazaar.jobs.model import JobState, JobType
 from choir.bazaar.policy import VerificationPolicy
 from choir.doors.jobs.shapes import AttemptOut, JobOut
 from choir.foundation.errors import Broken, Refusal, Unavailable

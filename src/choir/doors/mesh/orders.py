@@ -24,7 +24,7 @@ from choir.bazaar.contracts import (
     TextGenRequest,
 )
 from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.verification.diffs import read_diff
 from choir.doors.mesh import budgets, bundles, machine_buyer

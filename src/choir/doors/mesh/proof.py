@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.doors.mesh.model import Check
 
 NOT_RUN_AGAIN = "Not run again"  # how the verifier's sentence about a run begins that it took as it came

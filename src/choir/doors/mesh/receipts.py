@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from choir.bazaar.model import AttemptState
+from choir.bazaar.attempts.model import AttemptState
 from choir.doors.jobs.shapes import AttemptOut, JobOut, SignedOut, VerdictOut
 from choir.doors.mesh.model import ForgedReceipt, WrongAnswer
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest

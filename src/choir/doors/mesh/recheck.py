@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from choir.bazaar import planted
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_request, read_result
-from choir.bazaar.model import JobType, Verdict
+from choir.bazaar.jobs.model import JobType, Verdict
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
-from choir.bazaar.trajectories import Expected, check_content, commit_of
+from choir.bazaar.sampling import planted
+from choir.bazaar.trajectories.reader import Expected, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import Verifier
 from choir.doors.jobs.shapes import AttemptOut, JobOut, SignedOut

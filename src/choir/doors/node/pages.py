@@ -9,7 +9,7 @@ from choir.doors.http.access import NodeDep
 from choir.doors.people.shapes import gifts
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import VisitorDep
-from choir.identity.delegation_rules import NO_ID
+from choir.identity.delegations.rules import NO_ID
 from choir.ledger import reading
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)

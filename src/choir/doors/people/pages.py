@@ -19,9 +19,9 @@ from choir.doors.web import words
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import SignedInVisitorDep, VisitorDep, own_path
 from choir.identity import audit
-from choir.identity.people_store import PasskeyRow
+from choir.identity.credentials.sessions import Session
+from choir.identity.people.store import PasskeyRow
 from choir.identity.policy import PeoplePolicy
-from choir.identity.sessions import Session
 from choir.node import Node
 from choir.storage.database import Tx
 

@@ -9,9 +9,9 @@ from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, PersonDep, S
 from choir.doors.http.openapi import problems
 from choir.doors.http.rooms import Room
 from choir.doors.people.shapes import CeremonyOut, NameIn, NewPasskeyIn, PasskeyList, PasskeyOut
-from choir.identity.attempts import settled
-from choir.identity.challenges import parse_ceremony_id
-from choir.identity.model import UnknownPasskey
+from choir.identity.credentials.challenges import parse_ceremony_id
+from choir.identity.credentials.model import UnknownPasskey
+from choir.identity.credentials.tries import settled
 
 router = Room(tags=["passkeys"], route_class=AccessRoute, prefix="/me/passkeys")
 

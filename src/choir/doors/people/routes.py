@@ -22,7 +22,8 @@ from choir.doors.http.rooms import Room
 from choir.doors.people.shapes import ActOut, ActPage, ClusterOut, CodesLeftOut, CodesOut, HomeIn, MeOut, PersonOut
 from choir.foundation.clock import format_time
 from choir.identity import audit
-from choir.identity.model import Person, Principal
+from choir.identity.model import Principal
+from choir.identity.people.model import Person
 from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx

@@ -32,10 +32,10 @@ from choir.doors.people.shapes import (
     gifts,
 )
 from choir.foundation.errors import Refusal
-from choir.identity.attempts import settled
-from choir.identity.challenges import parse_ceremony_id
-from choir.identity.passkeys import Shown
-from choir.identity.sessions import Session, Started
+from choir.identity.credentials.challenges import parse_ceremony_id
+from choir.identity.credentials.passkeys import Shown
+from choir.identity.credentials.sessions import Session, Started
+from choir.identity.credentials.tries import settled
 from choir.storage.database import Tx
 
 router = Room(tags=["signing in"], route_class=AccessRoute)

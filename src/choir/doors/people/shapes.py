@@ -10,19 +10,21 @@ from pydantic import Field
 
 from choir.doors.shapes import Wire, example, maybe_time
 from choir.foundation.clock import format_time
-from choir.identity.challenges import ceremony_id
-from choir.identity.model import agent_id, delegation_id, person_owner
+from choir.identity.agents.model import agent_id
+from choir.identity.credentials.challenges import ceremony_id
+from choir.identity.delegations.model import delegation_id
+from choir.identity.model import person_owner
 from choir.ledger.funding import PLAY_MINT
 from choir.ledger.model import account_name
 
 if TYPE_CHECKING:
     from choir.identity.audit import Act
-    from choir.identity.clusters import Cluster
+    from choir.identity.clusters.service import Cluster
+    from choir.identity.credentials.passkeys import Ceremony
+    from choir.identity.credentials.recovery import Recovered
+    from choir.identity.credentials.sessions import Session
     from choir.identity.model import Principal
-    from choir.identity.passkeys import Ceremony
-    from choir.identity.people_store import PasskeyRow
-    from choir.identity.recovery import Recovered
-    from choir.identity.sessions import Session
+    from choir.identity.people.store import PasskeyRow
     from choir.ledger.model import Draft
 
 CEREMONY = "ceremony_01j9zq4n8ve5trx0k2m3b4c5d6"

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from choir.bazaar.attempts.model import AttemptOver, UnknownAttempt
 from choir.bazaar.contracts import BadField
-from choir.bazaar.model import AttemptOver, UnknownAttempt
-from choir.bazaar.reasons import in_words
-from choir.bazaar.workers.fulfilling import Fulfilled
+from choir.bazaar.jobs.reasons import in_words
+from choir.bazaar.workers.fulfilment import Fulfilled
 from choir.bazaar.workers.model import NoPlace, NotDone, WorkOrder
 from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.jobs.shapes import StartedOut

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 
-from choir.bazaar.workers.fulfilling import Fulfilled
+from choir.bazaar.workers.fulfilment import Fulfilled
 from choir.doors.jobs.shapes import AttemptOut
 from choir.doors.sdk.client import Client
 from choir.doors.sdk.errors import NodeError

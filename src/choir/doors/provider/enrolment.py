@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from choir.bazaar.providers.model import UnknownProvider
 from choir.bazaar.providers.rules import key_proof_digest
-from choir.bazaar.trajectories import provider_of
+from choir.bazaar.trajectories.reader import provider_of
 from choir.doors.provider.home import DEFAULT_NAME
 from choir.doors.provider.machine import Machine
 from choir.doors.provider.model import ServedElsewhere, Wanted
 from choir.doors.providers.shapes import ProviderOut
 from choir.doors.sdk.client import Client
-from choir.identity.secret_values import SecretKey
+from choir.identity.keys.secret_values import SecretKey
 
 _UNKNOWN_REGION = "unknown"
 

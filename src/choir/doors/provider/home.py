@@ -23,8 +23,8 @@ from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import Invalid
 from choir.foundation.node_key import make_key_file
 from choir.foundation.settings import load_settings
-from choir.identity.nostr_keys import parse_secret
-from choir.identity.secret_values import SecretKey
+from choir.identity.keys.nostr_keys import parse_secret
+from choir.identity.keys.secret_values import SecretKey
 from choir.storage.processes import FolderLock
 
 DEFAULT_NAME = "provider"

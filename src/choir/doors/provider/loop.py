@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from choir.bazaar.model import AT_WORK, LIVE_ATTEMPT, AttemptState
+from choir.bazaar.attempts.model import AT_WORK, LIVE_ATTEMPT, AttemptState
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.model import ProviderRetired
 from choir.bazaar.workers.pool import WorkerPool

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.workers.catalogue import workers
-from choir.bazaar.workers.fulfilling import Fulfilling
+from choir.bazaar.workers.fulfilment import Fulfilling
 from choir.bazaar.workers.model import Worker
 from choir.bazaar.workers.pool import PooledRunner, WorkerPool
 from choir.bazaar.workers.shop import Workshop
@@ -25,7 +25,7 @@ from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork,
 from choir.foundation.clock import Clock
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
-from choir.identity.secret_values import SecretKey
+from choir.identity.keys.secret_values import SecretKey
 from choir.policies import default_policy
 from choir.sandbox.model import Tier
 from choir.sandbox.policy import SandboxPolicy

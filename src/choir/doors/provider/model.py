@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.foundation.errors import Invalid, NotAllowed, Refusal, Unavailable
 from choir.sandbox.model import Tier
 

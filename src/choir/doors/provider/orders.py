@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request, read_request
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.workers.model import WorkOrder
 from choir.doors.jobs.shapes import OrderOut

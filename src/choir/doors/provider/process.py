@@ -32,7 +32,7 @@ from choir.doors.provider.report import Journal, JsonLines, Lines, Sink
 from choir.doors.provider.seller import Seller
 from choir.doors.sdk import homes
 from choir.foundation.policy import Policy
-from choir.identity.nostr_keys import npub, public_of
+from choir.identity.keys.nostr_keys import npub, public_of
 
 _JOIN_S = 0.1
 _PLAY = "This is a development node on this machine, so its orders run here"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
-from choir.bazaar.reasons import in_words
+from choir.bazaar.jobs.reasons import in_words
 from choir.doors.provider.model import Told, short_type
 from choir.foundation.clock import Clock, SystemClock, format_time
 from choir.foundation.money import Asset

@@ -26,8 +26,9 @@ from choir.doors.sdk.client import Client
 from choir.doors.sdk.target import address_of, choose
 from choir.foundation.errors import Unauthenticated
 from choir.foundation.settings import Settings, load_settings
-from choir.identity.model import BadCredential, Scope
-from choir.identity.secret_values import SecretKey
+from choir.identity.credentials.model import BadCredential
+from choir.identity.keys.secret_values import SecretKey
+from choir.identity.model import Scope
 from choir.operations.home import running_node
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")

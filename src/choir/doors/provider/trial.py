@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from choir.bazaar.contracts import PatchGenRequest, Terms
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.workers.catalogue import workers
-from choir.bazaar.workers.fulfilling import Fulfilled, fulfil
+from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
 from choir.bazaar.workers.model import WorkOrder
 from choir.bazaar.workers.shop import Workshop
 from choir.doors.mesh import bundles
@@ -28,7 +28,7 @@ from choir.foundation.clock import SystemClock
 from choir.foundation.errors import ChoirError, Invalid
 from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
-from choir.identity.nostr_keys import checked_secret
+from choir.identity.keys.nostr_keys import checked_secret
 from choir.sandbox.model import Tier
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes

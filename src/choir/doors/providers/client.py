@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.doors.jobs.shapes import AttemptOut, AttemptPage, ReceiptFileOut, SignedOut, StartedOut, VerdictOut
 from choir.doors.providers.shapes import (
     BeatOut,

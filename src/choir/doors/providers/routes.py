@@ -7,10 +7,8 @@ from typing import Annotated
 
 from fastapi import Query
 
-from choir.bazaar import earning
-from choir.bazaar.model import JobType
+from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.pricing import Terms
 from choir.bazaar.providers.model import (
     Claims,
     Heartbeat,
@@ -20,6 +18,8 @@ from choir.bazaar.providers.model import (
     provider_id,
 )
 from choir.bazaar.providers.record_store import Outcome
+from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement.pricing import Terms
 from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, SellerDep, SignedInDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number, page_rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from choir.bazaar.model import UNITS, JobType, job_id
+from choir.bazaar.jobs.model import UNITS, JobType, job_id
 from choir.bazaar.providers.model import Isolation, Qualification, provider_id
 from choir.doors.jobs.shapes import PROVIDER, PROVIDER_OWNER, AttemptOut
 from choir.doors.people.shapes import AT
@@ -16,10 +16,10 @@ from choir.foundation.clock import format_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from choir.bazaar.earning import Line
+    from choir.bazaar.providers.listing import Shown
     from choir.bazaar.providers.model import Book, Offer
     from choir.bazaar.providers.record_store import Outcome
-    from choir.bazaar.providers.showing import Shown
+    from choir.bazaar.settlement.earnings import Line
 
 PRICE = r"^(0|[1-9][0-9]{0,17})$"
 _PUBLIC = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"

@@ -21,7 +21,7 @@ from choir.foundation.errors import Invalid
 AHEAD_S = "choir.ahead_s"  # of a request: how far the clock of the node that it goes to is ahead of ours
 
 if TYPE_CHECKING:
-    from choir.identity.secret_values import SecretKey
+    from choir.identity.keys.secret_values import SecretKey
 
 
 class Bearer(httpx.Auth):
@@ -55,7 +55,7 @@ class NostrKey(httpx.Auth):
         delegation: str | None = None,
         public_url: str | None = None,
     ) -> None:
-        from choir.identity.nostr_keys import parse_secret, public_of
+        from choir.identity.keys.nostr_keys import parse_secret, public_of
 
         self._secret: SecretKey = parse_secret(secret)
         self.public = public_of(self._secret)
@@ -76,7 +76,7 @@ class NostrKey(httpx.Auth):
     def _signed(self, request: httpx.Request) -> str:
         import coincurve
 
-        from choir.identity.nostr import HTTP_AUTH_KIND, NostrEvent, event_id, event_json
+        from choir.identity.credentials.nostr import HTTP_AUTH_KIND, NostrEvent, event_id, event_json
 
         tags = [("u", self._address(request.url)), ("method", request.method), ("nonce", secrets.token_hex(8))]
         if request.content:

@@ -16,13 +16,10 @@ from choir.doors.http.access import NodeDep
 from choir.doors.web.listings import all_of
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import SignedInVisitorDep
-from choir.identity.model import (
-    Agent,
-    Scope,
-    agent_id,
-    token_id,
-)
-from choir.identity.token_store import ApiToken
+from choir.identity.agents.model import Agent, agent_id
+from choir.identity.credentials.model import token_id
+from choir.identity.credentials.token_store import ApiToken
+from choir.identity.model import Scope
 from choir.node import Node
 from choir.storage.database import Tx
 

@@ -11,9 +11,11 @@ from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.doors.tokens.shapes import NewTokenOut, TokenIn, TokenOut, TokenPage
-from choir.identity.model import Principal, Role, parse_delegation_id, parse_token_id, token_id
+from choir.identity.credentials.model import parse_token_id, token_id
+from choir.identity.credentials.tokens import NewToken
+from choir.identity.delegations.model import parse_delegation_id
+from choir.identity.model import Principal, Role
 from choir.identity.policy import DelegationsPolicy
-from choir.identity.tokens import NewToken
 from choir.node import Node
 from choir.storage.database import Tx
 

@@ -10,12 +10,14 @@ from choir.doors.delegations.shapes import Id, Lasting, Scopes
 from choir.doors.people.shapes import AT, OWNER, Name
 from choir.doors.shapes import Wire, example, maybe_time
 from choir.foundation.clock import format_time
-from choir.identity.model import agent_owner, delegation_id, person_owner, token_id
+from choir.identity.credentials.model import token_id
+from choir.identity.delegations.model import delegation_id
+from choir.identity.model import agent_owner, person_owner
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from choir.identity.token_store import ApiToken
+    from choir.identity.credentials.token_store import ApiToken
 
 TOKEN = "token_01j9zq6c2yh8xva3p5q6e7f8g9"  # noqa: S105 - an id
 

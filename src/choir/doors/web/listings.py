@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 from uuid import UUID
 
-from choir.identity.delegation_rules import NO_ID
+from choir.identity.delegations.rules import NO_ID
 
 
 class _Listed(Protocol):

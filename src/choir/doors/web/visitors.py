@@ -16,8 +16,9 @@ from fastapi.responses import RedirectResponse, Response
 from choir.doors.http.cookies import session_token
 from choir.doors.http.credentials import node_of
 from choir.foundation.errors import Unauthenticated
-from choir.identity.model import Person, Principal
-from choir.identity.sessions import Session
+from choir.identity.credentials.sessions import Session
+from choir.identity.model import Principal
+from choir.identity.people.model import Person
 
 
 @dataclass(frozen=True, slots=True)

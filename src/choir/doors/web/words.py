@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from choir.foundation.money import Asset
-from choir.identity.model import Period, Scope
+from choir.identity.delegations.model import Period
+from choir.identity.model import Scope
 
 SCOPES: dict[Scope, str] = {
     Scope.READ: "See balances, statements and what is private to you",

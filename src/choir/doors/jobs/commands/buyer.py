@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from choir.bazaar.model import UnknownJob
+from choir.bazaar.jobs.model import UnknownJob
 from choir.doors.cli import output
 from choir.doors.logins.commands import NotLoggedIn
 from choir.foundation.errors import NotAllowed

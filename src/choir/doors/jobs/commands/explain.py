@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from choir.bazaar.model import LIVE_ATTEMPT, NOT_ASKED_AGAIN
-from choir.bazaar.reasons import in_words
+from choir.bazaar.attempts.model import LIVE_ATTEMPT, NOT_ASKED_AGAIN
+from choir.bazaar.jobs.reasons import in_words
 from choir.doors.cli import ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choir.bazaar.reasons import in_words
+from choir.bazaar.jobs.reasons import in_words
 from choir.doors.cli import ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from choir.bazaar.model import NOT_ASKED_AGAIN, JobType
+from choir.bazaar.attempts.model import NOT_ASKED_AGAIN
+from choir.bazaar.jobs.model import JobType
 from choir.doors.cli import output
 from choir.doors.jobs.commands.buyer import sat
 from choir.foundation.clock import MICROSECONDS, parse_time

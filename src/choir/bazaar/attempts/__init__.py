@@ -1,0 +1,1 @@
+"""Attempts: what providers take, hand in and give back."""

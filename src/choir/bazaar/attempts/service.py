@@ -1,0 +1,278 @@
+"""The provider's side and the verifier's: taking work, handing it in, and what a verdict does.
+
+Guarantees: only the provider that was asked can start, hand in or give back; what comes after an attempt has
+ended is refused; a verdict counts once; nobody is paid without a passing one, and nobody who has one goes unpaid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar.attempts.model import AT_WORK, Attempt, AttemptOver, AttemptState, UnknownAttempt, attempt_id
+from choir.bazaar.jobs import rules, store
+from choir.bazaar.jobs.lifecycle import FOLLOW, VERIFY, Due, Lives
+from choir.bazaar.jobs.model import SOURCE, Check, Job, JobType, Verdict, Visibility, job_id
+from choir.bazaar.jobs.rules import Settled
+from choir.bazaar.jobs.service import owners_of
+from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement.pricing import Shares
+from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import MICROSECONDS
+from choir.identity.model import Principal, Scope
+from choir.objects.model import Scheme
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+from choir.storage.tasks import schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a provider hands in; the bytes are stored as objects already."""
+
+    artifact: ObjectHash
+    claimed: ObjectHash
+    result: dict[str, Any]
+    trajectory: ObjectHash
+    result_signature: bytes  # by the provider's result key, over the hash of the result in canonical form
+    trajectory_signature: bytes  # likewise, over the trajectory's hash
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An attempt whose job is locked, with all attempts at that job."""
+
+    job: Job
+    attempts: list[Attempt]
+    attempt: Attempt
+
+
+_GIVEN_BACK = "bazaar.withdrawn"
+
+
+class Attempts:
+    """Use cases of providers and of the verifier; all inside the caller's transaction."""
+
+    def __init__(self, lives: Lives, objects: Objects) -> None:
+        self._lives = lives
+        self._objects = objects
+
+    def waiting(self, tx: Tx, provider: UUID) -> list[Attempt]:
+        """What a provider is expected to work on."""
+        return [attempt for attempt in store.live_attempts_of(tx, provider) if attempt.state in AT_WORK]
+
+    def page(self, tx: Tx, provider: UUID, *, live: bool, before: UUID | None, limit: int) -> list[Attempt]:
+        """What a provider is expected to work on, or all it was ever asked; newest first."""
+        if not live:
+            return store.attempts_of(tx, provider, before=before, limit=limit)
+        waiting = [attempt for attempt in self.waiting(tx, provider) if before is None or attempt.id < before]
+        return waiting[::-1][:limit]
+
+    def start(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
+        """The provider has begun; saying so twice changes nothing."""
+        return self.start_job(tx, who, id_)[1]
+
+    def start_job(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, Attempt]:
+        """The same, with the job that is to be done."""
+        job, attempts, attempt = self._own(tx, who, id_)
+        if attempt.state is AttemptState.RUNNING:
+            return job, attempt
+        self._must_be_at_work(job, attempt)
+        attempt = replace(attempt, state=AttemptState.RUNNING)
+        step = self._lives.step(job, "started", who.source, attempt=attempt)
+        return self._lives.go_on(tx, job, attempts=attempts, changed=attempt, steps=[step]), attempt
+
+    def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str, *, again: bool = False) -> Attempt:
+        """The provider does not do it; the job goes to somebody else. Giving it back twice changes nothing.
+
+        Who cannot do it is not asked again; who only stops (`again`) may be, when it is back.
+        """
+        job, _, attempt = self._own(tx, who, id_)
+        if attempt.reason == _GIVEN_BACK:
+            return attempt
+        self._must_be_at_work(job, attempt)
+        state = AttemptState.GONE if again else AttemptState.WITHDRAWN
+        attempt = self._lives.end_attempt(tx, job, attempt, state, _GIVEN_BACK)
+        self._lives.note(tx, job, "withdrawn", who.source, attempt=attempt, said=reason[:200])
+        self._lives.go_on(tx, job)
+        return attempt
+
+    def hand_in(self, tx: Tx, who: Principal, id_: UUID, handed: Handed) -> Attempt:
+        """Deliver; from here on the artifact is in escrow. The same delivery again changes nothing."""
+        return self.deliver(tx, who, self.taken(tx, who, id_), handed)
+
+    def taken(self, tx: Tx, who: Principal, id_: UUID) -> Taken:
+        """An attempt of one's own, with its job locked."""
+        return Taken(*self._own(tx, who, id_))
+
+    def deliver(self, tx: Tx, who: Principal, taken: Taken, handed: Handed) -> Attempt:
+        """Deliver what was made for an attempt that is locked."""
+        job, attempt = taken.job, taken.attempt
+        result = self._objects.put_atom(tx, handed.result, attempt.owner).hash
+        given = (handed.artifact, handed.claimed, result, handed.trajectory)
+        if given == (attempt.artifact, attempt.claimed, attempt.result, attempt.trajectory):
+            return attempt
+        self._must_be_at_work(job, attempt)
+        names = {handed.artifact, result, handed.trajectory}
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", names)
+        self._sign(tx, attempt, result, handed)
+        artifact, claimed, _, trajectory = given
+        attempt = replace(
+            attempt,
+            state=AttemptState.DELIVERED,
+            delivered_us=self._lives.clock.now_us(),
+            artifact=artifact,
+            claimed=claimed,
+            result=result,
+            trajectory=trajectory,
+        )
+        step = self._lives.step(job, "handed_in", who.source, attempt=attempt)
+        self._lives.go_on(tx, job, attempts=taken.attempts, changed=attempt, steps=[step])
+        self._queue(tx, job, attempt)
+        return attempt
+
+    def _queue(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Have it verified when it is its turn.
+
+        Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next. But
+        each comes behind those of its own that were handed in before it, also when fewer wait by now than then.
+        """
+        now_us = self._lives.clock.now_us()
+        others, last_us = store.turn_of_next(tx, VERIFY, attempt, job.buyer)
+        yields_us = max(others * self._lives.policy.verify_turn_s * MICROSECONDS, last_us + 1 - now_us)
+        schedule(tx, VERIFY, str(attempt.id), now_us, yields_us=yields_us if others else 0)
+
+    def _sign(self, tx: Tx, attempt: Attempt, result: ObjectHash, handed: Handed) -> None:
+        """Keep the provider's signatures beside what they are over; a wrong one refuses the whole delivery."""
+        public = self._lives.market.result_key(tx, attempt)
+        signed = {result: handed.result_signature, handed.trajectory: handed.trajectory_signature}
+        for name in sorted(signed):
+            self._objects.add_signature(tx, name, Scheme.BIP340, public, signed[name], limited=False)
+
+    # The verifier
+
+    def begin_verifying(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt] | None:
+        """What to verify, or nothing if that is done already. Beginning again after a crash is fine."""
+        job, attempts, attempt = self._locked(tx, id_)
+        if attempt.state is AttemptState.DELIVERED:
+            attempt = replace(attempt, state=AttemptState.VERIFYING)
+            job = self._lives.go_on(tx, job, attempts=attempts, changed=attempt)
+        return (job, attempt) if attempt.state is AttemptState.VERIFYING else None
+
+    def conclude(self, tx: Tx, id_: UUID, verdict: Verdict) -> Attempt:
+        """Keep the verdict, pay what it is worth, and let the job go on. A second verdict changes nothing."""
+        job, attempts, attempt = self._locked(tx, id_)
+        if attempt.state is not AttemptState.VERIFYING:
+            return attempt
+        lives = self._lives
+        now_us = lives.clock.now_us()
+        held = lives.settling.held(tx, job)
+        settled = rules.settle(job, attempt, verdict, held, lives.policy)
+        paid = settled.shares.total if settled.shares is not None else 0
+        verdict_hash = self._keep(tx, job, attempt, verdict)
+        attempt = replace(attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid)
+        receipt = lives.settling.receipt(tx, job, attempt, verdict, settled.shares, now_us)
+        attempt = lives.leave(tx, job, replace(attempt, receipt=receipt))
+        self._note_earnings(tx, job, attempt, settled, now_us)
+        if settled.state is AttemptState.PASSED:
+            job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
+            self._sample(tx, job, attempt)
+        step = lives.step(
+            job,
+            _said(job, settled.state),
+            SOURCE,
+            attempt=attempt,
+            paid=str(paid),
+            reason=settled.reason,
+            receipt=receipt,
+        )
+        due = Due(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
+        lives.go_on(tx, job, due=due, attempts=attempts, changed=attempt, steps=[step])
+        return attempt
+
+    def _sample(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Some reviews that were paid for are followed by one of the node's own, at a time that nobody can foresee."""
+        policy, entropy = self._lives.policy, self._lives.entropy
+        if job.type is not JobType.CODE_REVIEW or job.buyer == SOURCE:
+            return
+        if rules.is_sampled(entropy.bytes(8), policy.planted_one_in):
+            later_us = int.from_bytes(entropy.bytes(8)) % (policy.planted_after_s_max * MICROSECONDS + 1)
+            schedule(tx, FOLLOW, str(attempt.id), self._lives.clock.now_us() + later_us)
+
+    @staticmethod
+    def _note_earnings(tx: Tx, job: Job, attempt: Attempt, settled: Settled, at_us: int) -> None:
+        if job.qualifies is not None:
+            return  # it earns nothing, and is no work for anybody
+        shares = settled.shares or Shares(0, 0)
+        passed = int(settled.state is AttemptState.PASSED)
+        counts = {"jobs": 1, "passed": passed, "earned": shares.provider, "fees": shares.platform}
+        earning.note(tx, attempt.provider, job.type, at_us, **counts)
+
+    def abandon(self, tx: Tx, id_: UUID, reason: str) -> None:
+        """It cannot be verified, by the order itself or by this node: nobody has failed, and the job is called off."""
+        job, _, attempt = self._locked(tx, id_)
+        if attempt.state is not AttemptState.VERIFYING:
+            return
+        self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason)
+        job = replace(job, cancelled_us=job.cancelled_us or self._lives.clock.now_us())
+        self._lives.note(tx, job, "unverifiable", SOURCE, attempt=attempt, reason=reason)
+        self._lives.go_on(tx, job)
+
+    def _keep(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> ObjectHash:
+        atoms = [*verdict.evidence, verdict_atom(job, attempt, verdict)]
+        stored = self._objects.put_atoms(tx, atoms, None)
+        self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {item.hash for item in stored})
+        return stored[-1].hash
+
+    def _own(self, tx: Tx, who: Principal, id_: UUID) -> tuple[Job, list[Attempt], Attempt]:
+        who.must(Scope.SELL)
+        return self._locked(tx, id_, owners_of(who))
+
+    @staticmethod
+    def _locked(tx: Tx, id_: UUID, owners: Collection[str] | None = None) -> tuple[Job, list[Attempt], Attempt]:
+        """The job, locked, with its attempts as they are from then on; strangers to it lock nothing."""
+        job = store.lock_job_of(tx, id_, owners)
+        if job is None:
+            raise UnknownAttempt(attempt=attempt_id(id_))
+        attempts = store.attempts(tx, job.id)
+        return job, attempts, next(attempt for attempt in attempts if attempt.id == id_)
+
+    def _must_be_at_work(self, job: Job, attempt: Attempt) -> None:
+        """Attempts end by themselves when their time is over, also where nobody has looked yet."""
+        if attempt.state not in AT_WORK or self._lives.clock.now_us() >= attempt.deadline_us:
+            state = attempt.state.value if attempt.state not in AT_WORK else "too late"
+            raise AttemptOver(attempt=attempt_id(attempt.id), state=state, job=job_id(job.id))
+
+
+def _said(job: Job, state: AttemptState) -> str:
+    if state is not AttemptState.PASSED:
+        return state.value
+    return "paid" if job.qualifies is None else "qualified"
+
+
+def verdict_atom(job: Job, attempt: Attempt, verdict: Verdict) -> dict[str, Any]:
+    """A verdict as an object, with each check and the hash of its evidence."""
+    return {
+        "format": "verdict/1",
+        "job": job_id(job.id),
+        "attempt": attempt_id(attempt.id),
+        "request": job.request,
+        "artifact": attempt.artifact,
+        "passed": verdict.passed,
+        "units_milli": verdict.units_milli,
+        "sandbox": verdict.tier,
+        "checks": [_check_json(check) for check in verdict.checks],
+    }
+
+
+def _check_json(check: Check) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": check.name, "passed": check.passed}
+    for name in ("reason", "details", "evidence"):
+        value = getattr(check, name)
+        if value:
+            shown[name] = value
+    if check.visibility is Visibility.HIDDEN:
+        shown["hidden"] = True
+    return shown

@@ -1,0 +1,136 @@
+"""The bazaar as a whole: its services put together, for the node and for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from choir.bazaar.attempts.deliveries import Delivering
+from choir.bazaar.attempts.service import Attempts
+from choir.bazaar.disputes import store as dispute_store
+from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
+from choir.bazaar.disputes.service import Disputes
+from choir.bazaar.jobs import absences
+from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.access import Reading
+from choir.bazaar.jobs.lifecycle import Lives
+from choir.bazaar.jobs.model import HoldOfJob, job_id
+from choir.bazaar.jobs.orders import Ordering
+from choir.bazaar.jobs.service import Jobs
+from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy, VerificationPolicy
+from choir.bazaar.providers.market import Market
+from choir.bazaar.providers.service import Providers
+from choir.bazaar.qualification.service import Qualifying
+from choir.bazaar.sampling.service import Sampling
+from choir.bazaar.settlement.service import Settling
+from choir.bazaar.uploads.service import Uploads
+from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import Clock, Entropy
+from choir.foundation.policy import Policy
+from choir.identity.clusters.service import Clusters
+from choir.identity.delegations.spending import Spending
+from choir.ledger.accounts import Accounts
+from choir.ledger.claims import Claims
+from choir.ledger.keys import NodeKeys
+from choir.ledger.model import hold_id
+from choir.ledger.service import Ledger
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+from choir.storage.outbox import Outbox
+
+
+@dataclass(frozen=True, slots=True)
+class Bazaar:
+    """The services of jobs, providers and disputes."""
+
+    providers: Providers
+    market: Market
+    jobs: Jobs
+    attempts: Attempts
+    disputes: Disputes
+    qualifying: Qualifying
+    sampling: Sampling
+    uploads: Uploads
+    ordering: Ordering
+    delivering: Delivering
+    reading: Reading
+
+    def forget(self, tx: Tx, owner: str) -> None:
+        """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
+        self.jobs.forget(tx, owner)
+        self.providers.forget(tx, owner)
+
+    @staticmethod
+    def check_not_ours(tx: Tx, hold: UUID) -> None:
+        """Raise if a hold is somebody's budget or deposit here and still needed: such holds end with what they are for.
+
+        A hold and what it is for are made in one transaction, so there is no moment at which this would miss one.
+        """
+        job = job_store.live_with_hold(tx, hold)
+        if job is not None:
+            raise HoldOfJob(hold=hold_id(hold), job=job_id(job))
+        dispute = dispute_store.undecided_with_hold(tx, hold)
+        if dispute is not None:
+            raise HoldOfDispute(hold=hold_id(hold), dispute=dispute_id(dispute))
+
+    def excuse(self, tx: Tx, since_us: int, now_us: int) -> None:
+        """The node was away since then: nobody could be heard, hand in or answer, and whoever still had time has it.
+
+        Told twice of the same absence, it adds nothing.
+        """
+        self.providers.excuse(tx)
+        self.jobs.excuse(tx)
+        if absences.note(tx, since_us, now_us):
+            for part in (self.jobs, self.disputes, self.uploads):
+                part.put_off(tx, since_us, now_us - since_us)
+
+    def turn_back(self, tx: Tx, since_us: int, by_us: int) -> None:
+        """The clock was at the one time and is so much earlier now: whoever still had time has as much as before."""
+        self.jobs.turn_back(tx, since_us, by_us)
+        self.providers.turn_back(tx, since_us, by_us)
+        for part in (self.disputes, self.uploads):
+            part.put_off(tx, since_us, -by_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the bazaar stands on."""
+
+    ledger: Ledger
+    accounts: Accounts
+    claims: Claims
+    spending: Spending
+    objects: Objects
+    keys: NodeKeys
+    clusters: Clusters
+    outbox: Outbox
+    clock: Clock
+    entropy: Entropy
+    policy: Policy
+    policy_hash: ObjectHash
+
+
+def assemble(parts: Parts, *, production: bool) -> Bazaar:
+    """Put the services together."""
+    policy = parts.policy
+    providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.of(ProvidersPolicy))
+    market = Market(providers, policy.of(BazaarPolicy))
+    settling = Settling(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
+    lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.of(BazaarPolicy))
+    jobs = Jobs(lives, parts.objects)
+    needed = policy.of(BazaarPolicy).rulings_production if production else policy.of(BazaarPolicy).rulings_development
+    attempts = Attempts(lives, parts.objects)
+    reading = Reading(parts.objects)
+    return Bazaar(
+        providers=providers,
+        market=market,
+        jobs=jobs,
+        attempts=attempts,
+        disputes=Disputes(lives, reading, parts.ledger, parts.objects, rulings_needed=needed),
+        qualifying=Qualifying(lives, providers, parts.objects, policy.of(ProvidersPolicy)),
+        sampling=Sampling(lives, jobs, parts.objects, policy.of(VerificationPolicy)),
+        uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.of(BazaarPolicy)),
+        ordering=Ordering(jobs, market, parts.objects, policy),
+        delivering=Delivering(attempts, parts.objects, policy),
+        reading=reading,
+    )

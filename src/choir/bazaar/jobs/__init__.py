@@ -1,0 +1,1 @@
+"""Jobs: orders, their states, and who may see what of them."""

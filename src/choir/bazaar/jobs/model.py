@@ -1,0 +1,268 @@
+"""Jobs: what kinds of work are sold, which states a job has, and what a verdict says.
+
+A buyer orders work with a budget that is held; a provider delivers an artifact; the node verifies it in a
+sandbox that the provider never touched; only then money moves. Every transition is an event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from choir.foundation.canonical import ObjectHash
+from choir.foundation.errors import Invalid, NotAllowed, NotFound, Refusal
+from choir.foundation.ids import parse_id, show_id
+
+
+class JobType(StrEnum):
+    """What can be ordered; the numbers are those of the Nostr kinds (a result's is 1000 higher)."""
+
+    PATCH_GEN = "patch_gen"
+    CODE_REVIEW = "code_review"
+    SANDBOX_RUN = "sandbox_run"
+    TEXT_GEN = "text_gen"
+
+    @property
+    def request_kind(self) -> int:
+        return _KINDS[self]
+
+    @property
+    def result_kind(self) -> int:
+        return _KINDS[self] + 1000
+
+    @property
+    def word(self) -> str:
+        """What people call it; programs and JSON use its value."""
+        return _WORDS[self]
+
+    @classmethod
+    def named(cls, text: str) -> JobType | None:
+        """The type that somebody typed, by either name."""
+        word = text.strip().lower().replace("-", "_")
+        return next((kind for kind in cls if word in (kind.value, kind.word)), None)
+
+
+_WORDS = {
+    JobType.SANDBOX_RUN: "run",
+    JobType.CODE_REVIEW: "review",
+    JobType.PATCH_GEN: "patch",
+    JobType.TEXT_GEN: "text",
+}
+
+
+_KINDS = {JobType.SANDBOX_RUN: 5930, JobType.PATCH_GEN: 5932, JobType.CODE_REVIEW: 5933, JobType.TEXT_GEN: 5050}
+
+
+class Unit(StrEnum):
+    """What a price counts besides its base. Units are measured by the verifier or fixed at assignment."""
+
+    FILE = "file"
+    THOUSAND_TOKENS = "thousand_tokens"
+    CPU_SECOND = "cpu_second"
+
+
+UNITS = {
+    JobType.PATCH_GEN: Unit.FILE,
+    JobType.CODE_REVIEW: Unit.FILE,
+    JobType.SANDBOX_RUN: Unit.CPU_SECOND,
+    JobType.TEXT_GEN: Unit.THOUSAND_TOKENS,
+}
+
+
+class Visibility(StrEnum):
+    """Who decides by a check: failing a hidden one alone costs the buyer a fee."""
+
+    VISIBLE = "visible"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. `reason` is a stable code such as "patch.does_not_apply"; empty if passed."""
+
+    name: str
+    passed: bool
+    reason: str = ""
+    details: str = ""  # a sentence for people; never a piece of the artifact or of its output
+    evidence: ObjectHash | None = None  # of a JSON atom with what was seen
+    visibility: Visibility = Visibility.VISIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What verification found. Anyone who may read the inputs can compute it again."""
+
+    passed: bool
+    checks: tuple[Check, ...]
+    units_milli: int  # measured by us, in thousandths of the job type's unit
+    tier: str  # the sandbox it was checked in
+    evidence: tuple[dict[str, Any], ...] = ()  # the atoms behind the checks' hashes
+
+    @property
+    def visible_passed(self) -> bool:
+        return all(check.passed for check in self.checks if check.visibility is Visibility.VISIBLE)
+
+    @property
+    def reason(self) -> str:
+        """Why it failed: the first failed check's code."""
+        return next((check.reason for check in self.checks if not check.passed), "")
+
+
+class JobState(StrEnum):
+    """Where a job is. The first five are live: their money is held."""
+
+    OPEN = "open"  # nobody works on it
+    ASSIGNED = "assigned"
+    RUNNING = "running"
+    DELIVERED = "delivered"
+    VERIFYING = "verifying"
+    PAID = "paid"
+    CLOSED = "closed"  # every attempt failed
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    DISPUTED = "disputed"
+    RESOLVED = "resolved"
+
+
+SOURCE = "system:bazaar"  # the node's own part in all this
+
+
+# Bells: a provider can take a job now; a provider has something to qualify for.
+FREE, QUALIFY = "bazaar.free", "bazaar.qualify"
+
+
+LIVE_JOB = frozenset({JobState.OPEN, JobState.ASSIGNED, JobState.RUNNING, JobState.DELIVERED, JobState.VERIFYING})
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An order. Amounts are milli-satoshi."""
+
+    id: UUID
+    buyer: str  # an owner of accounts: "person:…" or "agent:…"; or the node itself
+    actor: str  # who asked: the source on its entries
+    delegation: UUID | None
+    key: str
+    type: JobType
+    state: JobState
+    request: ObjectHash
+    inputs: dict[str, ObjectHash]
+    hidden: ObjectHash | None  # what the hidden checks were committed to
+    budget: int
+    hold: UUID  # a qualification has none: its own id stands here
+    strategy: dict[str, Any]
+    criteria: dict[str, Any]
+    time_limit_s: int
+    created_us: int
+    expires_us: int  # when it is given up, if nothing is delivered
+    offer_us: int  # while it is open: when it is offered next, whoever is free
+    cancelled_us: int | None = None
+    winner: UUID | None = None  # the attempt that was paid
+    price: int | None = None
+    receipt: ObjectHash | None = None
+    closed_us: int | None = None  # from here on nothing is held
+    ready_us: int = 0  # while it is open: from when a slot that comes free may go to it
+    qualifies: UUID | None = None  # a job of the node's own, for nothing, that shows what this provider can do
+    held_until_us: int | None = None  # when its hold ends, in the ledger's time; a qualification has none
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE_JOB
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a planted review: an order of the node's own that looks like any other."""
+        return self.buyer == SOURCE and self.qualifies is None
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One step in a job's life."""
+
+    n: int
+    at_us: int
+    what: str  # "opened", "assigned", "failed", "paid" …
+    actor: str
+    data: dict[str, Any]
+
+
+def job_id(value: UUID) -> str:
+    return show_id("job", value)
+
+
+def parse_job_id(text: str) -> UUID:
+    return parse_id("job", text)
+
+
+class UnknownJob(NotFound):
+    code = "bazaar.job_unknown"
+    sentence = "There is no job {job}, or it is not yours to see."
+
+
+class UnknownPrefix(NotFound):
+    code = "bazaar.prefix_unknown"
+    sentence = "Nothing that you may look at begins with '{prefix}'."
+    hint = "`choir job ls` and `choir provider ls` list what there is."
+
+
+class AmbiguousPrefix(Refusal):
+    code = "bazaar.prefix_ambiguous"
+    sentence = "'{prefix}' is the beginning of several: {named}."
+    hint = "Give more letters of the one that you mean."
+
+
+class JobOver(Refusal):
+    code = "bazaar.job_over"
+    sentence = "The job {job} is {state}; that can no longer be changed."
+
+
+class BadBudget(Invalid):
+    code = "bazaar.bad_budget"
+    sentence = "A budget must be from {low} to {high} SAT; {budget} SAT is not."
+
+
+class TooManyJobs(Refusal):
+    code = "bazaar.too_many_jobs"
+    sentence = "There are already {limit} open jobs, which is the limit."
+    hint = "Wait for some of them, or cancel them."
+
+
+class HoldOfJob(Refusal):
+    code = "bazaar.hold_of_job"
+    sentence = "The hold {hold} is the budget of the job {job}, which is not over."
+    hint = "It ends with the job. Its buyer can call that off with `choir job cancel {job}`."
+
+
+class KeyOfAnotherJob(Refusal):
+    code = "bazaar.key_of_another_job"
+    sentence = "The key '{key}' was used for another order."
+    hint = "Use a fresh key for a new order; the same key and order give the same job."
+
+
+class NotReleased(NotAllowed):
+    code = "bazaar.artifact_not_released"
+    sentence = "The artifact of {job} is in escrow: it is released to the buyer when it is paid for."
+
+
+class OrderClosed(NotAllowed):
+    code = "bazaar.order_closed"
+    sentence = "What was ordered in {job} is not yours to read."
+    hint = "It is open to the buyer, to who works on it or has handed something in, and to operators during a dispute."
+
+
+class HiddenClosed(NotAllowed):
+    code = "bazaar.hidden_closed"
+    sentence = "The hidden checks of {job} are not yours to read."
+    hint = "They are open to the buyer, and to a provider once its own delivery has failed them."
+
+
+class NotThereYet(NotFound):
+    code = "bazaar.not_there"
+    sentence = "There is no {what} of {of}, or not yet."
+
+
+class BuyerNeeded(NotAllowed):
+    code = "bazaar.buyer_needed"
+    sentence = "Only a person or an agent can order work; this credential is neither's."

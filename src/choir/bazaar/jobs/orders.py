@@ -1,0 +1,154 @@
+"""From what a buyer sends to an order: request, inputs, strategy and criteria, each read strictly.
+
+Guarantees: what is stored of an order is its canonical form, so the same order is the same whoever wrote it down;
+an order has exactly the inputs that its type needs; hidden checks are there exactly when the request commits to
+them, and are those it commits to. No money is held for what this node could not verify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from choir.bazaar.contracts import CodeReviewRequest, HiddenChecks, PatchGenRequest, Request, read_request
+from choir.bazaar.jobs.model import Job, JobType
+from choir.bazaar.jobs.service import Jobs, Order, buyer_of
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.providers import fallback, selection_rules
+from choir.bazaar.providers.market import Market
+from choir.bazaar.uploads import blobs
+from choir.bazaar.uploads.blobs import Given
+from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY
+from choir.foundation.canonical import canonical_bytes, parse_json
+from choir.foundation.errors import Invalid, Refusal, TooLarge
+from choir.foundation.policy import Policy
+from choir.identity.model import Principal
+from choir.objects.service import Objects
+from choir.storage.database import Tx
+
+_HIDDEN_BYTES_MAX = 2_000_000  # what `HiddenChecks` reads
+_NEEDED = {
+    JobType.PATCH_GEN: frozenset({REPOSITORY}),
+    JobType.CODE_REVIEW: frozenset({DIFF}),
+    JobType.SANDBOX_RUN: frozenset[str](),
+    JobType.TEXT_GEN: frozenset[str](),
+}
+# A repository beside a diff is for whoever reviews it; verification does not need it.
+_ALLOWED = _NEEDED | {
+    JobType.PATCH_GEN: frozenset({REPOSITORY, HIDDEN}),
+    JobType.CODE_REVIEW: frozenset({DIFF, REPOSITORY}),
+}
+
+
+class BadInputs(Invalid):
+    code = "bazaar.bad_inputs"
+    sentence = "The order does not have the inputs that it needs: {why}."
+
+
+class CannotVerify(Refusal):
+    """Every type of work is verified with the node's sandbox, and there is none."""
+
+    code = "bazaar.no_sandbox"
+    sentence = "This node cannot verify work now, so it takes no orders, and nothing is held. {why}"
+    hint = "Its operator mends that (`choir doctor` on its machine says how); the same order is accepted then."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An order that was read and found to be whole; its bytes are not stored yet."""
+
+    type: JobType
+    request: Request
+    inputs: Mapping[str, Given]
+    strategy: dict[str, Any]
+    criteria: dict[str, Any]
+    ailment: str = ""  # why this node could not verify it
+
+
+class Ordering:
+    """Reads orders and opens them."""
+
+    def __init__(self, jobs: Jobs, market: Market, objects: Objects, policy: Policy) -> None:
+        self._jobs = jobs
+        self._market = market
+        self._objects = objects
+        self._policy = policy
+        self._ailment: Callable[[], str] = lambda: ""
+
+    def watch(self, ailment: Callable[[], str]) -> None:
+        """Take new orders only while nothing ails what verifies them. Whoever verifies in this process says so."""
+        self._ailment = ailment
+
+    def read(
+        self,
+        type_: JobType,
+        request: Mapping[str, Any],
+        inputs: Mapping[str, Given],
+        strategy: dict[str, Any],
+        criteria: dict[str, Any],
+    ) -> Asked:
+        """An order from untrusted parts; touches no database."""
+        found = read_request(type_, self._plain(request), self._policy.of(VerificationPolicy))
+        _check_inputs(type_, found, inputs)
+        budget = found.terms.max_cost_msat
+        chosen = fallback.strategy_json(self._market.strategy(strategy)) if strategy else {}
+        wanted = selection_rules.criteria_json(selection_rules.criteria_from(type_, budget, criteria))
+        return Asked(type_, found, dict(inputs), chosen, wanted, self._ailment())
+
+    def open(self, tx: Tx, who: Principal, asked: Asked) -> tuple[Job, bool]:
+        """Keep the order's bytes and open the job; says whether it is a new one."""
+        terms = asked.request.terms
+        buyer = buyer_of(who)
+        if asked.ailment and not self._jobs.is_known(tx, who, terms.idempotency_key):
+            raise CannotVerify(why=asked.ailment)
+        blobs.keep(tx, self._objects, asked.inputs.values(), buyer, [buyer, who.source], self._limits())
+        self._check_hidden(tx, asked)
+        order = Order(
+            type=asked.type,
+            request=asked.request.to_json(),
+            budget=terms.max_cost_msat,
+            time_limit_s=terms.time_limit_s,
+            inputs={name: given.name for name, given in asked.inputs.items()},
+            hidden=_commitment(asked.request),
+            strategy=asked.strategy,
+            criteria=asked.criteria,
+        )
+        return self._jobs.open_or_find(tx, who, order, terms.idempotency_key)
+
+    def _plain(self, request: Mapping[str, Any]) -> Any:
+        """The same JSON without what JSON does not have, within the size limit."""
+        data = canonical_bytes(dict(request))
+        limit = self._policy.of(VerificationPolicy).request_bytes_max
+        if len(data) > limit:
+            raise TooLarge(what="The request", size=len(data), limit=limit)
+        return parse_json(data)
+
+    def _check_hidden(self, tx: Tx, asked: Asked) -> None:
+        given = asked.inputs.get(HIDDEN)
+        if given is None:
+            return
+        data = given.data if given.data is not None else self._objects.get(tx, given.name)
+        if HiddenChecks.from_bytes(data, self._policy.of(VerificationPolicy)).commitment != _commitment(asked.request):
+            raise BadInputs(why="the hidden checks are not those that the request commits to")
+
+    def _limits(self) -> dict[str, int]:
+        most = self._policy.of(BazaarPolicy).inputs_bytes_max
+        diff = min(most, self._policy.of(VerificationPolicy).review_diff_bytes_max)
+        return {REPOSITORY: most, DIFF: diff, HIDDEN: min(most, _HIDDEN_BYTES_MAX)}
+
+
+def _check_inputs(type_: JobType, request: Request, inputs: Mapping[str, Given]) -> None:
+    lacking, extra = _NEEDED[type_] - set(inputs), set(inputs) - _ALLOWED[type_]
+    if lacking:
+        raise BadInputs(why=f"'{min(lacking)}' is missing")
+    if extra:
+        raise BadInputs(why=f"a {type_.value} takes no '{min(extra)}'")
+    if isinstance(request, CodeReviewRequest) and inputs[DIFF].name != request.diff:
+        raise BadInputs(why="the diff is not the one that the request names")
+    if (_commitment(request) is None) != (HIDDEN not in inputs):
+        raise BadInputs(why="hidden checks are both an input and a commitment in the request, or neither")
+
+
+def _commitment(request: Request) -> Any:
+    return request.hidden if isinstance(request, PatchGenRequest) else None

@@ -1,0 +1,130 @@
+"""Between jobs and providers: who shall try a job, and what came of it.
+
+Guarantees: whoever is chosen has a slot reserved for the job in the same transaction; every choice can be
+explained and made again from the job's id and the number of tries before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from choir.bazaar.attempts.model import NODE_AWAY, NOT_ASKED_AGAIN, Attempt, AttemptState
+from choir.bazaar.jobs.model import Job, JobType
+from choir.bazaar.policy import BazaarPolicy
+from choir.bazaar.providers import fallback, selection_rules
+from choir.bazaar.providers.assignment import Assigning
+from choir.bazaar.providers.fallback import FallbackLimits, GiveUp, Strategy, Try, TryState
+from choir.bazaar.providers.model import ONE_BPS, OutcomeRecord
+from choir.bazaar.providers.service import Providers
+from choir.bazaar.settlement.pricing import Terms
+from choir.foundation.clock import MICROSECONDS
+from choir.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A provider with a slot reserved for the job."""
+
+    provider: UUID
+    owner: str
+    terms: Terms
+    explanation: dict[str, Any]
+
+
+class Market:
+    """Providers, as far as jobs see them; all inside the caller's transaction."""
+
+    def __init__(self, providers: Providers, policy: BazaarPolicy) -> None:
+        self._providers = providers
+        self._assigning = Assigning(providers)
+        self._limits = FallbackLimits(policy.attempts_max, policy.backoff_s * MICROSECONDS, policy.race_max)
+
+    def strategy(self, asked: dict[str, Any]) -> Strategy:
+        """A strategy as it was asked for; refuses one that cannot be."""
+        return fallback.strategy_from(asked, self._limits)
+
+    def racing(self, job: Job) -> int:
+        """How many providers may try the job at one time."""
+        return fallback.racing(self.strategy(job.strategy))
+
+    def check(self, job: Job) -> None:
+        """Raise unless the job's strategy and criteria can be followed."""
+        self.strategy(job.strategy)
+        selection_rules.criteria_from(job.type, job.budget, job.criteria)
+
+    def gives_up(self, job: Job, attempts: Sequence[Attempt], now_us: int) -> bool:
+        """Whether nobody will be asked again, whoever may come."""
+        found = fallback.next_assignments(self.strategy(job.strategy), _history(attempts), (), now_us)
+        return isinstance(found, GiveUp)
+
+    def choose(self, tx: Tx, job: Job, attempts: Sequence[Attempt], ceiling: int, now_us: int) -> list[Chosen]:
+        """Reserve slots of those who shall try now; nobody, if nobody fits at the moment."""
+        criteria = selection_rules.criteria_from(job.type, ceiling, job.criteria)
+        seed = job.id.bytes + len(attempts).to_bytes(4)
+        strategy = self.strategy(job.strategy)
+        assigned = self._assigning.assign(tx, job.id, criteria, strategy, _history(attempts), now_us, seed)
+        explained = assigned.explanation.as_json()
+        return [
+            Chosen(scored.candidate.provider, scored.candidate.owner, scored.candidate.terms, explained)
+            for scored in assigned.chosen
+        ]
+
+    def let_go(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """Give the attempt's slot back."""
+        self._providers.release(tx, attempt.provider, job.id)
+
+    def record(self, tx: Tx, job: Job, attempt: Attempt, *, passed: bool, at_us: int) -> None:
+        """Note what came of an attempt; told differently later, it is a correction."""
+        told = OutcomeRecord(
+            job=job.id,
+            type=job.type,
+            buyer=job.buyer,
+            passed=passed,
+            price=attempt.paid,
+            latency_us=max(0, (attempt.ended_us or at_us) - attempt.assigned_us),
+            at_us=at_us,
+            reason=attempt.reason,
+            attempt=attempt.n,
+            qualification=job.qualifies is not None,
+            planted=job.is_own,
+            # Whoever has orders of their own placed with themselves shall not rise by what follows them.
+            independence_bps=0 if job.is_own and passed else ONE_BPS,
+        )
+        self._providers.record_outcome(tx, attempt.provider, told)
+
+    def put_off(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """A qualification came to nothing, and that was not the provider's doing."""
+        self._providers.put_off_qualification(tx, attempt.provider, job.type, job.id)
+
+    def types_of(self, tx: Tx, providers: Collection[UUID]) -> list[JobType]:
+        """What these providers can be asked for."""
+        return self._providers.types_of(tx, providers)
+
+    def result_key(self, tx: Tx, attempt: Attempt) -> bytes:
+        """The key that signs what the provider hands in now."""
+        return self._providers.get(tx, attempt.provider).result_key
+
+    def result_keys(self, tx: Tx, attempt: Attempt) -> list[bytes]:
+        """Every key that the provider of this attempt may have signed it with, also before it took another."""
+        return self._providers.keys(tx, attempt.provider)
+
+    def gone(self, tx: Tx, providers: Collection[UUID], now_us: int) -> set[UUID]:
+        """Of these, the providers that no longer answer."""
+        return self._providers.gone(tx, providers, now_us) if providers else set()
+
+
+def _history(attempts: Sequence[Attempt]) -> list[Try]:
+    """The tries so far; one that the node itself cut off is none."""
+    tried = [attempt for attempt in attempts if attempt.reason != NODE_AWAY]
+    return [Try(attempt.provider, _try_state(attempt), attempt.ended_us or 0) for attempt in tried]
+
+
+def _try_state(attempt: Attempt) -> TryState:
+    if attempt.ended_us is None:
+        return TryState.AT_WORK
+    if attempt.state is AttemptState.PASSED:
+        return TryState.PASSED
+    return TryState.REFUSED if attempt.state in NOT_ASKED_AGAIN else TryState.LOST

@@ -1,0 +1,1 @@
+"""Qualification: trials by which a newcomer shows what it can do."""

@@ -1,0 +1,1 @@
+"""Sampling: reviews with planted defects, which the platform pays."""

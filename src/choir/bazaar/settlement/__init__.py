@@ -1,0 +1,1 @@
+"""Settlement: a job's money, from the hold to the receipt."""

@@ -1,0 +1,1 @@
+"""Trajectories: what a worker did, line by line."""

@@ -1,0 +1,1 @@
+"""Uploads: bytes that come with an order or a delivery."""

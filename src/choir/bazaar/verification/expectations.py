@@ -1,0 +1,197 @@
+"""What a full report of exactly the buyer's tests is, and whether a run gave one.
+
+The tests that must be reported come from the buyer's own tree: from collecting them there, or, for a file that cannot
+be imported before the patch (it may import what the patch is to write), from reading it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from choir.bazaar.contracts.commands import parse_pytest
+from choir.bazaar.verification import syntax as parsing
+from choir.bazaar.verification.reports import Outcome, Report
+from choir.bazaar.verification.trees import entries_of
+
+Fault = tuple[str, str]
+GOOD: Fault = ("", "")
+_CHOOSING = ("-k", "-m", "--deselect", "--ignore", "--lf", "--ff", "--last-failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A test read from a file: `Class::name` or `name`."""
+
+    file: str
+    name: str
+    may_skip: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The buyer's tests."""
+
+    ids: frozenset[str]
+    statics: tuple[Static, ...]
+    may_skip: frozenset[str]  # ids that did not run to a verdict in the buyer's own tree either
+    codes: Mapping[str, str] = field(default_factory=dict)  # id -> hash of its code in the buyer's own tree
+    static_codes: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)  # file, name -> the same
+    partial: bool = False  # the command chooses among tests, so that not every static one need be there
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.ids and not self.statics
+
+    @property
+    def files(self) -> frozenset[str]:
+        return frozenset(item.file for item in self.statics)
+
+
+def expected_from(tree: Path, command: str, subdir: str, before: Report) -> Expected:
+    """What the buyer's tree says must be reported after the patch."""
+    found = parse_pytest(command)
+    assert found is not None
+    if before.has_collected:
+        files: Iterable[str] = _files_of(tree, subdir, before)
+    else:
+        files = _test_files(tree, subdir, found.arguments)
+    statics = statics_of(tree, files)
+    choosing = any(word.startswith(_CHOOSING) or "::" in word for word in found.arguments)
+    partial = choosing or not before.has_collected  # which files the configuration chooses is not known then
+    skipped = frozenset(before.with_outcome(Outcome.SKIPPED))
+    return Expected(frozenset(before.collected), statics, skipped, before.codes, partial=partial)
+
+
+def judge(expected: Expected, report: Report) -> Fault:  # noqa: PLR0911 - a list of reasons, each its own line
+    """Whether the report is whole, honest and good; the first reason against it."""
+    stopped = {
+        "timeout": ("tests.timed_out", "The tests did not end within the time limit."),
+        "flood": ("tests.output_flood", "The tests wrote more than the limit and were stopped."),
+        "memory": ("tests.out_of_memory", "The tests used more memory than they were given."),
+    }
+    if report.stopped:
+        return stopped[report.stopped]
+    if report.stated and (not report.sealed or report.with_outcome(Outcome.FORGED)):
+        return "tests.report_forged", "What was reported of the tests is not what happened in them."
+    if not report.stated or not report.has_collected or report.end_code is None:
+        return "tests.report_incomplete", "The test process ended before it had reported on the buyer's tests."
+    if report.end_code != report.exit_code:
+        return "tests.exit_code_forged", "The process ended with another code than the test runner."
+    if _missing(expected, report):
+        return "tests.missing", "Tests of the buyer are missing from the report."
+    considered = {node for node in report.collected if _is_expected(node, expected, report)}
+    by_outcome = {item: considered & set(report.with_outcome(item)) for item in Outcome}
+    if any(report.ran[node] not in _codes_of(node, expected, report) for node in considered & report.ran.keys()):
+        return "tests.test_replaced", "A test that ran under a buyer's name is not the buyer's."
+    if by_outcome[Outcome.FAILED]:
+        return "tests.failed", "Some of the buyer's tests fail."
+    if by_outcome[Outcome.NOT_RUN]:
+        return "tests.report_incomplete", "Some of the buyer's tests were collected and never ran to their end."
+    if by_outcome[Outcome.SKIPPED] - expected.may_skip - _static_skips(expected, report):
+        return "tests.skipped", "Tests of the buyer were skipped that were not skipped before."
+    if report.exit_code != 0:
+        return "tests.failed", "The test command does not end with code 0."
+    return GOOD
+
+
+def _missing(expected: Expected, report: Report) -> bool:
+    if expected.ids - report.collected.keys():
+        return True
+    there = {(file, name_of(node)) for node, (_, file) in report.collected.items()}
+    lacking = [item for item in expected.statics if (item.file, item.name) not in there]
+    if expected.partial:
+        return bool(expected.statics) and len(lacking) == len(expected.statics)
+    return bool(lacking)
+
+
+def _is_expected(node: str, expected: Expected, report: Report) -> bool:
+    return node in expected.ids or report.collected[node][1] in expected.files
+
+
+def _codes_of(node: str, expected: Expected, report: Report) -> frozenset[str]:
+    """What the code of a test may be: as collected in the buyer's tree, or as read there, or at least unchanged."""
+    if node in expected.codes:
+        return frozenset({expected.codes[node]})
+    collected = frozenset({report.codes.get(node, "")})
+    return expected.static_codes.get((report.collected[node][1], name_of(node)), collected)
+
+
+def _static_skips(expected: Expected, report: Report) -> set[str]:
+    may = {(item.file, item.name) for item in expected.statics if item.may_skip}
+    return {node for node, (_, file) in report.collected.items() if (file, name_of(node)) in may}
+
+
+def name_of(node: str) -> str:
+    """`tests/test_a.py::TestX::test_y[1]` -> `TestX::test_y`."""
+    return node.partition("::")[2].partition("[")[0]
+
+
+def _files_of(tree: Path, subdir: str, before: Report) -> list[str]:
+    """The files that could not be collected."""
+    found = []
+    for node in before.not_collected:
+        for prefix in (before.root, subdir, ""):
+            path = f"{prefix}/{node}".lstrip("/")
+            if node.endswith(".py") and (tree / path).is_file():
+                found.append(path)
+                break
+    return sorted(found)
+
+
+def _test_files(tree: Path, subdir: str, arguments: Iterable[str]) -> list[str]:
+    """Test files by their names, below what the command names if it names anything."""
+    prefix = f"{subdir}/" if subdir else ""
+    words = [word.split("::")[0].removeprefix("./").rstrip("/") for word in arguments if not word.startswith("-")]
+    named = [prefix + word for word in words if word and (_is_path(word) or (tree / prefix / word).exists())]
+    found = []
+    for path in entries_of(tree):
+        name = PurePosixPath(path).name
+        is_test = name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+        below = any(path == item or path.startswith(f"{item}/") for item in named) if named else True
+        if (is_test or path in named) and below and path.startswith(prefix):
+            found.append(path)
+    return sorted(found)
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or word.endswith(".py")
+
+
+def statics_of(tree: Path, files: Iterable[str]) -> tuple[Static, ...]:
+    """The tests that can be read from these files."""
+    return tuple(item for file in files for item in _statics(tree, file))
+
+
+def _statics(tree: Path, file: str) -> list[Static]:
+    try:
+        module = parsing.parse(_start_of(tree / file))
+    except (*parsing.UNREADABLE, OSError):
+        return []
+    found = []
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            found.append(Static(file, node.name, _may_skip(node)))
+        elif isinstance(node, ast.ClassDef) and _is_test_class(node):
+            found += [
+                Static(file, f"{node.name}::{item.name}", _may_skip(item) or _may_skip(node))
+                for item in node.body
+                if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name.startswith("test")
+            ]
+    return found
+
+
+def _start_of(path: Path) -> bytes:
+    """The file, or of one that is too large to be read just enough to show that."""
+    with path.open("rb") as file:
+        return file.read(parsing.BYTES_MAX + 1)
+
+
+def _is_test_class(node: ast.ClassDef) -> bool:
+    return node.name.startswith("Test") or any("TestCase" in ast.dump(base) for base in node.bases)
+
+
+def _may_skip(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    return any(word in ast.dump(item).lower() for item in node.decorator_list for word in ("skip", "xfail", "expected"))

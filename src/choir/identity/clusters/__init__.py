@@ -1,0 +1,1 @@
+"""Clusters: which accounts are taken for one."""

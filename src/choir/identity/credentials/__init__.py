@@ -1,0 +1,1 @@
+"""Credentials: passkeys, sessions, recovery codes, tokens, logins, signed requests."""

@@ -1,0 +1,187 @@
+"""Logins of programs: a terminal asks, a person approves in the browser, the terminal fetches its token.
+
+The shape is that of RFC 8628 (device authorisation) with the binding of RFC 7636 (PKCE): the program keeps a
+random verifier and sends its hash, so what anybody else sees (the address, the code) does not fetch the token.
+
+Guarantees: a login waits for a short time and gives one token, once, to whoever has the verifier; it is approved
+by a person who showed a passkey just now, and until it was fetched the same person can still deny it. The token
+itself is made when it is fetched, so it is never stored. How many begin, and how often one is tried, is limited.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from choir.foundation.clock import MICROSECONDS, Clock, Entropy
+from choir.foundation.errors import Refusal
+from choir.identity import audit
+from choir.identity.credentials.model import BadCredential, LoginDecided, LoginDenied, UnknownLogin, login_id
+from choir.identity.credentials.rates import Rates
+from choir.identity.credentials.tokens import NewToken, Tokens
+from choir.identity.delegations.model import BadTerms
+from choir.identity.delegations.rules import checked_name, new_id
+from choir.identity.model import ALL_SCOPES, Principal, Role, Scope, person_owner
+from choir.identity.policy import DelegationsPolicy
+from choir.storage.database import Tx
+
+_CODE_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_CODE_BYTES = 5  # 40 bits: eight letters
+_DAY_S = 86_400
+_FORGET_ROWS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A login under way."""
+
+    id: UUID
+    challenge: bytes
+    code: str
+    name: str
+    scopes: list[str]
+    days: int
+    created_us: int
+    expires_us: int
+    person: UUID | None
+    state: str  # waiting, approved, denied
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a program gets."""
+
+    made: NewToken | None  # None: nobody has decided yet
+
+
+class Logins:
+    """Beginning, deciding and finishing logins; all inside the caller's transaction."""
+
+    def __init__(self, tokens: Tokens, rates: Rates, clock: Clock, entropy: Entropy, policy: DelegationsPolicy) -> None:
+        self._tokens = tokens
+        self._rates = rates
+        self._clock = clock
+        self._entropy = entropy
+        self._policy = policy
+
+    def begin(
+        self, tx: Tx, challenge: bytes, *, name: str, scopes: Collection[Scope], days: int, address: str
+    ) -> Login:
+        """A program asks; nothing is promised to it."""
+        policy = self._policy
+        name = checked_name(name, policy.name_chars_max)
+        if not scopes or not 1 <= days <= policy.login_days_max:
+            raise BadTerms(why=f"it needs a scope and must last 1 to {policy.login_days_max} days")
+        place = self._rates.place(tx, address)
+        here, node = policy.logins_per_place, policy.logins_global
+        self._rates.count_at(tx, "login", place, window_s=policy.login_window_s, here=here, node=node)
+        now_us = self._clock.now_us()
+        random = self._entropy.bytes(8 + _CODE_BYTES)
+        made = Login(
+            id=new_id(now_us, random[:8]),
+            challenge=challenge,
+            code=_shown_code(random[8:]),
+            name=name,
+            scopes=sorted(scopes),
+            days=days,
+            created_us=now_us,
+            expires_us=now_us + policy.login_s * MICROSECONDS,
+            person=None,
+            state="waiting",
+        )
+        tx.run(
+            "insert into logins (id, challenge, code, name, scopes, days, created_us, expires_us)"
+            " values (%s, %s, %s, %s, %s, %s, %s, %s)",
+            made.id, challenge, made.code, name, made.scopes, days, now_us, made.expires_us,
+        )  # fmt: skip
+        return made
+
+    def get(self, tx: Tx, who: Principal, id_: UUID) -> Login:
+        """What a person is asked to approve; after somebody decided, only they see it."""
+        return self._visible(who, self._found(tx, id_))
+
+    def approve(self, tx: Tx, who: Principal, id_: UUID) -> Login:
+        """Let the program have a token of this person. It takes a passkey shown just now."""
+        who.must_be_person()
+        who.must_be_fresh(self._clock.now_us())
+        return self._decide(tx, who, id_, "approved", before=("waiting",))
+
+    def deny(self, tx: Tx, who: Principal, id_: UUID) -> Login:
+        """Let it have none; also after an approval, as long as the token was not fetched."""
+        return self._decide(tx, who, id_, "denied", before=("waiting", "approved"))
+
+    def fetch(self, tx: Tx, id_: UUID, verifier: str) -> Fetched | Refusal:
+        """The token, once. A refusal is returned, so that the try is counted: see `attempts`."""
+        policy = self._policy
+        login = self._found(tx, id_)
+        self._rates.count(tx, f"fetch:{id_}", window_s=policy.login_window_s, limit=policy.login_tries_max)
+        if not hmac.compare_digest(hashlib.sha256(verifier.encode()).digest(), login.challenge):
+            return BadCredential(why="the verifier is not the one of this login")
+        if login.state == "waiting":
+            return Fetched(None)
+        if login.state == "denied":
+            return LoginDenied()
+        tx.run("delete from logins where id = %s", id_)
+        return Fetched(self._token(tx, login))
+
+    def forget(self, tx: Tx) -> int:
+        """Remove logins whose time is over, some at a time; says how many."""
+        return tx.run(
+            "delete from logins where id in (select id from logins where expires_us <= %s order by expires_us limit %s"
+            " for update skip locked)",
+            self._clock.now_us(), _FORGET_ROWS,
+        )  # fmt: skip
+
+    def _token(self, tx: Tx, login: Login) -> NewToken:
+        """Made in the name of the person who approved: their passkey was fresh then, and a login is short."""
+        assert login.person is not None
+        now_us = self._clock.now_us()
+        approver = Principal(
+            role=Role.PERSON,
+            source=person_owner(login.person),
+            person=login.person,
+            scopes=ALL_SCOPES,
+            fresh_until_us=login.expires_us,
+            credential=f"login:{login_id(login.id)}",
+        )
+        scopes = frozenset(Scope(scope) for scope in login.scopes)
+        expires_us = now_us + login.days * _DAY_S * MICROSECONDS
+        return self._tokens.for_person(tx, approver, name=login.name, scopes=scopes, expires_us=expires_us)
+
+    def _decide(self, tx: Tx, who: Principal, id_: UUID, state: str, before: tuple[str, ...]) -> Login:
+        person = who.must_be_person()
+        found = self._visible(who, self._found(tx, id_))
+        if found.state not in before:
+            raise LoginDecided(login=login_id(id_), state=found.state)
+        tx.run("update logins set person = %s, state = %s where id = %s", person, state, id_)
+        at_us = self._clock.now_us()
+        audit.record(tx, f"login.{state}", at_us=at_us, actor=who.source, owner=who.source, subject=login_id(id_))
+        return self._found(tx, id_)
+
+    @staticmethod
+    def _visible(who: Principal, found: Login) -> Login:
+        if found.person not in (None, who.must_be_person()):
+            raise UnknownLogin(login=login_id(found.id))
+        return found
+
+    def _found(self, tx: Tx, id_: UUID) -> Login:
+        """The login, for this transaction alone, if its time is not over."""
+        found = tx.one_or_none(Login, "select * from logins where id = %s for update", id_)
+        if found is None or self._clock.now_us() >= found.expires_us:
+            raise UnknownLogin(login=login_id(id_))
+        return found
+
+
+def challenge_of(text: str) -> bytes:
+    """The hash in base64url that a program sent; its form was checked before."""
+    return base64.urlsafe_b64decode(text + "=")
+
+
+def _shown_code(random: bytes) -> str:
+    number = int.from_bytes(random)
+    letters = "".join(_CODE_LETTERS[number >> 5 * place & 31] for place in range(8))
+    return f"{letters[:4]}-{letters[4:]}"

@@ -1,0 +1,78 @@
+"""Credentials: ids of tokens and logins, and what can be wrong with one."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from choir.foundation.errors import NotAllowed, NotFound, Refusal, Unauthenticated
+from choir.foundation.ids import parse_id, show_id
+
+
+def token_id(value: UUID) -> str:
+    return show_id("token", value)
+
+
+def parse_token_id(text: str) -> UUID:
+    return parse_id("token", text)
+
+
+def login_id(value: UUID) -> str:
+    return show_id("login", value)
+
+
+def parse_login_id(text: str) -> UUID:
+    return parse_id("login", text)
+
+
+class CrossSite(NotAllowed):
+    code = "identity.cross_site"
+    sentence = "This request came from a page of another site, so the browser's session does not count."
+    hint = "Use the node's own pages, at its public address; programs use a token."
+
+
+class UnknownToken(NotFound):
+    code = "identity.token_unknown"
+    sentence = "There is no token {token}."
+
+
+class UnknownLogin(NotFound):
+    code = "identity.login_unknown"
+    sentence = "There is no login {login} waiting; it was used, or its time is over."
+    hint = "Start again, with `choir login` for example."
+
+
+class LoginDenied(NotAllowed):
+    code = "identity.login_denied"
+    sentence = "The login was denied in the browser."
+
+
+class LoginDecided(Refusal):
+    code = "identity.login_decided"
+    sentence = "The login {login} was already {state} by somebody."
+
+
+class BadCredential(Unauthenticated):
+    code = "identity.bad_credential"
+    sentence = "The credential is not valid: {why}."
+    hint = "Sign in again, or make a new token."
+
+
+class TooManyPasskeys(Refusal):
+    code = "identity.too_many_passkeys"
+    sentence = "A person has at most {limit} passkeys."
+    hint = "Remove one that you no longer use."
+
+
+class UnknownPasskey(NotFound):
+    code = "identity.passkey_unknown"
+    sentence = "You have no such passkey."
+
+
+class UnknownSession(NotFound):
+    code = "identity.session_unknown"
+    sentence = "You have no such session."
+
+
+class LastPasskey(Refusal):
+    code = "identity.last_passkey"
+    sentence = "This is the last passkey; add another one before it is removed."

@@ -1,0 +1,51 @@
+"""Signing for accounts, behind one interface, so that keys in several hands can come later.
+
+Guarantees: whoever needs a signature names the owner and a digest and never sees a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import coincurve
+
+from choir.foundation.errors import Invalid
+from choir.foundation.signing import verify_bip340
+from choir.identity.keys.nostr_keys import public_of
+from choir.identity.keys.service import AccountKeys
+from choir.storage.database import Tx
+
+_DIGEST_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A BIP-340 signature and the key it is by."""
+
+    public: bytes
+    signature: bytes
+
+
+class AccountSigner(Protocol):
+    """Whoever can sign for an account."""
+
+    def sign(self, tx: Tx, owner: str, digest: bytes) -> Signature:
+        """Sign 32 bytes with the owner's current key."""
+        ...
+
+
+class LocalSigner:
+    """Signs with keys that this node keeps."""
+
+    def __init__(self, keys: AccountKeys) -> None:
+        self._keys = keys
+
+    def sign(self, tx: Tx, owner: str, digest: bytes) -> Signature:
+        if len(digest) != _DIGEST_BYTES:
+            raise Invalid(what="digest", why="it must be 32 bytes")
+        secret = self._keys.open_current(tx, owner)
+        public = public_of(secret)
+        signature = coincurve.PrivateKey(secret.reveal()).sign_schnorr(digest)
+        verify_bip340(public, digest, signature)  # a wrong one, by a fault of the machine, could give the key away
+        return Signature(public, signature)
