@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from choir.ledger.verifying import verify_export
+from choir.ledger.verification import verify_export
 from tests.auditor.verifier import audit
 from tests.ledger.export_maker import (
     ALICE,

@@ -23,11 +23,11 @@ from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
 from choir.identity.clusters.service import Clusters
 from choir.identity.model import Principal
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Draft, Leg, hold_account
-from choir.ledger.verifying import verify_database
+from choir.ledger.verification import verify_database
 from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
 from choir.policies import default_policy
@@ -238,12 +238,12 @@ class Hall:
 
     def held(self, job: Job) -> int:
         with self.tx() as tx:
-            return reading.balance(tx, hold_account(job.hold, Asset.SAT)).balance
+            return queries.balance(tx, hold_account(job.hold, Asset.SAT)).balance
 
     def has(self, who: Principal | UUID) -> int:
         owner = self.stalls[who].who.source if isinstance(who, UUID) else who.source
         with self.tx() as tx:
-            return reading.balance(tx, available(owner)).balance
+            return queries.balance(tx, available(owner)).balance
 
     def freeze(self, account: str) -> None:
         with self.tx() as tx:
@@ -256,7 +256,7 @@ class Hall:
     def claim(self, owner: str) -> int:
         """What an owner is owed because their account could not be paid."""
         with self.tx() as tx:
-            found = [item for item in reading.accounts(tx, prefix=f"{owner}/claim") if item.balance]
+            found = [item for item in queries.accounts(tx, prefix=f"{owner}/claim") if item.balance]
         return sum(item.balance for item in found)
 
     def endow(self, provider: UUID, satoshi: int) -> int:
@@ -280,11 +280,11 @@ class Hall:
         """What is set aside for disputes now."""
         with self.tx() as tx:
             holds = tx.rows("select hold from disputes where id = any(%s)", disputes)
-            return sum(reading.balance(tx, hold_account(hold, Asset.SAT)).balance for (hold,) in holds)
+            return sum(queries.balance(tx, hold_account(hold, Asset.SAT)).balance for (hold,) in holds)
 
     def fees(self) -> int:
         with self.tx() as tx:
-            return reading.balance(tx, PLATFORM).balance
+            return queries.balance(tx, PLATFORM).balance
 
     def check(self) -> None:
         """The ledger verifies, nothing appeared or vanished, and no job that is over holds anything."""
@@ -292,12 +292,12 @@ class Hall:
             report = verify_database(tx, self.keys)
             assert report.good, report.differences
             totals: dict[str, int] = {}
-            for line in reading.trial_balance(tx):
+            for line in queries.trial_balance(tx):
                 totals[line.asset] = totals.get(line.asset, 0) + line.balance
             assert not any(totals.values()), totals
             over = tx.rows("select hold, state from jobs where closed_us is not null and qualifies is null")
             for hold, state in over:
-                assert reading.balance(tx, hold_account(hold, Asset.SAT)).balance == 0, state
+                assert queries.balance(tx, hold_account(hold, Asset.SAT)).balance == 0, state
             free = tx.value(
                 "select count(*) from jobs where qualifies is not null and exists"
                 " (select 1 from accounts where name = 'hold:' || hold || '/escrow/SAT')"

@@ -22,7 +22,7 @@ from choir.identity.events import SIGNED_UP
 from choir.node import Node, build_node
 from choir.operations.background import Background
 from choir.operations.home import operator_token, prepare_home
-from choir.operations.preparing import Dsns, prepare_database
+from choir.operations.preparation import Dsns, prepare_database
 from choir.policies import default_policy
 from choir.storage.database import Database, connect
 from choir.storage.identity import move_clock

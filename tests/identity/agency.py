@@ -24,7 +24,7 @@ from choir.identity.keys.service import AccountKeys
 from choir.identity.keys.signer import LocalSigner
 from choir.identity.model import ALL_SCOPES, Principal, Role, Scope, person_owner
 from choir.identity.policy import DelegationsPolicy, PeoplePolicy
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import Draft, Leg, Posted
 from choir.ledger.policy import LedgerPolicy
@@ -179,11 +179,11 @@ class Agency:
 
     def balance(self, account: str) -> int:
         with self.tx() as tx:
-            return reading.balance(tx, account).balance
+            return queries.balance(tx, account).balance
 
     def head(self) -> int:
         with self.tx() as tx:
-            return reading.head(tx).seq
+            return queries.head(tx).seq
 
 
 def paid(key: str, from_: str, to: str, amount: int, source: str = "test") -> Draft:

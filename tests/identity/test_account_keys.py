@@ -30,7 +30,7 @@ from choir.identity.keys.service import AccountKeys, FormerKeyMissing
 from choir.identity.model import FreshAssertionNeeded, PersonNeeded, TooMany, agent_owner, person_owner
 from choir.identity.people.model import UnknownPerson
 from choir.node import Node
-from choir.operations.preparing import opened_node
+from choir.operations.preparation import opened_node
 from choir.operations.rotation import rotate_key
 from tests.conftest import DatabaseFactory
 from tests.identity.agency import SECRET, Agency, session

@@ -14,7 +14,7 @@ from choir.foundation.money import Asset
 from choir.identity.clusters.service import ClusterLink, Reason
 from choir.identity.keys.phrases import new_phrase
 from choir.identity.model import TooMany, agent_owner, person_owner
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.storage.database import Database
 from tests.identity.agency import Agency, session
@@ -130,7 +130,7 @@ def pay(agency: Agency, from_: str, to: str, amount: int) -> None:
     source, target = (name if "/" in name else f"{name}/available/SAT" for name in (from_, to))
     with agency.tx() as tx:
         agency.accounts.open(tx, [source, target], reason="a test", source="test")
-        seq = reading.head(tx).seq
+        seq = queries.head(tx).seq
         agency.ledger.post(tx, Draft("transfer", "a test", "test", f"pay {seq}", (Leg(source, target, amount),)))
 
 
@@ -185,8 +185,8 @@ def test_what_comes_back_from_a_hold_or_is_earned_is_no_funding(agency: Agency) 
         agency.ledger.post(tx, holds.capture(id_, paid, final=True, key="pay", reason="a test", source="test"))
         for owner in (buyer, seller):
             agency.clusters.note_funding(tx, owner)
-        assert reading.received(tx, f"{buyer}/available/SAT", 10) == [(WORLD, 10_000_000)]
-        assert reading.received(tx, f"{seller}/available/SAT", 10) == [(WORLD, 1)]
+        assert queries.received(tx, f"{buyer}/available/SAT", 10) == [(WORLD, 10_000_000)]
+        assert queries.received(tx, f"{seller}/available/SAT", 10) == [(WORLD, 1)]
     assert independence(agency, buyer, seller) == 10_000
 
 

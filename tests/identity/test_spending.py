@@ -79,7 +79,7 @@ def test_the_ledger_may_know_an_entry_that_the_check_did_not(
     """Another credential of the same source posted it between our look and our turn at the head."""
     draft = paid("1", buyer.account, SHOP, 30)
     agency.pay(session(buyer.person), draft)
-    monkeypatch.setattr("choir.ledger.reading.posted_keys", lambda *_: set())
+    monkeypatch.setattr("choir.ledger.queries.posted_keys", lambda *_: set())
     assert agency.pay(buyer.principal, draft)[0].again
     assert agency.spent(buyer.delegation.id) == 0
 

@@ -12,17 +12,17 @@ from uuid import UUID
 from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy
 from choir.foundation.errors import Refusal
 from choir.foundation.signing import Ed25519Signer, NodeSecret
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints, SignedCheckpoint
-from choir.ledger.exporting import Exporter
+from choir.ledger.exporter import Exporter
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Draft, Hold, Leg, Posted
 from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rules import Outcome
 from choir.ledger.service import Ledger
-from choir.ledger.submitting import Submitter
-from choir.ledger.verifying import Report, verify_database, verify_export
+from choir.ledger.verification import Report, verify_database, verify_export
 from choir.storage.database import Database, Tx
 from choir.storage.identity import make_identity
 
@@ -78,8 +78,8 @@ class Books:
     def __post_init__(self) -> None:
         entropy = SeededEntropy(self.seed)
         self.ledger = Ledger(self.clock, entropy, self.policy)
-        self.database.when_connected(self.ledger.forget_accounts)
-        self.submitter = Submitter(self.ledger, self.database)
+        self.database.when_connected(self.ledger.appender.forget_accounts)
+        self.submitter = Submitter(self.ledger.appender, self.database)
         self.accounts = Accounts(self.clock, self.policy)
         with self.tx() as tx:
             identity = make_identity(tx.connection, "dev", self.clock, entropy)
@@ -139,12 +139,12 @@ class Books:
     def refused(self, *drafts: Draft) -> Refusal:
         """The refusal of these drafts, posted together; nothing may have changed."""
         with self.tx() as tx:
-            before = reading.head(tx)
+            before = queries.head(tx)
         try:
             self.post(*drafts)
         except Refusal as refusal:
             with self.tx() as tx:
-                assert reading.head(tx) == before
+                assert queries.head(tx) == before
             return refusal
         raise AssertionError("it was accepted")
 
@@ -162,11 +162,11 @@ class Books:
 
     def balance(self, name: str) -> int:
         with self.tx() as tx:
-            return reading.balance(tx, name).balance
+            return queries.balance(tx, name).balance
 
     def hold(self, id_: UUID) -> Hold:
         with self.tx() as tx:
-            return reading.hold(tx, id_)
+            return queries.hold(tx, id_)
 
     def checkpoint(self) -> SignedCheckpoint:
         with self.tx() as tx:
@@ -188,7 +188,7 @@ class Books:
         assert report.good, report.differences
         with self.tx() as tx:
             totals: dict[str, int] = {}
-            for line in reading.trial_balance(tx):
+            for line in queries.trial_balance(tx):
                 totals[line.asset] = totals.get(line.asset, 0) + line.balance
         assert not any(totals.values()), totals
 

@@ -9,7 +9,7 @@ import pytest
 
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.errors import Refusal
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.model import AccountInUse, BadAccountName, Posted, UnknownAccount, WrongState, account_name
 from tests.ledger.books import ALICE, BOB, ISSUANCE, START_US, Books, check_export, moved
 
@@ -53,7 +53,7 @@ def test_opening_twice_is_opening_once(empty_books: Books) -> None:
     assert empty_books.open(BOB) == []
     assert empty_books.open() == []
     with empty_books.tx() as tx:
-        assert reading.head(tx).acts == 3
+        assert queries.head(tx).acts == 3
     empty_books.check()
 
 
@@ -93,7 +93,7 @@ def test_a_frozen_account_neither_pays_nor_receives_until_it_is_unfrozen(books: 
             "ledger.account.frozen"
         ]
     with books.tx() as tx:
-        assert reading.balance(tx, ALICE).state == "frozen"
+        assert queries.balance(tx, ALICE).state == "frozen"
     books.change("unfreeze", ALICE)
     books.post(moved("k", ALICE, BOB, 1))
     books.check()
@@ -155,7 +155,7 @@ def test_acts_stand_in_a_chain_that_anyone_can_compute(books: Books) -> None:
             "select x.n, a.name, x.act, x.after_seq, x.at_us, x.reason, x.source, x.hash"
             " from account_acts x join accounts a on a.id = x.account order by n"
         )
-        head = reading.head(tx)
+        head = queries.head(tx)
     prev = bytes(32)
     for number, (n, name, act, after, at_us, reason, source, hash_) in enumerate(rows, start=1):
         assert after == (2 if act == "freeze" else 0)
@@ -188,7 +188,7 @@ def test_time_goes_forward_over_acts_and_entries_whatever_the_clock_does(books: 
     with books.tx() as tx:
         acts = tx.rows("select after_seq, at_us from account_acts where n > 7 order by n")
         assert acts == [(0, late), (2, late), (3, late + 3)]
-        assert reading.head(tx).at_us == late + 3
+        assert queries.head(tx).at_us == late + 3
     assert posted.at_us == late
     assert isinstance(submitted, Posted)
     assert submitted.at_us == late

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from choir.foundation.clock import ManualClock, SeededEntropy
 from choir.foundation.errors import Refusal
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.formats.aidollar import BadAidollarLine, EntryType, Line, account_of, id_of, read_line
 from choir.ledger.formats.aidollar_import import AidInUse, AidollarImport, AidollarTooLarge, Imported
@@ -232,7 +232,7 @@ def test_money_that_goes_in_a_circle_comes_in_as_one_entry(empty_books: Books, d
     with new_books(databases) as copy:
         assert import_into(copy, first) == (2, 2)
         with copy.tx() as tx:
-            [entry] = reading.entries(tx)
+            [entry] = queries.entries(tx)
             assert len(entry.content["legs"]) == 2
             erase_memos(tx, ["system:aidollar"])
         lines = [json.loads(line) for line in written(copy, "aidollar").splitlines()]
@@ -246,7 +246,7 @@ def test_lines_of_an_entry_that_somebody_changed_stand_alone(empty_books: Books,
     with new_books(databases) as copy:
         assert import_into(copy, changed_) == (2, 2)
         with copy.tx() as tx:
-            assert [len(entry.content["legs"]) for entry in reading.entries(tx)] == [1, 1]
+            assert [len(entry.content["legs"]) for entry in queries.entries(tx)] == [1, 1]
         assert written(copy, "aidollar") == changed_
 
 
@@ -303,7 +303,7 @@ def test_what_cannot_be_imported_is_refused_with_its_line_and_leaves_nothing(
         import_into(database_books, "\n".join(lines).encode())
     assert refusal.value.fields["line"] == (6 if why == "earlier line" else 5)
     with database_books.tx() as tx:
-        assert reading.head(tx).acts == reading.head(tx).seq == 0
+        assert queries.head(tx).acts == queries.head(tx).seq == 0
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from itertools import pairwise
 import psycopg
 import pytest
 
-from choir.ledger import hashing, merkle, reading
+from choir.ledger import hashing, merkle, queries
 from choir.ledger.checkpoints import JournalGap, NoCheckpoint, SignedCheckpoint, Tree, leaf_hashes, what_differs
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
 from choir.storage.database import Tx
@@ -21,7 +21,7 @@ SIZES = (0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 513)
 
 def grow(books: Books, size: int) -> None:
     with books.tx() as tx:
-        now = reading.head(tx).seq
+        now = queries.head(tx).seq
     if size > now:
         books.batch([[moved(f"k{n}", ISSUANCE, ALICE, 1)] for n in range(now, size)])
 
@@ -79,7 +79,7 @@ def test_a_proof_is_whole_and_for_one_entry_only(books: Books) -> None:
     grow(books, 20)
     books.checkpoint()
     with books.tx() as tx:
-        entries = reading.entries(tx)
+        entries = queries.entries(tx)
         proofs = [books.checkpoints.prove(tx, entry) for entry in entries]
     for proof, other in pairwise(proofs):
         one = proof.entry
@@ -99,13 +99,13 @@ def _content(books: Books, seq: int) -> str:
 def test_an_entry_without_a_checkpoint_over_it_has_no_proof_yet(books: Books) -> None:
     grow(books, 2)
     with books.tx() as tx:
-        first, second = reading.entries(tx)
+        first, second = queries.entries(tx)
         with pytest.raises(NoCheckpoint):
             books.checkpoints.prove(tx, first)
     books.checkpoint()
     grow(books, 3)
     with books.tx() as tx:
-        third = reading.entries(tx)[2]
+        third = queries.entries(tx)[2]
         assert books.checkpoints.prove(tx, second).checkpoint.size == 2
         with pytest.raises(NoCheckpoint):
             books.checkpoints.prove(tx, third)
@@ -153,7 +153,7 @@ def test_a_checkpoint_that_saw_fewer_acts_is_not_the_latest(books: Books) -> Non
     grow(books, 1)
     with books.tx() as slow:
         slow.run("set transaction isolation level repeatable read")
-        assert reading.head(slow).acts == 7
+        assert queries.head(slow).acts == 7
         books.change("freeze", BOB)
         newer = books.checkpoint()
         assert books.checkpoints.sign(slow).acts == 7
@@ -201,13 +201,13 @@ def test_the_latest_checkpoint_is_the_largest_whoever_signed_first(books: Books)
     grow(books, 1)
     with books.tx() as slow:
         slow.run("set transaction isolation level repeatable read")
-        assert reading.head(slow).seq == 1
+        assert queries.head(slow).seq == 1
         books.post(moved("more", ISSUANCE, BOB, 1))
         larger = books.checkpoint()
         assert books.checkpoints.sign(slow).size == 1
     with books.tx() as tx:
         assert books.checkpoints.latest(tx) == larger
-        assert books.checkpoints.prove(tx, reading.entries(tx)[1]).checkpoint == larger
+        assert books.checkpoints.prove(tx, queries.entries(tx)[1]).checkpoint == larger
     books.check()
 
 

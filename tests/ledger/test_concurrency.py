@@ -14,12 +14,12 @@ import pytest
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.errors import Refusal
 from choir.foundation.money import Asset
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.accounts import Accounts
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.policy import LedgerPolicy
 from choir.ledger.service import Ledger
-from choir.ledger.submitting import Submitter
 from choir.storage.database import Database, DatabaseUnavailable, Tx
 from tests.ledger.books import ALICE, BOB, ISSUANCE, START_US, Books, moved
 
@@ -49,7 +49,9 @@ def request(n: int) -> list[Draft]:
 def send_all(dsn: str, process: int) -> tuple[list[Answer], list[str]]:
     """What one process does: 32 threads share its submitter and send every request once."""
     database = Database(dsn, wait_s=60).open()
-    submitter = Submitter(Ledger(SystemClock(), SystemEntropy(), LedgerPolicy(hold_s_max=10 * 366 * 86_400)), database)
+    submitter = Submitter(
+        Ledger(SystemClock(), SystemEntropy(), LedgerPolicy(hold_s_max=10 * 366 * 86_400)).appender, database
+    )
     answers: list[Answer] = []
     errors: list[str] = []
 
@@ -98,13 +100,13 @@ def test_sixty_four_writers_in_two_processes_send_everything_twice_and_it_happen
     assert {name: books.balance(name) for name in PEOPLE} == dict(expected)
     with books.tx() as tx:
         assert tx.value("select count(*) from holds where closed_seq is null") == 0
-        assert reading.head(tx).seq == len(keys) + len(PEOPLE)
+        assert queries.head(tx).seq == len(keys) + len(PEOPLE)
     books.check()
 
 
 def test_the_last_coin_is_spent_once(books: Books) -> None:
     books.fund(ALICE, 10)
-    others = [Submitter(books.ledger, books.database) for _ in range(4)]
+    others = [Submitter(books.ledger.appender, books.database) for _ in range(4)]
 
     def spend(n: int) -> str:
         (outcome,) = others[n % 4].submit_batch([[moved(f"spend {n}", ALICE, BOB, 1)]])
@@ -127,7 +129,7 @@ def test_features_with_locks_of_their_own_and_submitters_do_not_block_each_other
         owner.execute("grant select, update on chores to choir_app")
     clock = SystemClock()
     ledger = Ledger(clock, SystemEntropy(), LedgerPolicy())
-    submitter = Submitter(ledger, books.database)
+    submitter = Submitter(ledger.appender, books.database)
     accounts = Accounts(clock, LedgerPolicy())
 
     def pay_job(n: int) -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX
-from choir.ledger import chaining, deciding
+from choir.ledger.journal import acceptance, links
+from choir.ledger.journal.records import Decision, View
 from choir.ledger.model import Draft, Head, Leg
 from choir.ledger.policy import LedgerPolicy
-from choir.ledger.rounds import Decision, View
 from choir.ledger.rules import Prepared, prepare
 
 MINT, ADA, BOB, CAROL, NOBODY = (
@@ -40,8 +40,8 @@ states = st.sampled_from([{}, {}, {IDS[ADA]: "frozen"}, {IDS[BOB]: "closed"}])
 
 
 def decided(drafts: Sequence[Sequence[Prepared | Refusal]], view: View) -> Decision:
-    random = bytes(range(256))[: chaining.ID_RANDOM_BYTES * sum(map(len, drafts))]
-    return deciding.decide(drafts, copy.deepcopy(view), 1_700_000_000_000_000, random, POLICY)
+    random = bytes(range(256))[: links.ID_RANDOM_BYTES * sum(map(len, drafts))]
+    return acceptance.decide(drafts, copy.deepcopy(view), 1_700_000_000_000_000, random, POLICY)
 
 
 def told(decision: Decision) -> list[object]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from choir.foundation.canonical import ObjectHash, canonical_bytes
 from choir.foundation.errors import Refusal
-from choir.ledger import hashing, reading
+from choir.ledger import hashing, queries
 from choir.ledger.model import BatchTooLarge, Draft, HoldTerms, Leg, Posted
 from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rules import Prepared, prepare
@@ -129,7 +129,7 @@ def test_receipt_and_policy_are_object_hashes(books: Books, field: str) -> None:
     right = replace(moved("k", ISSUANCE, ALICE, 1), **{field: SOME_HASH})  # type: ignore[arg-type]
     posted = books.post(right)[0]
     with books.tx() as tx:
-        assert reading.entry(tx, posted.id).content[field] == SOME_HASH
+        assert queries.entry(tx, posted.id).content[field] == SOME_HASH
 
 
 def test_more_references_than_the_limit_are_refused(books: Books) -> None:
@@ -143,7 +143,7 @@ def test_every_character_that_can_be_stored_comes_back_as_it_was(books: Books) -
         again=True
     )
     with books.tx() as tx:
-        content = reading.entry(tx, posted.id).content
+        content = queries.entry(tx, posted.id).content
     assert (content["kind"], content["reason"], content["source"], content["key"], content["refs"]) == (
         odd, odd, odd, odd, [odd],
     )  # fmt: skip
@@ -364,7 +364,7 @@ def test_a_correction_names_an_entry_that_exists(books: Books) -> None:
     posted = books.post(replace(unknown, corrects=wrong.id))[0]
     assert books.submitter.submit(replace(unknown, corrects=wrong.id)) == [posted._replace(again=True)]
     with books.tx() as tx:
-        assert reading.entry(tx, posted.id).content["corrects"] == str(wrong.id)
+        assert queries.entry(tx, posted.id).content["corrects"] == str(wrong.id)
     books.check()
 
 
@@ -372,8 +372,8 @@ def test_what_a_person_wrote_is_kept_beside_the_journal_and_can_be_erased(books:
     note = replace(moved("k", ISSUANCE, ALICE, 5), memo="for Zoë's birthday")
     first = books.post(note)[0]
     with books.tx() as tx:
-        assert reading.memo(tx, first.seq) == "for Zoë's birthday"
-        content = reading.entry(tx, first.id).content
+        assert queries.memo(tx, first.seq) == "for Zoë's birthday"
+        content = queries.entry(tx, first.id).content
         salt = tx.value("select salt from entry_memos")
     assert "Zoë" not in json.dumps(content, ensure_ascii=False)
     assert content["memo"] == "sha256:" + hashlib.sha256(salt + "for Zoë's birthday".encode()).hexdigest()
@@ -381,7 +381,7 @@ def test_what_a_person_wrote_is_kept_beside_the_journal_and_can_be_erased(books:
     assert books.refused(replace(note, memo="for someone else")).code == "ledger.conflicting_key"
     with books.tx() as tx:
         assert tx.run("delete from entry_memos where seq = %s", first.seq) == 1
-        assert reading.memo(tx, first.seq) is None
+        assert queries.memo(tx, first.seq) is None
     assert books.post(note)[0] == first._replace(again=True)
     assert books.refused(replace(note, memo=None)).code == "ledger.conflicting_key"
     books.check()
@@ -393,7 +393,7 @@ def test_a_commitment_cannot_be_guessed_from_the_memo(books: Books) -> None:
     books.post(replace(moved("k2", ISSUANCE, ALICE, 5), memo="yes"))
     with books.tx() as tx:
         salts = [row[0] for row in tx.rows("select salt from entry_memos")]
-        memos = {item.content["memo"] for item in reading.entries(tx)}
+        memos = {item.content["memo"] for item in queries.entries(tx)}
     assert [len(salt) for salt in salts] == [16, 16]
     assert len(set(salts)) == len(memos) == 2
     assert books.refused(replace(moved("k3", ISSUANCE, ALICE, 5), memo="yes", memo_salt=b"pepper")).code == (
@@ -408,7 +408,7 @@ def test_the_chain_can_be_computed_by_anyone_from_the_words_of_the_specification
     )
     prev = bytes(32)
     with books.tx() as tx:
-        stored = reading.entries(tx)
+        stored = queries.entries(tx)
     for number, one in enumerate(stored, start=1):
         content = hashlib.sha256(canonical_bytes(one.content)).digest()
         preimage = (
@@ -417,7 +417,7 @@ def test_the_chain_can_be_computed_by_anyone_from_the_words_of_the_specification
         assert (one.seq, one.prev, one.hash) == (number, prev, hashlib.sha256(preimage).digest())
         prev = one.hash
     with books.tx() as tx:
-        assert reading.head(tx).hash == prev
+        assert queries.head(tx).hash == prev
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)

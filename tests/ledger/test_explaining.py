@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.foundation.words import shown
-from choir.ledger.explaining import explain_entry
+from choir.ledger.explanation import explain_entry
 from choir.ledger.model import Draft, Leg
 from tests.ledger.books import ALICE, BOB, Books
 

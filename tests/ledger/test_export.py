@@ -14,16 +14,16 @@ import pytest
 
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.signing import NodeSecret
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.checkpoints import Tree
 from choir.ledger.export_file import BadExport
-from choir.ledger.exporting import TRAILER_DOMAIN
-from choir.ledger.importing import ExportDoesNotVerify, LedgerNotEmpty, import_export
+from choir.ledger.exporter import TRAILER_DOMAIN
+from choir.ledger.importer import ExportDoesNotVerify, LedgerNotEmpty, import_export
 from choir.ledger.keys import NotTheNodeKey
 from choir.ledger.model import Leg
 from choir.ledger.notes import VerifierKey
 from choir.ledger.streams import silent
-from choir.ledger.verifying import Report, verify_export
+from choir.ledger.verification import Report, verify_export
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, CAROL, ISSUANCE, SECRET, Books, check_export, draft, moved
@@ -59,7 +59,7 @@ def rich(books: Books) -> Books:
     books.post(holds.capture(done, (Leg(account, BOB, 5),), final=False, reason="r", source="test", key="c1"))
     books.clock.advance(1)
     with books.tx() as tx:
-        size = reading.head(tx).seq
+        size = queries.head(tx).seq
         books.keys.rotate(tx, SECOND.signer(), size, Tree(tx).root(size))
     books.secret = SECOND
     books.post(holds.capture(done, (Leg(account, BOB, 5),), reason="r", source="test", key="c2"))
@@ -78,7 +78,7 @@ def test_an_export_verifies_with_no_database(rich: Books) -> None:
     report = check_export(data)
     assert report.good, report.differences
     with rich.tx() as tx:
-        head = reading.head(tx)
+        head = queries.head(tx)
         assert (report.entries, report.accounts, report.root) == (head.seq, 7, Tree(tx).root(head.seq))
     assert report.key == str(VerifierKey(rich.keys.origin, SECOND.signer().public))
     assert b"a secret" not in data

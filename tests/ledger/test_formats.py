@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from choir.foundation.errors import Refusal
 from choir.foundation.money import Asset
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.formats.beancount import beancount_account
 from choir.ledger.model import ROLES, Leg, account_name
 from tests.conftest import DatabaseFactory
@@ -108,7 +108,7 @@ def test_csv_has_one_row_for_each_leg_with_what_the_entry_says(rich: Books) -> N
         "seq,entry_id,time,kind,reason,source,key,leg,from,to,asset,amount,units,refs,receipt,corrects"
     )
     with rich.tx() as tx:
-        entries = reading.entries(tx, limit=1000)
+        entries = queries.entries(tx, limit=1000)
     expected = [(entry, n, leg) for entry in entries for n, leg in enumerate(entry.content["legs"], start=1)]
     assert len(rows) == len(expected) > len(entries)
     for row, (entry, n, leg) in zip(rows, expected, strict=True):
@@ -260,7 +260,7 @@ def _check_beancount(data: bytes, balances: dict[str, int]) -> None:
 def test_every_entry_can_be_found_again_in_beancounts_metadata(rich: Books) -> None:
     found = read_beancount(written(rich, "beancount"))
     with rich.tx() as tx:
-        entries = reading.entries(tx, limit=1000)
+        entries = queries.entries(tx, limit=1000)
     assert [item["hash"] for item in found.metadata] == [entry.hash.hex() for entry in entries]
     assert all({"id", "seq", "time", "kind", "source", "key"} <= item.keys() for item in found.metadata)
     assert ALICE in found.accounts.values()

@@ -9,7 +9,7 @@ import pytest
 
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.model import Draft, HoldTerms, HoldUse, Leg, hold_account
 from choir.ledger.policy import LedgerPolicy
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, CAROL, ISSUANCE, START_US, Books, draft, moved
@@ -54,7 +54,7 @@ def test_capturing_everything_leaves_nothing_to_return(funded: Books) -> None:
     id_ = funded.place(ALICE, 300)
     posted = funded.post(pay(id_, (BOB, 300)))[0]
     with funded.tx() as tx:
-        assert len(reading.entry(tx, posted.id).content["legs"]) == 1
+        assert len(queries.entry(tx, posted.id).content["legs"]) == 1
     assert funded.hold(id_).closed
     funded.check()
 
@@ -123,12 +123,12 @@ def test_a_capture_one_microsecond_before_expiry_counts_and_at_expiry_it_does_no
     refusal = funded.refused(pay(id_, (BOB, 100), key="2"))
     assert (refusal.code, refusal.fields["expired_at"]) == ("ledger.hold.expired", "2027-01-15T08:00:10.000000Z")
     with funded.tx() as tx:
-        assert reading.expired_holds(tx, funded.clock.at_us - 1, 10) == []
-        assert reading.expired_holds(tx, funded.clock.at_us, 10) == [id_]
+        assert queries.expired_holds(tx, funded.clock.at_us - 1, 10) == []
+        assert queries.expired_holds(tx, funded.clock.at_us, 10) == [id_]
     funded.post(holds.expire(id_))
     assert funded.balance(ALICE) == 900
     with funded.tx() as tx:
-        assert reading.expired_holds(tx, funded.clock.at_us, 10) == []
+        assert queries.expired_holds(tx, funded.clock.at_us, 10) == []
     funded.check()
 
 
@@ -335,7 +335,7 @@ def test_a_hold_lasts_from_the_ledgers_time_on_when_the_clock_went_back(funded: 
     ledger_us = funded.clock.at_us
     funded.clock.advance(-2 * funded.policy.hold_s_max)
     with funded.tx() as tx:
-        assert reading.time_us(tx, funded.clock.at_us) == ledger_us
+        assert queries.time_us(tx, funded.clock.at_us) == ledger_us
 
     def place(key: str, expires_us: int) -> Draft:
         return holds.place(ALICE, 10, expires_us=expires_us, reason="a job", source="test", key=key)

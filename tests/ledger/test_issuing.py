@@ -15,11 +15,11 @@ from choir.foundation.canonical import parse_object_hash
 from choir.foundation.clock import SeededEntropy
 from choir.foundation.errors import ChoirError, Refusal
 from choir.foundation.ids import LAST_ID
-from choir.ledger import reading
-from choir.ledger.explaining import explain_entry
-from choir.ledger.issuing import rules, store
-from choir.ledger.issuing.model import Issuance, IssuanceState, issuance_id
-from choir.ledger.issuing.service import Issuing
+from choir.ledger import queries
+from choir.ledger.explanation import explain_entry
+from choir.ledger.issuances import rules, store
+from choir.ledger.issuances.model import Issuance, IssuanceState, issuance_id
+from choir.ledger.issuances.service import Issuing
 from choir.ledger.model import Leg
 from choir.ledger.policy import IssuingPolicy
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, ISSUANCE, SAT_WORLD, Books, moved
@@ -72,12 +72,12 @@ class Office:
         """Of the entry that was posted."""
         with self.books.tx() as tx:
             assert issuance.entry is not None
-            return reading.entry(tx, issuance.entry).content
+            return queries.entry(tx, issuance.entry).content
 
     @property
     def entries(self) -> int:
         with self.books.tx() as tx:
-            return reading.head(tx).seq
+            return queries.head(tx).seq
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from choir.doors.liabilities import routes as door
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.checkpoints import Tree
 from choir.ledger.claims import Claims
 from choir.ledger.liabilities import rules
-from choir.ledger.liabilities.counting import count
+from choir.ledger.liabilities.count import count
 from choir.ledger.liabilities.model import NoLongerKept, NotAllCounted, NothingPublished, Snapshot
 from choir.ledger.liabilities.note import LiabilitiesNote
 from choir.ledger.liabilities.service import note_of
@@ -58,7 +58,7 @@ def test_a_claim_is_owed_and_audited_like_anything_else(town: Books, tmp_path: P
 def test_the_totals_are_those_of_the_trial_balance(town: Books) -> None:
     snapshot, _ = make(town).publish()
     with town.tx() as tx:
-        lines = {(line.asset, line.role): line.balance for line in reading.trial_balance(tx)}
+        lines = {(line.asset, line.role): line.balance for line in queries.trial_balance(tx)}
     roles = [lines["CREDIT", role] for role in ("available", "stake", "escrow")]
     assert totals(snapshot) == {"CREDIT": sum(roles) - 700, "SAT": lines["SAT", "available"]}  # the treasury's hold
 
@@ -70,7 +70,7 @@ def test_the_note_is_bound_to_the_checkpoint(town: Books) -> None:
     journal = Checkpoint.parse(open_note(snapshot.checkpoint, [key]).text)
     with town.tx() as tx:
         assert note_of(snapshot).journal.root == journal.root == Tree(tx).root(snapshot.size)
-        assert snapshot.size == journal.size == reading.head(tx).seq
+        assert snapshot.size == journal.size == queries.head(tx).seq
 
 
 def test_there_is_one_for_each_size(town: Books) -> None:
@@ -116,9 +116,9 @@ def test_a_hold_that_ended_since_is_still_told_as_it_was(town: Books) -> None:
     planters = count(town.database.unit_of_work, checkpoint.size, b"\x01" * 32)
     assert {asset: planter.total for asset, planter in planters.items()} == {"CREDIT": 10_000, "SAT": 77}
     with town.tx() as tx:
-        held = {name: reading.held_at_seq(tx, name, checkpoint.size) for name in (ALICE, BOB, TREASURY)}
+        held = {name: queries.held_at_seq(tx, name, checkpoint.size) for name in (ALICE, BOB, TREASURY)}
         assert held == {ALICE: 700, BOB: 0, TREASURY: 700}
-        assert reading.held_at_seq(tx, ALICE, checkpoint.size + 1) == 200
+        assert queries.held_at_seq(tx, ALICE, checkpoint.size + 1) == 200
 
 
 def test_entries_go_on_meanwhile(town: Books) -> None:
@@ -183,7 +183,7 @@ def test_two_at_once_publish_one(town: Books) -> None:
 
 
 def test_more_accounts_than_fit_a_tile_or_a_batch(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("choir.ledger.liabilities.counting._BATCH_ACCOUNTS", 64)
+    monkeypatch.setattr("choir.ledger.liabilities.count._BATCH_ACCOUNTS", 64)
     names = [f"person:n{n}/available/CREDIT" for n in range(300)]
     books.open(*names)
     books.batch([[moved(f"f{n}", ISSUANCE, name, n * n + 1)] for n, name in enumerate(names)])
@@ -215,7 +215,7 @@ def test_nothing_is_published_that_does_not_add_up(town: Books) -> None:
     service = make(town)
     with town.tx() as tx:
         bob = tx.value("select id from accounts where name = %s", BOB)
-        last = reading.head(tx).seq
+        last = queries.head(tx).seq
         tx.run("insert into postings values (%s, %s, 99, -1, 949)", bob, last)  # behind the ledger's back
     with pytest.raises(NotAllCounted, match=r"owed is 99\.99 and all the rest is -100\.00"):
         service.publish()

@@ -15,7 +15,7 @@ from choir.doors.liabilities import proof
 from choir.doors.liabilities import routes as door
 from choir.foundation.errors import Broken
 from choir.foundation.signing import NodeSecret
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.checkpoints import Tree
 from choir.ledger.liabilities import rules
 from choir.ledger.liabilities.model import NothingPublished, Snapshot, TooManyAccounts, WaitsForAnEntry
@@ -32,7 +32,7 @@ SECOND = NodeSecret(b"\x08" * 32)
 def rotate(books: Books, secret: NodeSecret = SECOND) -> None:
     """Hand over to another key, after the last entry."""
     with books.tx() as tx:
-        size = reading.head(tx).seq
+        size = queries.head(tx).seq
         books.keys.rotate(tx, secret.signer(), size, Tree(tx).root(size))
     books.secret = secret
 

@@ -10,14 +10,14 @@ import psycopg
 import pytest
 from psycopg import IsolationLevel
 
-from choir.ledger import holds, reading
-from choir.ledger.liabilities import rules, store, verifying
-from choir.ledger.liabilities.counting import Transact, count
+from choir.ledger import holds, queries
+from choir.ledger.liabilities import rules, store, verification
+from choir.ledger.liabilities.count import Transact, count
 from choir.ledger.liabilities.model import Snapshot
 from choir.ledger.liabilities.service import note_of
 from choir.ledger.model import Leg
 from choir.ledger.notes import Checkpoint, sign_note
-from choir.ledger.verifying import verify_database
+from choir.ledger.verification import verify_database
 from choir.storage.database import Tx
 from tests.ledger.books import ALICE, BOB, CAROL, ISSUANCE, Books, moved
 from tests.ledger.owing import AGENT, STAKE, TREASURY, make, totals
@@ -124,7 +124,7 @@ def test_notes_are_gone_through_once_and_only_what_is_kept_is_made_anew(
         counted.append(size)
         return count(transact, size, secret)
 
-    monkeypatch.setattr(verifying, "count", counting)
+    monkeypatch.setattr(verification, "count", counting)
     town.check()
     assert counted == [made[4], made[3]]
 
@@ -207,8 +207,8 @@ def test_whatever_happened_what_was_owed_is_what_the_postings_add_up_to(town: Bo
             owed = 0
             for name in _PAYERS:
                 had, held = happening.had(tx, name, snapshot.size), happening.held(tx, name, snapshot.size)
-                assert reading.balance_at_seq(tx, name, snapshot.size) == had
-                assert reading.held_at_seq(tx, name, snapshot.size) == held
+                assert queries.balance_at_seq(tx, name, snapshot.size) == had
+                assert queries.held_at_seq(tx, name, snapshot.size) == held
                 owed += 0 if name == TREASURY else had + held
             assert totals(snapshot)["CREDIT"] == owed
     town.check()

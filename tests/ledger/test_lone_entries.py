@@ -10,9 +10,10 @@ from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX
-from choir.ledger import chaining, deciding, reading, store
+from choir.ledger import queries
+from choir.ledger.journal import acceptance, links, store
+from choir.ledger.journal.records import View
 from choir.ledger.model import Head, Leg, Posted
-from choir.ledger.rounds import View
 from choir.ledger.rules import prepare
 from tests.ledger.books import ALICE, BOB, CAROL, ISSUANCE, Books, draft, moved
 
@@ -44,7 +45,9 @@ def decided(books: Books, head: Head, balances: dict[str, int], key: str, leg: L
     """What a round makes of the same entry."""
     view = View(head, {name: n for n, name in enumerate(balances)}, dict(enumerate(balances.values())))
     random = chance.to_bytes(4)
-    [outcome] = deciding.decide([[prepare(draft(key, leg), books.policy)]], view, at_us, random, books.policy).outcomes
+    [outcome] = acceptance.decide(
+        [[prepare(draft(key, leg), books.policy)]], view, at_us, random, books.policy
+    ).outcomes
     assert isinstance(outcome, Posted)
     return outcome
 
@@ -65,10 +68,10 @@ def test_it_comes_out_as_a_round_would_have_it(books: Books, spy: Spy) -> None:
         books.clock.at_us += step_us
         leg = Leg(BOB, ISSUANCE, 1) if back and books.balance(BOB) else Leg(ISSUANCE, BOB, amount)
         with books.tx() as tx:
-            head = reading.head(tx)
-            balances = {name: reading.balance(tx, name).balance for name in (leg.from_, leg.to)}
+            head = queries.head(tx)
+            balances = {name: queries.balance(tx, name).balance for name in (leg.from_, leg.to)}
         [posted] = books.submitter.submit(draft(f"{calls} {key}", leg))
-        chance = int.from_bytes(posted.id_bytes[12:]) & chaining.ID_CHANCE_MASK
+        chance = int.from_bytes(posted.id_bytes[12:]) & links.ID_CHANCE_MASK
         assert posted == decided(books, head, balances, f"{calls} {key}", leg, books.clock.at_us, chance)
 
     check()
@@ -86,13 +89,13 @@ def test_it_comes_out_as_a_round_would_have_it(books: Books, spy: Spy) -> None:
 )
 def test_what_is_not_simply_accepted_is_refused_by_a_round(books: Books, spy: Spy, leg: Leg, code: str) -> None:
     with books.tx() as tx:
-        before = reading.head(tx)
+        before = queries.head(tx)
     with pytest.raises(Refusal) as refused:
         books.submitter.submit(draft("no", leg))
     assert refused.value.code == code
     assert spy.posted == [None]
     with books.tx() as tx:
-        assert reading.head(tx) == before
+        assert queries.head(tx) == before
     books.check()
 
 

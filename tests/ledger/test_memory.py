@@ -12,13 +12,13 @@ import psycopg
 import pytest
 
 from choir.foundation.errors import Refusal
-from choir.ledger import store
-from choir.ledger.memory import Memory
+from choir.ledger.journal import store
+from choir.ledger.journal.appender import Group, PreparedGroup
+from choir.ledger.journal.memory import Memory
+from choir.ledger.journal.records import NEWS_CHARS_MAX, NEWS_MAX, News, View
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import BatchTooLarge, Draft, Head, Leg, Posted
-from choir.ledger.rounds import NEWS_CHARS_MAX, NEWS_MAX, News, View
 from choir.ledger.rules import Outcome
-from choir.ledger.service import Group, PreparedGroup
-from choir.ledger.submitting import Submitter
 from tests.ledger.books import ALICE, BOB, CAROL, ISSUANCE, Books, draft, moved
 
 FEW = 5
@@ -41,7 +41,7 @@ class Meanwhile:
         self.act: Callable[[], object] = lambda: None
         self.looked_up: list[int] = []  # accounts in each question for news
         self.read = 0  # everything, in the long way
-        prepare, read, ask = books.ledger.prepare_batch, store.read_view, store.NewsQuestion
+        prepare, read, ask = books.ledger.appender.prepare_batch, store.read_view, store.NewsQuestion
 
         def slow(groups: Sequence[Group]) -> list[PreparedGroup]:
             act, self.act = self.act, lambda: None
@@ -71,7 +71,7 @@ def meanwhile(books: Books, monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
 @pytest.fixture
 def other(books: Books) -> Iterator[Submitter]:
     """As another process has it."""
-    submitter = Submitter(books.ledger, books.database)
+    submitter = Submitter(books.ledger.appender, books.database)
     yield submitter
     submitter.close()
 
@@ -81,7 +81,7 @@ def carol_is_met(books: Books, meanwhile: Meanwhile, other: Submitter) -> None:
     """Her account is known in this process, but its balance is not remembered by the submitter."""
     other.submit(draft("met", Leg(ALICE, CAROL, 1), memo="m", memo_salt=b"s" * 16))
     with books.tx() as tx:  # its new connection made the process forget who is who
-        books.ledger._ids(tx.connection, {ALICE, BOB, CAROL}, committed=True)
+        books.ledger.appender._ids(tx.connection, {ALICE, BOB, CAROL}, committed=True)
     meanwhile.looked_up.clear()
 
 
@@ -404,7 +404,7 @@ def test_it_is_bounded() -> None:
 @SIZES
 def test_it_can_be_turned_off(books: Books, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     books.fund(ALICE, 10 * MANY)
-    forgetful = Submitter(books.ledger, books.database, remembered_accounts_max=0)
+    forgetful = Submitter(books.ledger.appender, books.database, remembered_accounts_max=0)
     forgetful.submit_batch(spends("warm", count))
     meanwhile = Meanwhile(books, monkeypatch)
     for n in range(3):

@@ -12,10 +12,11 @@ import psycopg
 import pytest
 
 from choir.foundation.errors import Refusal
-from choir.ledger import holds, store
+from choir.ledger import holds
+from choir.ledger.journal import store
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import Leg, Posted
-from choir.ledger.submitting import Submitter
-from choir.storage import asking
+from choir.storage import statements
 from tests.ledger.books import ALICE, BOB, CAROL, Books, draft, moved
 
 FEW, MANY = 3, store.FEW_ENTRIES
@@ -23,10 +24,10 @@ CALLS: list[tuple[type, str]] = [
     (psycopg.Connection, "execute"),
     (psycopg.Connection, "commit"),
     (psycopg.Connection, "rollback"),
-    (asking.Statement, "ask"),
-    (asking.Question, "answer"),
-    (asking.Copying, "send"),
-    (asking.Copying, "end"),
+    (statements.Statement, "ask"),
+    (statements.Question, "answer"),
+    (statements.Copying, "send"),
+    (statements.Copying, "end"),
 ]
 
 
@@ -80,7 +81,7 @@ def breaking(books: Books, superuser_dsn: str, monkeypatch: pytest.MonkeyPatch) 
 def test_a_connection_that_breaks_around_any_call_changes_nothing_but_time(
     books: Books, breaking: Breaking, what: str, after: bool
 ) -> None:
-    other = Submitter(books.ledger, books.database)
+    other = Submitter(books.ledger.appender, books.database)
     books.fund(ALICE, 1_000_000)
     keys = iter(range(1_000_000))
 

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from choir.foundation.errors import Refusal
-from choir.ledger import memory, posting, store, submitting
-from choir.ledger.submitting import Submitter
-from choir.storage import asking
+from choir.ledger.journal import memory, rounds, store
+from choir.ledger.journal import submitter as submitting
+from choir.ledger.journal.submitter import Submitter
+from choir.storage import statements
 from tests.ledger.books import ALICE, BOB, Books, moved
 
 FEW, MANY = 3, store.FEW_ENTRIES
-FILES = {memory.__file__, posting.__file__, store.__file__, asking.__file__}
+FILES = {memory.__file__, rounds.__file__, store.__file__, statements.__file__}
 
 
 class Interrupt:
@@ -60,7 +61,7 @@ def _holds_a_lock(frame: FrameType) -> bool:
 @pytest.fixture
 def other(books: Books) -> Iterator[Submitter]:
     """As another process has it."""
-    submitter = Submitter(books.ledger, books.database)
+    submitter = Submitter(books.ledger.appender, books.database)
     yield submitter
     submitter.close()
 
@@ -104,7 +105,7 @@ def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Su
 def test_an_interrupt_of_whoever_leads_keeps_nobody_waiting(books: Books, count: int) -> None:
     books.fund(ALICE, 1_000_000)
     for at in range(1, 10_000):
-        submitter = Submitter(books.ledger, books.database)
+        submitter = Submitter(books.ledger.appender, books.database)
         interrupt = Interrupt(at, {submitting.__file__})
         try:
             with interrupt:

@@ -11,11 +11,11 @@ import pytest
 from psycopg.pq.abc import PGconn
 
 from choir.foundation.errors import Refusal
-from choir.ledger import store
+from choir.ledger.journal import store
+from choir.ledger.journal.records import NEWS_MAX
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import Leg
-from choir.ledger.rounds import NEWS_MAX
-from choir.ledger.submitting import Submitter
-from choir.storage import asking
+from choir.storage import statements
 from choir.storage.database import DatabaseUnavailable
 from tests.ledger.books import ALICE, BOB, CAROL, ISSUANCE, Books, draft, moved
 
@@ -138,13 +138,13 @@ def test_an_interrupt_right_after_an_early_question_harms_no_later_batch(
         books.submitter.submit_batch([[moved(f"warm {to} {n}", ALICE, to, 1)] for n in range(2)])
     books.submitter._rounds._memory._balances.pop(CAROL)  # so that it is asked for early
     with monkeypatch.context() as patched:
-        flush = asking._flush
+        flush = statements._flush
 
         def interrupted(connection: PGconn) -> None:
             flush(connection)
             raise KeyboardInterrupt
 
-        patched.setattr(asking, "_flush", interrupted)
+        patched.setattr(statements, "_flush", interrupted)
         with pytest.raises(KeyboardInterrupt):
             books.submitter.submit_batch([[moved(f"lost {n}", ALICE, CAROL, 1)] for n in range(many)])
     failures: list[str] = []
@@ -160,7 +160,7 @@ def test_an_interrupt_right_after_an_early_question_harms_no_later_batch(
 @pytest.mark.parametrize("behind", [NEWS_MAX - 1, NEWS_MAX, NEWS_MAX + 1])
 @pytest.mark.parametrize("count", [1, 3, store.FEW_ENTRIES])
 def test_at_the_border_of_what_is_heard_balances_are_exact(books: Books, behind: int, count: int) -> None:
-    other = Submitter(books.ledger, books.database)
+    other = Submitter(books.ledger.appender, books.database)
     books.fund(ALICE, 1000)
     books.submitter.submit_batch([[moved(f"warm {n}", ALICE, BOB, 1)] for n in range(3)])
     left = 1000 - 3 - behind
@@ -178,7 +178,7 @@ ODD = ["\n", "\r\n", "\u2028", "\u0085", "\x0b\x0c\x1c\x1d\x1e", '"', "\\", "\\n
 
 @pytest.mark.parametrize("count", [2, store.FEW_ENTRIES])
 def test_what_people_write_does_not_divide_the_news(books: Books, count: int) -> None:
-    other = Submitter(books.ledger, books.database)
+    other = Submitter(books.ledger.appender, books.database)
     books.fund(ALICE, 1000)
     books.submitter.submit_batch([[moved(f"warm {n}", ALICE, BOB, 1)] for n in range(2)])
     for n, odd in enumerate(ODD):
@@ -194,7 +194,7 @@ def test_what_people_write_does_not_divide_the_news(books: Books, count: int) ->
 
 def test_from_the_very_beginning(books: Books) -> None:
     """The journal is empty when it is first looked at."""
-    other = Submitter(books.ledger, books.database)
+    other = Submitter(books.ledger.appender, books.database)
     refused = books.submitter.submit_batch([[moved(f"poor {n}", ALICE, BOB, 1)] for n in range(2)])
     assert all(isinstance(outcome, Refusal) for outcome in refused)
     head = books.submitter._rounds._memory.head

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
-from choir.ledger import store
+from choir.ledger.journal import store
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import Leg
 from choir.ledger.service import Ledger
-from choir.ledger.submitting import Submitter
 from choir.storage.database import Database
 from tests.depth import times
 from tests.ledger.books import Books
@@ -70,7 +70,7 @@ class TwoMemoriesAndModel(LedgerAndModel):
 @pytest.mark.scaled
 def test_two_submitters_do_what_a_simple_model_does(database: Database) -> None:
     TwoMemoriesAndModel.books = books = Books(database).sign_from_now()
-    second = Submitter(Ledger(books.clock, books.ledger.entropy, books.policy), database)
+    second = Submitter(Ledger(books.clock, books.ledger.appender.entropy, books.policy).appender, database)
     TwoMemoriesAndModel.submitters = first, second = [books.submitter, second]
     run_state_machine_as_test(
         TwoMemoriesAndModel,

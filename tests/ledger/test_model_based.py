@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from choir.foundation.errors import Refusal
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.model import Draft, HoldTerms, HoldUse, Leg, Posted
 from choir.storage.database import Database
 from tests.depth import times
@@ -240,7 +240,7 @@ class LedgerAndModel(RuleBasedStateMachine):
         self.n = next(self.numbers)
         self.model = Model()
         with self.books.tx() as tx:
-            head = reading.head(tx)
+            head = queries.head(tx)
         self.prev, self.model.seq, self.model.at_us = head.hash, head.seq, head.at_us
         self.books.clock.at_us = head.at_us + SECOND
         self.sent: list[Draft] = []
@@ -388,15 +388,15 @@ class LedgerAndModel(RuleBasedStateMachine):
     def agree(self) -> None:
         with self.books.tx() as tx:
             for name, pot in self.model.pots.items():
-                account = reading.balance(tx, name)
+                account = queries.balance(tx, name)
                 assert (account.state, account.balance) == (pot.state, pot.balance), name
             for id_, escrow in self.model.escrows.items():
-                hold = reading.hold(tx, id_)
+                hold = queries.hold(tx, id_)
                 there = self.model.pots[escrow.pot].balance
                 assert (hold.payer, hold.account, hold.expires_us) == (escrow.payer, escrow.pot, escrow.expires_us)
                 assert (hold.captures_max, hold.captures) == (escrow.captures_max, escrow.captures)
                 assert (hold.remaining, hold.closed) == (there, there == 0)
-            head = reading.head(tx)
+            head = queries.head(tx)
         assert (head.seq, head.hash, head.at_us) == (self.model.seq, self.prev, self.model.at_us)
         for asset in ("CREDIT", "SAT"):
             assert sum(pot.balance for pot in self.model.pots.values() if pot.asset == asset) == 0

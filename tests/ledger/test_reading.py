@@ -8,7 +8,7 @@ import pytest
 
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import show_id
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.hashing import ZERO_HASH
 from choir.ledger.model import Leg, UnknownAccount, UnknownEntry, UnknownHold, entry_id, parse_entry_id
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, CAROL, ISSUANCE, START_US, Books, draft, moved
@@ -26,10 +26,10 @@ def history(books: Books) -> Books:
 
 def test_a_past_balance_is_exact_at_every_entry(history: Books) -> None:
     with history.tx() as tx:
-        found = [reading.balance_at_seq(tx, ALICE, seq) for seq in range(8)]
+        found = [queries.balance_at_seq(tx, ALICE, seq) for seq in range(8)]
         assert found == [0, 1, 3, 6, 10, 15, 21, 21]
-        assert reading.balance_at_seq(tx, ISSUANCE, 4) == -10
-        assert reading.balance_at_seq(tx, BOB, 4) == 0
+        assert queries.balance_at_seq(tx, ISSUANCE, 4) == -10
+        assert queries.balance_at_seq(tx, BOB, 4) == 0
 
 
 def test_a_past_balance_is_exact_at_every_microsecond(history: Books) -> None:
@@ -48,25 +48,25 @@ def test_a_past_balance_is_exact_at_every_microsecond(history: Books) -> None:
             (START_US + 4 * second, 21),
             (2**62, 21),
         ]:
-            assert reading.balance_at_time(tx, ALICE, at_us) == expected, at_us
+            assert queries.balance_at_time(tx, ALICE, at_us) == expected, at_us
 
 
 def test_nothing_is_known_before_the_first_entry(empty_books: Books) -> None:
     with empty_books.tx() as tx:
-        assert reading.seq_at(tx, 2**62) == 0
-        assert reading.head(tx).hash == ZERO_HASH
-        assert reading.entries(tx) == []
-        assert reading.trial_balance(tx) == []
-        assert reading.accounts(tx) == []
+        assert queries.seq_at(tx, 2**62) == 0
+        assert queries.head(tx).hash == ZERO_HASH
+        assert queries.entries(tx) == []
+        assert queries.trial_balance(tx) == []
+        assert queries.accounts(tx) == []
 
 
 def test_a_statement_pages_without_gaps_or_repetition(history: Books) -> None:
     both = draft("round trip", Leg(ALICE, BOB, 5), Leg(BOB, ALICE, 5), Leg(ALICE, CAROL, 1))
     history.post(both)
     with history.tx() as tx:
-        whole = reading.statement(tx, ALICE)
+        whole = queries.statement(tx, ALICE)
         pages, after = [], (0, -1)
-        while page := reading.statement(tx, ALICE, after_seq=after[0], after_leg=after[1], limit=2):
+        while page := queries.statement(tx, ALICE, after_seq=after[0], after_leg=after[1], limit=2):
             pages += page
             after = (page[-1].seq, page[-1].leg)
     assert pages == whole
@@ -78,31 +78,31 @@ def test_a_statement_pages_without_gaps_or_repetition(history: Books) -> None:
 
 def test_entries_page_in_order_and_each_names_the_one_before(history: Books) -> None:
     with history.tx() as tx:
-        first, rest = reading.entries(tx, limit=2), reading.entries(tx, after_seq=2)
+        first, rest = queries.entries(tx, limit=2), queries.entries(tx, after_seq=2)
         assert [one.seq for one in first + rest] == [1, 2, 3, 4, 5, 6]
         assert [one.prev for one in first + rest] == [ZERO_HASH, *[one.hash for one in first + rest][:-1]]
-        assert reading.entry(tx, rest[0].id) == rest[0]
+        assert queries.entry(tx, rest[0].id) == rest[0]
 
 
 def test_accounts_page_by_name_and_prefix(history: Books) -> None:
     with history.tx() as tx:
-        names = [account.name for account in reading.accounts(tx)]
+        names = [account.name for account in queries.accounts(tx)]
         assert names == sorted(names)
         assert len(names) == 7
-        people = [account.name for account in reading.accounts(tx, prefix="person:alice/")]
+        people = [account.name for account in queries.accounts(tx, prefix="person:alice/")]
         assert people == [ALICE, ALICE_SAT]
         found: list[str] = []
-        while page := reading.accounts(tx, prefix="person:", after=found[-1] if found else "", limit=2):
+        while page := queries.accounts(tx, prefix="person:", after=found[-1] if found else "", limit=2):
             found += [account.name for account in page]
         assert found == [name for name in names if name.startswith("person:")]
-        assert reading.accounts(tx, prefix="person:", after="zzz") == []
+        assert queries.accounts(tx, prefix="person:", after="zzz") == []
 
 
 def test_the_trial_balance_sums_to_zero_for_each_asset(history: Books) -> None:
     history.fund(ALICE_SAT, 2**62)
     history.place(ALICE, 4)
     with history.tx() as tx:
-        lines = {(line.asset, line.role): (line.accounts, line.balance) for line in reading.trial_balance(tx)}
+        lines = {(line.asset, line.role): (line.accounts, line.balance) for line in queries.trial_balance(tx)}
     assert lines == {
         ("CREDIT", "available"): (3, 17),
         ("CREDIT", "escrow"): (1, 4),
@@ -116,7 +116,7 @@ def test_sums_may_pass_64_bits(books: Books) -> None:
     books.open("treasury:main/issuance/CREDIT")
     books.post(moved("1", ISSUANCE, ALICE, 2**63 - 1), moved("2", "treasury:main/issuance/CREDIT", BOB, 2**63 - 1))
     with books.tx() as tx:
-        assert [line.balance for line in reading.trial_balance(tx) if line.asset == "CREDIT"] == [2**64 - 2, 2 - 2**64]
+        assert [line.balance for line in queries.trial_balance(tx) if line.asset == "CREDIT"] == [2**64 - 2, 2 - 2**64]
     books.check()
 
 
@@ -124,17 +124,17 @@ def test_what_does_not_exist_is_said_not_to_exist(books: Books) -> None:
     nobody = "person:nobody/available/CREDIT"
     with books.tx() as tx:
         for look in (
-            lambda: reading.balance(tx, nobody),
-            lambda: reading.balance_at_seq(tx, nobody, 1),
-            lambda: reading.statement(tx, nobody),
+            lambda: queries.balance(tx, nobody),
+            lambda: queries.balance_at_seq(tx, nobody, 1),
+            lambda: queries.statement(tx, nobody),
         ):
             with pytest.raises(UnknownAccount):
                 look()
         with pytest.raises(UnknownEntry):
-            reading.entry(tx, uuid4())
+            queries.entry(tx, uuid4())
         with pytest.raises(UnknownHold):
-            reading.hold(tx, uuid4())
-        assert reading.memo(tx, 1) is None
+            queries.hold(tx, uuid4())
+        assert queries.memo(tx, 1) is None
 
 
 def test_an_entry_is_found_by_its_shown_id_or_its_uuid(books: Books) -> None:

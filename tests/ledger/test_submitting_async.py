@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from choir.foundation.errors import Refusal
+from choir.ledger.journal.async_submitter import AsyncSubmitter
 from choir.ledger.model import Posted
-from choir.ledger.submitting_async import AsyncSubmitter
 from tests.ledger.books import ALICE, BOB, ISSUANCE, Books, moved
 
 
 @pytest.fixture
 def posting(books: Books) -> Iterator[AsyncSubmitter]:
-    submitter = AsyncSubmitter(books.ledger, books.submitter)
+    submitter = AsyncSubmitter(books.ledger.appender, books.submitter)
     yield submitter
     submitter.close()
 

@@ -6,9 +6,9 @@ import psycopg
 import pytest
 
 from choir.foundation.errors import Refusal
-from choir.ledger import store
+from choir.ledger.journal import store
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import InsufficientFunds, LinkedRefused, Posted
-from choir.ledger.submitting import Submitter
 from tests.ledger.books import ALICE, BOB, Books, moved
 
 
@@ -70,7 +70,7 @@ def test_linked_entries_of_which_one_was_posted_before_fall_together(books: Book
 def test_what_another_writer_did_is_seen(books: Books, size: int) -> None:
     books.fund(ALICE, 10)
     books.submitter.submit(moved("warm", ALICE, BOB, 10))
-    other = Submitter(books.ledger, books.database)
+    other = Submitter(books.ledger.appender, books.database)
     other.submit(moved("back", BOB, ALICE, 10))
     groups = [[moved(f"spend {n}", ALICE, BOB, 1)] for n in range(size)]
     outcomes = books.submitter.submit_batch(groups)
@@ -83,7 +83,7 @@ def test_the_connection_is_kept_when_a_round_meets_a_used_key(books: Books) -> N
     """Undoing that round makes the server forget what it has planned; the next questions are planned again."""
     many = store.FEW_ENTRIES
     books.fund(ALICE, 20 * many)
-    other = Submitter(books.ledger, books.database)
+    other = Submitter(books.ledger.appender, books.database)
     connections = set()
     for turn, word in enumerate(["first", "second", "used", "used", *map(str, range(12))]):
         other.submit(moved(f"by another {turn}", ALICE, BOB, 1))  # so that there are news

@@ -14,7 +14,7 @@ from choir.foundation.signing import NodeSecret
 from choir.ledger import hashing, holds
 from choir.ledger.checkpoints import Tree
 from choir.ledger.model import Leg
-from choir.ledger.verifying import verify_database
+from choir.ledger.verification import verify_database
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
 from tests.ledger.books import ALICE, BOB, EVERYONE, ISSUANCE, Books, draft, moved

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.formats import WRITERS
 from choir.ledger.model import Leg
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, BOB_SAT, CAROL, EVERYONE, ISSUANCE, SAT_WORLD, Books, draft
@@ -66,7 +66,7 @@ def ledger_balances(books: Books) -> dict[str, int]:
     """Every account's balance as the ledger says it, holds included."""
     with books.tx() as tx:
         names = [name for (name,) in tx.rows("select name from accounts")]
-        return {name: reading.balance(tx, name).balance for name in names}
+        return {name: queries.balance(tx, name).balance for name in names}
 
 
 def csv_rows(data: bytes) -> list[dict[str, str]]:

@@ -28,9 +28,9 @@ from choir.foundation.money import Asset
 from choir.foundation.settings import load_settings
 from choir.identity.keys.secret_values import SecretKey
 from choir.identity.model import ALL_SCOPES, Principal, Role, person_owner
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.model import Draft, Leg, hold_account
-from choir.ledger.verifying import verify_database
+from choir.ledger.verification import verify_database
 from choir.node import Node, build_node
 from choir.storage.database import Database, Tx
 from tests.bazaar.providers.stalls import registration, result_key
@@ -185,7 +185,7 @@ class Market:
             report = verify_database(tx, self.node.keys)
             assert report.good, report.differences
             for job, hold in tx.rows("select id, hold from jobs where qualifies is null"):
-                assert reading.balance(tx, hold_account(hold, Asset.SAT)).balance == 0
+                assert queries.balance(tx, hold_account(hold, Asset.SAT)).balance == 0
                 winners = [tried for tried in job_store.attempts(tx, job) if tried.state is AttemptState.PASSED]
                 assert len(winners) <= 1
             paid = 0
@@ -194,7 +194,7 @@ class Market:
                 assert keyed == 1
                 paid += amount
             earned = sum(_has(tx, who.source) for who, _ in self.keys.values())
-            assert earned + reading.balance(tx, PLATFORM).balance == paid
+            assert earned + queries.balance(tx, PLATFORM).balance == paid
             assert _has(tx, self.buyer.source) == self.funds - paid
 
         self.do(look)
@@ -205,4 +205,4 @@ class Market:
 
 def _has(tx: Tx, owner: str) -> int:
     found = tx.value("select count(*) from accounts where name = %s", available(owner))
-    return reading.balance(tx, available(owner)).balance if found else 0
+    return queries.balance(tx, available(owner)).balance if found else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from choir.foundation.clock import MICROSECONDS
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.expiry import HoldExpiry
 from choir.ledger.model import Leg
 from choir.storage.database import Database
@@ -33,7 +33,7 @@ def test_a_hold_that_cannot_expire_keeps_no_other_waiting(database: Database, ca
             with books.tx() as tx:
                 expiring.round(tx)
         with books.tx() as tx:
-            return list(reading.expired_holds(tx, books.clock.now_us(), 10))
+            return list(queries.expired_holds(tx, books.clock.now_us(), 10))
 
     assert len(rounds(2)) == 3
     assert books.balance(BOB) == 5

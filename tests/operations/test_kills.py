@@ -25,12 +25,12 @@ import pytest
 from choir.foundation.clock import SystemEntropy
 from choir.foundation.errors import ChoirError, Unavailable
 from choir.foundation.settings import load_settings
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.model import Posted
-from choir.ledger.verifying import verify_database
+from choir.ledger.verification import verify_database
 from choir.node import Node, build_node
 from choir.operations.home import prepare_home
-from choir.operations.preparing import Dsns, prepare_database
+from choir.operations.preparation import Dsns, prepare_database
 from choir.storage.database import Database
 from choir.storage.embedded.previous import Places
 from choir.storage.postgres import EmbeddedPostgres
@@ -194,9 +194,9 @@ def _check_books(node: Node, sent: set[str], acknowledged: list[tuple[str, str, 
             key: (found.id, found.hash) for key, found in outcomes.items()
         }
         moved = sum(amount_of(key) for key in keys)
-        assert reading.balance(tx, PAYEE).balance == moved
-        assert reading.balance(tx, PAYER).balance == MONEY - moved
-        assert sum(line.balance for line in reading.trial_balance(tx)) == 0
+        assert queries.balance(tx, PAYEE).balance == moved
+        assert queries.balance(tx, PAYER).balance == MONEY - moved
+        assert sum(line.balance for line in queries.trial_balance(tx)) == 0
     with node.unit_of_work() as tx:
         assert verify_database(tx, node.keys).differences == ()
 

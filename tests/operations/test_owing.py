@@ -15,16 +15,16 @@ import pytest
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
 from choir.foundation.money import Asset
 from choir.foundation.settings import PUBLISHED, load_settings
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.liabilities import service
-from choir.ledger.liabilities.counting import count
+from choir.ledger.liabilities.count import count
 from choir.ledger.liabilities.model import Asked, NotAllCounted, Snapshot
 from choir.ledger.liabilities.publication import LiabilityPublication
-from choir.ledger.verifying import verify_database
+from choir.ledger.verification import verify_database
 from choir.node import Node, build_node
 from choir.operations.background import schedule_repeating
 from choir.operations.home import prepare_home
-from choir.operations.preparing import Dsns, prepare_database
+from choir.operations.preparation import Dsns, prepare_database
 from choir.storage.database import Database
 from choir.storage.tasks import forget_leases
 from tests.conftest import DatabaseFactory
@@ -218,7 +218,7 @@ def test_a_process_that_is_killed_at_it_leaves_nothing_and_another_takes_it_up(a
     assert owing.scheduler.run_due() == 1
     with node.unit_of_work() as tx:
         made = node.liabilities.latest(tx)
-        assert made.size == reading.head(tx).seq
+        assert made.size == queries.head(tx).seq
     assert parts(node) == {"liability_tiles": {made.id}, "liability_pages": {made.id}, "liability_drafts": set()}
     assert task_row(node) is None
     verify(node)

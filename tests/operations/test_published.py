@@ -11,7 +11,7 @@ import pytest
 
 from choir.foundation.settings import PUBLISHED
 from choir.ledger.publication import publish_checkpoint
-from choir.operations.preparing import RolledBack, compare_published
+from choir.operations.preparation import RolledBack, compare_published
 from choir.storage.database import Database
 from tests.ledger.books import ALICE, BOB, EVERYONE, Books
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from choir.operations.backup import renumber_events
-from choir.operations.preparing import Dsns
+from choir.operations.preparation import Dsns
 from tests.conftest import DatabaseFactory
 from tests.storage.test_subscribers import House, Listener, build
 

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import threading
 
-from choir.operations.stopping import StopFlag
+from choir.operations.shutdown import StopFlag
 
 STORM = """
 import os, signal, threading, time
-from choir.operations.stopping import StopFlag
+from choir.operations.shutdown import StopFlag
 for _ in range(300):
     flag = StopFlag()
     signal.signal(signal.SIGTERM, lambda *_: flag.set())

@@ -24,11 +24,11 @@ from choir.bazaar.verification.service import Verifier
 from choir.foundation.clock import MICROSECONDS, SystemEntropy
 from choir.foundation.errors import Unavailable
 from choir.foundation.settings import load_settings
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.node import build_node
 from choir.operations.background import Background, schedule_repeating
 from choir.operations.home import prepare_home
-from choir.operations.preparing import Dsns, prepare_database
+from choir.operations.preparation import Dsns, prepare_database
 from choir.storage.database import Database, Tx
 from choir.storage.processes import FolderLock
 from choir.storage.tasks import Task
@@ -117,12 +117,12 @@ def test_no_money_is_held_for_what_cannot_be_verified_here(make: Make) -> None:
         asked = node.bazaar.ordering.read(JobType.SANDBOX_RUN, request, {}, {}, {})
         return market.do(lambda tx: node.bazaar.ordering.open(tx, market.buyer, asked))[0]
 
-    before = market.do(lambda tx: reading.balance(tx, account).balance)
+    before = market.do(lambda tx: queries.balance(tx, account).balance)
     background = Background(node)
     with pytest.raises(CannotVerify, match="cannot verify work now, so it takes no orders") as refused:
         order()
     assert "choir doctor" in refused.value.advice
-    assert market.do(lambda tx: reading.balance(tx, account).balance) == before
+    assert market.do(lambda tx: queries.balance(tx, account).balance) == before
     assert market.do(lambda tx: tx.value("select count(*) from jobs")) == 0
     (verification,) = [one for one in background.runners if isinstance(one, VerificationRunner)]
     node.bazaar.ordering.watch(str)

@@ -11,10 +11,10 @@ import pytest
 from psycopg.errors import CheckViolation, DivisionByZero, UniqueViolation
 from psycopg.pq import TransactionStatus
 
-from choir.storage import asking
-from choir.storage.asking import Copying, Statement, roll_back
-from choir.storage.copying import fixed_row
+from choir.storage import statements
+from choir.storage.copy_rows import fixed_row
 from choir.storage.database import Connection, Database
+from choir.storage.statements import Copying, Statement, roll_back
 
 FIRST = b"copy first from stdin (format binary)"
 SECOND = b"copy second from stdin (format binary)"
@@ -148,7 +148,7 @@ def test_what_is_wrong_with_a_statement_is_told_as_it_is(db: Connection) -> None
 
 
 def test_a_server_that_never_answers_is_a_lost_connection(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_ANSWER_MS", 50)
+    monkeypatch.setattr(statements, "_ANSWER_MS", 50)
     with pytest.raises(psycopg.OperationalError):
         Statement("sleep", "select int8send(1) from pg_sleep(60)").ask(db, []).answer()
     db.close()

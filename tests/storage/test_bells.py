@@ -8,8 +8,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from choir.storage.bells import Attendant
 from choir.storage.database import Database, Tx
+from choir.storage.wakeups import Attendant
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 

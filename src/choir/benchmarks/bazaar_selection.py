@@ -18,7 +18,7 @@ from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promises
 from choir.bazaar.providers.selection import Selection
 from choir.bazaar.providers.selection_rules import Criteria
-from choir.benchmarks.measuring import latency
+from choir.benchmarks.measurement import latency
 from choir.features import FEATURES
 from choir.sandbox.model import Tier
 from choir.storage.database import Database, connect

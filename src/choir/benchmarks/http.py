@@ -16,7 +16,7 @@ from typing import Any
 
 from choir.benchmarks.http_client import Clients, Outcome
 from choir.benchmarks.http_town import Town
-from choir.benchmarks.measuring import Rate, latency
+from choir.benchmarks.measurement import Rate, latency
 from choir.identity.model import person_owner
 
 Progress = Callable[[str], None]

@@ -28,7 +28,7 @@ from choir.benchmarks.ledger_works import (
     Size,
     Transactions,
 )
-from choir.benchmarks.measuring import interleaved, latency
+from choir.benchmarks.measurement import interleaved, latency
 from choir.storage.database import connect
 from choir.storage.embedded.cluster import DATABASE, SUPERUSER
 from choir.storage.postgres import EmbeddedPostgres, Server

@@ -8,18 +8,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from choir.benchmarks.measuring import concurrently
+from choir.benchmarks.measurement import concurrently
 from choir.benchmarks.peers import CopyPeer, InsertPeer, TransactionPeer
 from choir.features import FEATURES
 from choir.foundation.clock import SystemClock, SystemEntropy
-from choir.ledger import chaining, deciding
 from choir.ledger.accounts import Accounts
+from choir.ledger.journal import acceptance, links
+from choir.ledger.journal.async_submitter import AsyncSubmitter
+from choir.ledger.journal.records import EntryRow, PostingRow
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import Draft, Head, Leg
 from choir.ledger.policy import LedgerPolicy
-from choir.ledger.rounds import EntryRow, PostingRow
 from choir.ledger.service import Ledger
-from choir.ledger.submitting import Submitter
-from choir.ledger.submitting_async import AsyncSubmitter
 from choir.storage.database import Connection, Database, connect
 from choir.storage.migrations import known_migrations, migrate
 from choir.storage.postgres import Server
@@ -60,8 +60,8 @@ class Bench:
         policy = LedgerPolicy()
         self.ledger = Ledger(clock, SystemEntropy(), policy)
         self.database = Database(self.dsn).open()
-        self.submitter = Submitter(self.ledger, self.database)
-        self.forgetful = Submitter(self.ledger, self.database, remembered_accounts_max=0)
+        self.submitter = Submitter(self.ledger.appender, self.database)
+        self.forgetful = Submitter(self.ledger.appender, self.database, remembered_accounts_max=0)
         self.names = [f"person:p{n}/available/CREDIT" for n in range(size.accounts)]
         self.random = random.Random(1)  # noqa: S311 - the same work in every run
         self._keys = 0
@@ -228,7 +228,7 @@ class Coroutines:
         return self._callers * self._calls
 
     async def _all(self) -> None:
-        submitter = AsyncSubmitter(self._bench.ledger, self._bench.submitter)
+        submitter = AsyncSubmitter(self._bench.ledger.appender, self._bench.submitter)
         await asyncio.gather(*[self._each(submitter, drafts) for drafts in self._ready])
         submitter.close()
 
@@ -290,10 +290,10 @@ class Inserts:
 
 def rows_of(bench: Bench, drafts: list[Draft], head_seq: int) -> tuple[list[EntryRow], list[PostingRow]]:
     """The rows that the ledger would write for these drafts."""
-    ledger = bench.ledger
+    ledger = bench.ledger.appender
     groups = ledger.prepare_batch([[draft] for draft in drafts])
     view = ledger.read(bench.owner, groups, committed=True, keys=False)
     view.head = Head(head_seq, bytes(32), 0, 0, bytes(32))
-    random = ledger.entropy.bytes(chaining.ID_RANDOM_BYTES * len(drafts))
-    decision = deciding.decide(groups, view, ledger.clock.now_us(), random, ledger.policy)
+    random = ledger.entropy.bytes(links.ID_RANDOM_BYTES * len(drafts))
+    decision = acceptance.decide(groups, view, ledger.clock.now_us(), random, ledger.policy)
     return decision.entries, decision.postings

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import psycopg
 
-from choir.ledger.rounds import EntryRow, PostingRow
-from choir.ledger.store import entry_bytes, posting_bytes
-from choir.storage import copying
+from choir.ledger.journal.records import EntryRow, PostingRow
+from choir.ledger.journal.store import entry_bytes, posting_bytes
+from choir.storage import copy_rows
 from choir.storage.database import Connection
 
 _PEER_SQL = """
@@ -49,8 +49,8 @@ class CopyPeer:
 
     def pack(self, entries: list[EntryRow], postings: list[PostingRow]) -> tuple[bytes, bytes]:
         return (
-            copying.binary_copy([entry_bytes(*row) for row in entries]),
-            copying.binary_copy([posting_bytes(*row) for row in postings]),
+            copy_rows.binary_copy([entry_bytes(*row) for row in entries]),
+            copy_rows.binary_copy([posting_bytes(*row) for row in postings]),
         )
 
     def copy(self, packed: tuple[bytes, bytes]) -> None:

@@ -10,7 +10,7 @@ import time
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.foundation.signing import NodeSecret
 from choir.ledger.keys import NodeKeys
-from choir.ledger.verifying import verify_database
+from choir.ledger.verification import verify_database
 from choir.storage.database import Tx, connect
 
 

@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from choir.foundation.clock import Clock
-from choir.ledger import hashing, reading, store
+from choir.ledger import hashing, queries
+from choir.ledger.journal import store
 from choir.ledger.model import (
     CLAIM,
     AccountInUse,
@@ -30,7 +31,7 @@ from choir.ledger.rules import check_text
 from choir.storage.database import Tx
 
 _BEFORE_AND_AFTER = {"freeze": ("open", "frozen"), "unfreeze": ("frozen", "open"), "close": ("open", "closed")}
-_HAS_OPEN_HOLDS = f"select 1 from holds where payer = %s and {reading.IS_OPEN} limit 1"  # noqa: S608 - no input
+_HAS_OPEN_HOLDS = f"select 1 from holds where payer = %s and {queries.IS_OPEN} limit 1"  # noqa: S608 - no input
 
 
 class Accounts:
@@ -89,7 +90,7 @@ class Accounts:
 
     @staticmethod
     def _must_be_unused(tx: Tx, id_: int, name: str) -> None:
-        balance = tx.value(f"select {reading.last_balance('%s')}", id_)
+        balance = tx.value(f"select {queries.last_balance('%s')}", id_)
         if balance:
             raise AccountInUse(account=name, why=f"its balance is {account_name(name).asset.format(balance)}, not zero")
         if tx.value(_HAS_OPEN_HOLDS, id_):
@@ -102,7 +103,7 @@ class Accounts:
     def _lock(self, tx: Tx) -> Head:
         """The head as the next act finds it, with the time that the act has."""
         store.lock_head(tx.connection)
-        head = reading.head(tx)
+        head = queries.head(tx)
         return replace(head, at_us=max(self._clock.now_us(), head.at_us))
 
     @staticmethod

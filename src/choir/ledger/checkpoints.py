@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from choir.foundation.clock import Clock
 from choir.foundation.errors import Broken, NotFound
 from choir.foundation.signing import Ed25519Signer
-from choir.ledger import hashing, merkle, reading
+from choir.ledger import hashing, merkle, queries
 from choir.ledger.keys import NodeKeys
 from choir.ledger.model import Entry
 from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note, sign_note
@@ -117,7 +117,7 @@ class Checkpoints:
 
     def keep_tiles(self, tx: Tx, tiles_max: int = 256) -> bool:
         """Store complete tiles that are not stored yet, lowest first; says whether more are left."""
-        size = reading.head(tx).seq
+        size = queries.head(tx).seq
         left = tiles_max
         level = 0
         while size >> _TILE_BITS:
@@ -133,7 +133,7 @@ class Checkpoints:
 
     def sign(self, tx: Tx) -> SignedCheckpoint:
         """A checkpoint over everything so far; the last one if there is no new entry, act or key."""
-        head = reading.head(tx)  # one row: entries and acts of one moment
+        head = queries.head(tx)  # one row: entries and acts of one moment
         signer = self._keys.signer(tx)
         last = self.latest(tx)
         if last is not None and (last.size, last.acts) == (head.seq, head.acts) and self._is_by(last, signer):
@@ -193,7 +193,7 @@ class Checkpoints:
 
     def prove_consistency(self, tx: Tx, size1: int, size2: int) -> list[bytes]:
         """That the tree of size2 begins with the tree of size1."""
-        if size2 > reading.head(tx).seq:
+        if size2 > queries.head(tx).seq:
             raise NoCheckpoint(what=f"{size2} entries")
         return merkle.consistency_proof(size1, size2, Tree(tx).node)
 
@@ -203,7 +203,7 @@ class Checkpoints:
 
 def what_differs(tx: Tx, checkpoint: Checkpoint) -> str | None:
     """What keeps this journal from being one that grew out of the checkpoint's; nothing if it is."""
-    head = reading.head(tx)
+    head = queries.head(tx)
     if checkpoint.size > head.seq:
         return "the end of history is missing"
     if Tree(tx).root(checkpoint.size) != checkpoint.root:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import CLAIM, Draft, Leg, account_name
 from choir.ledger.service import Ledger
@@ -37,7 +37,7 @@ class Claims:
         """Where each of these accounts is paid now: there, or to its claim. Opens what is missing; locks the head."""
         self._ledger.lock(tx)
         self._accounts.open(tx, sorted(names), reason=reason, source=source)
-        can = reading.open_among(tx, names)
+        can = queries.open_among(tx, names)
         places = {name: name if name in can else claim_of(name) for name in names}
         self._accounts.open(tx, sorted(set(places.values()) - set(names)), reason=_WHY, source=_SOURCE)
         return places
@@ -46,8 +46,8 @@ class Claims:
         """What can be taken of this account's owner now, and from where: the account if it may pay, then its claim."""
         self._ledger.lock(tx)
         places = (name, claim_of(name))
-        can = reading.open_among(tx, places)
-        return {place: reading.balance(tx, place).balance for place in places if place in can}
+        can = queries.open_among(tx, places)
+        return {place: queries.balance(tx, place).balance for place in places if place in can}
 
     def unfreeze(self, tx: Tx, name: str, *, reason: str, source: str) -> None:
         """Let an account move again, and bring home what could not be paid to it."""
@@ -55,9 +55,9 @@ class Claims:
         if account_name(name).purpose is not None:
             return  # nothing is paid there by a rule
         claim = claim_of(name)
-        owed = reading.balance(tx, claim).balance if reading.open_among(tx, [claim]) else 0
+        owed = queries.balance(tx, claim).balance if queries.open_among(tx, [claim]) else 0
         if owed:
-            key = f"unfreeze:{reading.head(tx).acts}"  # the number of this very act, which no other act has
+            key = f"unfreeze:{queries.head(tx).acts}"  # the number of this very act, which no other act has
             self._ledger.post(tx, Draft(_KIND, _HOME, _SOURCE, key, (Leg(claim, name, owed),)))
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import Refusal
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.model import Draft, hold_id
 from choir.ledger.rules import Outcome
 from choir.storage.database import Tx
@@ -39,7 +39,7 @@ class HoldExpiry:
         """End as many as there are, up to a number that a transaction is not too long with."""
         now_us = self._clock.now_us()
         self._stuck = {id_: until_us for id_, until_us in self._stuck.items() if until_us > now_us}
-        due = reading.expired_holds(tx, reading.time_us(tx, now_us), self._at_once, self._stuck)
+        due = queries.expired_holds(tx, queries.time_us(tx, now_us), self._at_once, self._stuck)
         if not due:
             return
         for id_, outcome in zip(due, self._settle(tx, [[holds.expire(id_)] for id_ in due]), strict=True):

@@ -18,8 +18,8 @@ from uuid import UUID
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.errors import Broken, ChoirError
 from choir.foundation.signing import BadSignature, verify_ed25519
-from choir.ledger.checking import Act
-from choir.ledger.exporting import FORMAT, TRAILER_DOMAIN
+from choir.ledger.exporter import FORMAT, TRAILER_DOMAIN
+from choir.ledger.journal_check import Act
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
 
 T = TypeVar("T")

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 from choir.feature import Base, Every, Explanation, Feature, Gauge, Stopping, Work
 from choir.foundation.node_key import load_node_secret
-from choir.ledger import explaining, reading
+from choir.ledger import explanation, queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.claims import Claims
-from choir.ledger.exporting import Exporter
+from choir.ledger.exporter import Exporter
 from choir.ledger.funding import Funding
-from choir.ledger.issuing.service import Issuing
+from choir.ledger.issuances.service import Issuing
+from choir.ledger.journal.async_submitter import AsyncSubmitter
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.keys import NodeKeys
 from choir.ledger.liabilities.publication import LiabilityPublication, schedule_publication
 from choir.ledger.liabilities.service import Liabilities
@@ -20,8 +22,6 @@ from choir.ledger.model import parse_entry_id
 from choir.ledger.policy import IssuingPolicy, LedgerPolicy
 from choir.ledger.publication import publish_checkpoint
 from choir.ledger.service import Ledger
-from choir.ledger.submitting import Submitter
-from choir.ledger.submitting_async import AsyncSubmitter
 from choir.storage.database import Tx
 from choir.storage.tasks import Task
 
@@ -29,15 +29,15 @@ from choir.storage.tasks import Task
 def _build(base: Base) -> Iterable[object]:
     clock, entropy, policy = base.clock, base.entropy, base.policy
     ledger = Ledger(clock, entropy, policy.of(LedgerPolicy))
-    base.database.when_connected(ledger.forget_accounts)
+    base.database.when_connected(ledger.appender.forget_accounts)
     keys = NodeKeys(base.identity.origin, lambda: load_node_secret(base.settings).signer(), clock)
-    submitter = Submitter(ledger, base.database)
+    submitter = Submitter(ledger.appender, base.database)
     accounts = Accounts(clock, policy.of(LedgerPolicy))
     checkpoints = Checkpoints(keys, clock)
     return (
         ledger,
         submitter,
-        AsyncSubmitter(ledger, submitter),
+        AsyncSubmitter(ledger.appender, submitter),
         accounts,
         Claims(ledger, accounts),
         keys,
@@ -84,7 +84,7 @@ def _work(base: Base, stopping: Stopping) -> Work:
 
 
 def _explain(_: Base, tx: Tx, id_: str) -> Explanation:
-    return explaining.explain_entry(tx, parse_entry_id(id_))
+    return explanation.explain_entry(tx, parse_entry_id(id_))
 
 
 FEATURE = Feature(
@@ -94,5 +94,5 @@ FEATURE = Feature(
     close=_close,
     work=_work,
     explains={"entry": _explain},
-    gauges=(Gauge("choir_ledger_entries", "Entries in the journal.", lambda _, tx: reading.head(tx).seq),),
+    gauges=(Gauge("choir_ledger_entries", "Entries in the journal.", lambda _, tx: queries.head(tx).seq),),
 )

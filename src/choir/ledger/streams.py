@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from choir.ledger.checking import Act
+from choir.ledger.journal_check import Act
 from choir.storage.database import Tx
 
 Progress = Callable[[int, int], None]  # how many are done, and of how many; 0: nobody knows

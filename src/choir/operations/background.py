@@ -13,9 +13,9 @@ from choir.feature import Base, Every, Stopping
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
 from choir.objects.service import Objects
-from choir.storage.bells import Attendant
 from choir.storage.policy import NodePolicy
 from choir.storage.tasks import Handlers, Quick, Scheduler, Slow, Task, schedule
+from choir.storage.wakeups import Attendant
 
 _HAND_OUT = "outbox.hand_out"
 _STOP_S = 5.0

@@ -31,7 +31,7 @@ from choir.ledger.publication import publish_checkpoint, read_unsigned
 from choir.operations.former_keys import hand_over_again, key_of_backup, must_know_signer
 from choir.operations.home import prepare_home, running_node
 from choir.operations.ledger_place import must_be_found, must_not_be_elsewhere
-from choir.operations.preparing import (
+from choir.operations.preparation import (
     Dsns,
     Progress,
     RolledBack,

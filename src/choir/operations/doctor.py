@@ -21,11 +21,11 @@ from choir.foundation.findings import Finding
 from choir.foundation.node_key import load_node_secret
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import PUBLISHED, Settings
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.keys import NodeKeys
 from choir.operations.home import HomeUnusable, check_disk, free_bytes, running_node
 from choir.operations.ledger_place import has_ledger, must_be_found, must_have_its_key
-from choir.operations.preparing import Dsns, compare_published, database_of, must_hold_ledger
+from choir.operations.preparation import Dsns, compare_published, database_of, must_hold_ledger
 from choir.operations.privacy import exposures
 from choir.operations.supervisor import AddressInUse
 from choir.policies import default_policy
@@ -218,7 +218,7 @@ def _ahead(dsns: Dsns) -> Iterator[Finding]:
     try:
         with connect(dsns.app) as app:
             tx = Tx(app)
-            production, offset_us, at_us = read_identity(tx).production, offset_of(tx), reading.head(tx).at_us
+            production, offset_us, at_us = read_identity(tx).production, offset_of(tx), queries.head(tx).at_us
     except (ChoirError, psycopg.Error):
         return  # no ledger, or not all of it: the checks around this one say so
     ahead_s = (at_us - offset_us - SystemClock().now_us()) // MICROSECONDS

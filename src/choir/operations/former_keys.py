@@ -14,12 +14,12 @@ from choir.foundation.errors import ChoirError, Refusal
 from choir.foundation.node_key import NodeKeyMissing, load_node_secret, load_retired_secrets
 from choir.foundation.settings import Settings
 from choir.foundation.signing import NodeSecret
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.checkpoints import Tree
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import NoteUnsigned, VerifierKey, open_note
 from choir.ledger.publication import read_unsigned
-from choir.operations.preparing import LaterKey, entries_told
+from choir.operations.preparation import LaterKey, entries_told
 from choir.storage.database import Tx, connect
 
 
@@ -89,6 +89,6 @@ def hand_over_again(settings: Settings, dsn: str, former: NodeSecret, origin: st
         keys = NodeKeys(origin, former.signer, SystemClock())
         if keys.current(tx).vkey.public == now.public:
             return False
-        size = reading.head(tx).seq
+        size = queries.head(tx).seq
         keys.rotate(tx, now, size, Tree(tx).root(size))
     return True

@@ -15,11 +15,11 @@ from choir.foundation.errors import Refusal
 from choir.foundation.node_key import make_key_file
 from choir.foundation.settings import Settings
 from choir.foundation.signing import NodeSecret
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.checkpoints import Tree
 from choir.ledger.notes import VerifierKey
 from choir.ledger.publication import publish_checkpoint
-from choir.operations.preparing import Progress, coming_key_file, opened_node, put_key_in_place
+from choir.operations.preparation import Progress, coming_key_file, opened_node, put_key_in_place
 from choir.storage.processes import FolderLock
 
 
@@ -58,7 +58,7 @@ def rotate_key(settings: Settings, say: Progress) -> tuple[VerifierKey, Verifier
         make_key_file(coming, SystemEntropy())
         new = NodeSecret.parse(coming.read_text()).signer()
         with node.unit_of_work() as tx:
-            size = reading.head(tx).seq
+            size = queries.head(tx).seq
             rotation = node.keys.rotate(tx, new, size, Tree(tx).root(size))
         put_key_in_place(settings.node_key_file, coming, rotation.old)
         with node.unit_of_work() as tx:

@@ -25,8 +25,8 @@ from choir.foundation.errors import ChoirError, Unavailable
 from choir.foundation.policy import load
 from choir.foundation.settings import Settings
 from choir.operations.home import NodeLock, RunningNode, check_disk, look_first, prepare_home
-from choir.operations.preparing import Dsns, must_hold_ledger, prepare_database
-from choir.operations.stopping import StopFlag
+from choir.operations.preparation import Dsns, must_hold_ledger, prepare_database
+from choir.operations.shutdown import StopFlag
 from choir.policies import default_policy
 from choir.storage.database import Tx, connect
 from choir.storage.embedded.sockets import is_private

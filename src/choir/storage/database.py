@@ -25,7 +25,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
-from choir.storage.bells import Bells
+from choir.storage.wakeups import Bells
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]

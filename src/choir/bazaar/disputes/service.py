@@ -39,7 +39,7 @@ from choir.bazaar.settlement import service as settling
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.ledger.service import Ledger
 from choir.objects.service import Objects
@@ -290,20 +290,20 @@ class Disputes:
         """Around the unfreezing of an account: what it owes is paid before anybody can spend from it."""
         debts.lock(tx, account)  # before the ledger's head, which the unfreezing takes
         yield
-        taken = debts.take(tx, account, reading.balance(tx, account).balance)
+        taken = debts.take(tx, account, queries.balance(tx, account).balance)
         if not taken:
             return
         claims = self._lives.settling.claims
         places = claims.payable(tx, {one.debt.creditor for one in taken}, reason="a debt was paid", source=SOURCE)
         legs = tuple(Leg(account, places[one.debt.creditor], one.amount) for one in taken)
         refs = tuple(sorted({dispute_id(one.debt.dispute) for one in taken}))
-        key = f"collect:{reading.head(tx).seq}:{account}"  # the head is locked, so there is no second at this place
+        key = f"collect:{queries.head(tx).seq}:{account}"  # the head is locked, so there is no second at this place
         self._ledger.post(tx, Draft(_DEBT, "what was owed after a dispute", SOURCE, key, legs, refs=refs))
         self._lives.tell_debts(tx, taken)
 
     def _hold_deposit(self, tx: Tx, who: Principal, dispute: Dispute, attempt: Attempt) -> None:
         lasts_us = dispute.respond_by_us - dispute.opened_us + self._lives.policy.ruling_s * MICROSECONDS
-        expires_us = reading.time_us(tx, dispute.opened_us) + lasts_us
+        expires_us = queries.time_us(tx, dispute.opened_us) + lasts_us
         draft = holds.place(
             settling.available(dispute.opener),
             dispute.deposit,

@@ -32,7 +32,7 @@ from choir.bazaar.settlement import service as settling
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope, agent_owner, person_owner
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 from choir.storage.tasks import schedule
@@ -157,7 +157,7 @@ class Jobs:
             expires_us=expires_us,
             offer_us=offer_us,
             ready_us=offer_us,
-            held_until_us=reading.time_us(tx, now_us) + rules.hold_us(expires_us - now_us, policy),
+            held_until_us=queries.time_us(tx, now_us) + rules.hold_us(expires_us - now_us, policy),
         )
 
     def to_examine(self, tx: Tx, id_: UUID) -> Job | None:

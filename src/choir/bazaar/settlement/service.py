@@ -29,7 +29,7 @@ from choir.identity.delegations.model import delegation_id
 from choir.identity.delegations.spending import Spending
 from choir.identity.keys.public_keys import public_key_of
 from choir.identity.model import Principal
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
@@ -102,13 +102,13 @@ class Settling:
     def fees(self, tx: Tx) -> int:
         """What the platform has."""
         self._accounts.open(tx, [PLATFORM], reason="orders work", source=SOURCE)
-        return reading.balance(tx, PLATFORM).balance
+        return queries.balance(tx, PLATFORM).balance
 
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside."""
         if job.qualifies is not None:
             return 0
-        return reading.balance(tx, hold_account(job.hold, SAT)).balance
+        return queries.balance(tx, hold_account(job.hold, SAT)).balance
 
     def pay(
         self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from choir.bazaar.contracts.patches import PatchGenRequest
 from choir.bazaar.contracts.paths import fits_any
 from choir.bazaar.policy import VerificationPolicy
-from choir.bazaar.verification import decision as deciding
+from choir.bazaar.verification import decision
 from choir.bazaar.verification import syntax as parsing
 from choir.bazaar.verification.diffs import Headers
 from choir.bazaar.verification.trees import Change, Entry, Kind
@@ -146,7 +146,7 @@ def counted(changes: Sequence[Change]) -> list[Change]:
     gone = {change.before.content for change in changes if change.after is None and change.before is not None}
     found = []
     for change in changes:
-        if change.after is None or deciding.is_test(change.path) or not _has_substance(change):
+        if change.after is None or decision.is_test(change.path) or not _has_substance(change):
             continue
         shape = _without_space(change.after) or b""
         moved = change.before is None and change.after.content in gone
@@ -155,7 +155,7 @@ def counted(changes: Sequence[Change]) -> list[Change]:
         seen.add(shape)
         found.append(change)
     if not found and changes:  # a deletion or a move can be all that was asked for
-        return [change for change in changes if not deciding.is_test(change.path)][:1]
+        return [change for change in changes if not decision.is_test(change.path)][:1]
     return found
 
 
@@ -166,7 +166,7 @@ def padding(changes: Sequence[Change]) -> int:
     return sum(
         change.path not in paid
         and change.after is not None
-        and not deciding.is_test(change.path)
+        and not decision.is_test(change.path)
         and not (change.before is None and change.after.content in gone)
         for change in changes
     )
@@ -174,7 +174,7 @@ def padding(changes: Sequence[Change]) -> int:
 
 def _is_mentioned(change: Change, changes: Sequence[Change]) -> bool:
     """Whether a new file's name stands in another changed file; alone it may be all that was asked for."""
-    if sum(not deciding.is_test(other.path) for other in changes) == 1:
+    if sum(not decision.is_test(other.path) for other in changes) == 1:
         return True
     parts = change.path.rsplit("/", 2)
     stem = parts[-1].split(".")[0]

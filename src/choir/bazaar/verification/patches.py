@@ -12,8 +12,7 @@ from pathlib import Path
 
 from choir.bazaar.contracts import Evidence, PatchGenRequest, PatchGenResult
 from choir.bazaar.verification import changes as rules
-from choir.bazaar.verification import control, hidden, introspection, trees
-from choir.bazaar.verification import decision as deciding
+from choir.bazaar.verification import control, decision, hidden, introspection, trees
 from choir.bazaar.verification.bases import Base
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.expectations import judge
@@ -97,7 +96,7 @@ class PatchCheck:
         add("links", *rules.link_fault(changed))
         add("paths", *rules.path_fault(changed, trees.entries_of(self.base.tree).keys(), self.request, moved))
         add("substance", *rules.substance_fault(changed))
-        add("deciding files", *deciding.fault(changed, self._deciders(), self.request))
+        add("deciding files", *decision.fault(changed, self._deciders(), self.request))
         if not self.request.allow_introspection:
             add("compiled code", *rules.compiled_fault(changed))
             add("introspection", *introspection.fault(changed))
@@ -105,15 +104,15 @@ class PatchCheck:
         most = policy.uncounted_files_max
         add("padding", *_fault(padded, "patch.padded", f"More than {most} changed files add nothing to the patch."))
 
-    def _deciders(self) -> deciding.Deciders:
+    def _deciders(self) -> decision.Deciders:
         if self.request.evidence is not Evidence.REPORT:
-            return deciding.Deciders()
+            return decision.Deciders()
         return self.base.before(self.bench, self.request.test_command, self.request.subdir).deciders
 
     def _lay_out(self, folder: Path, changed: list[Change]) -> Path:
         """The patched tree with everything that decides put back."""
         tree = trees.lay_out(folder / "patched" / "tree", folder / "run")
-        deciding.restore(tree, changed, self._deciders(), self.request)
+        decision.restore(tree, changed, self._deciders(), self.request)
         return tree
 
     # --- the tests ---

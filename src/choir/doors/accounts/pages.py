@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from choir.doors.web import words
 from choir.foundation.money import Asset
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.model import account_name
 from choir.node import Node
 from choir.storage.database import Tx
@@ -28,7 +28,7 @@ class Balance:
 def balances(node: Node, tx: Tx, owner: str) -> list[Balance]:
     """What an owner has, account by account."""
     found = []
-    for item in reading.accounts(tx, prefix=f"{owner}/", limit=_ACCOUNTS_SHOWN):
+    for item in queries.accounts(tx, prefix=f"{owner}/", limit=_ACCOUNTS_SHOWN):
         name = account_name(item.name)
         role = words.role(f"{name.role}.{name.purpose}" if name.purpose else name.role)
         about = (

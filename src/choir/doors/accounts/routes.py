@@ -19,7 +19,7 @@ from choir.foundation.money import parse_units
 from choir.identity.delegations.transfers import Transfer
 from choir.identity.model import Principal, Role
 from choir.ledger import model as ledger_model
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.model import UnknownAccount, account_name
 from choir.ledger.policy import LedgerPolicy
 from choir.storage.database import Tx
@@ -34,7 +34,7 @@ def list_own_accounts(who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = 
     found: list[ledger_model.Account] = []
     with node.read() as tx:
         for owner in sorted(who.owners):
-            found += reading.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size + 1 - len(found))
+            found += queries.accounts(tx, prefix=f"{owner}/", after=cursor, limit=size + 1 - len(found))
     shown, following = page(found, size, lambda last: last.name)
     return AccountPage(items=[AccountOut.of(item) for item in shown], next=following)
 
@@ -53,14 +53,14 @@ def get_balance(
         raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
     with node.read() as tx:
         if at_seq is not None:
-            reading.check_reached(tx, at_seq)
+            queries.check_reached(tx, at_seq)
             seq = at_seq
         else:
-            seq = reading.head(tx).seq if at_time is None else reading.seq_at(tx, parse_time(at_time))
+            seq = queries.head(tx).seq if at_time is None else queries.seq_at(tx, parse_time(at_time))
         now = _known(tx, who, account)
         if now is None:
             return BalanceOut.unopened(account)
-        balance, held = reading.balance_at_seq(tx, account, seq), reading.held_at_seq(tx, account, seq)
+        balance, held = queries.balance_at_seq(tx, account, seq), queries.held_at_seq(tx, account, seq)
         return BalanceOut.of_account(now, balance, held)
 
 
@@ -74,7 +74,7 @@ def get_statement(
     with node.read() as tx:
         if _known(tx, who, account) is None:
             return StatementPage.of(account, [], None)
-        found = reading.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
+        found = queries.statement(tx, account, after_seq=after_seq, after_leg=after_leg, limit=size + 1)
     return StatementPage.of(account, *page(found, size, lambda last: f"{last.seq}-{last.leg}"))
 
 
@@ -107,7 +107,7 @@ def _known(tx: Tx, who: Principal, account: str) -> ledger_model.Account | None:
     To an operator, who may read every account, a name that nobody has opened is most likely mistyped.
     """
     try:
-        return reading.balance(tx, account)
+        return queries.balance(tx, account)
     except UnknownAccount:
         if who.role is Role.OPERATOR:
             raise

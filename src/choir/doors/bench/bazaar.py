@@ -23,7 +23,7 @@ from typing import Any
 from choir.bazaar.jobs.model import JobType
 from choir.benchmarks import bazaar_selection
 from choir.benchmarks.http_town import CLI, Town
-from choir.benchmarks.measuring import Rate, concurrently, latency
+from choir.benchmarks.measurement import Rate, concurrently, latency
 from choir.doors.sdk.client import AsyncClient, Client
 from choir.sandbox.model import Limits, Spec, Trust
 from choir.sandbox.policy import SandboxPolicy

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from choir.operations.stopping import StopFlag
+from choir.operations.shutdown import StopFlag
 
 _ORPHAN_REQUESTS_S = 1  # what requests under way get when the node is gone
 _ORPHAN_HARD_S = 2.0

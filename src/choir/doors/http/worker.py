@@ -27,7 +27,7 @@ from choir.foundation.policy import load
 from choir.foundation.settings import PUBLISHED, load_settings
 from choir.node import Node, build_node
 from choir.operations.background import Background, keep_policy, schedule_repeating
-from choir.operations.preparing import compare_published
+from choir.operations.preparation import compare_published
 from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.policies import default_policy
 from choir.storage.database import Database

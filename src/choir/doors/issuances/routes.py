@@ -13,8 +13,8 @@ from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import Room
 from choir.doors.issuances.shapes import IssuanceIn, IssuanceOut, IssuancePage
 from choir.foundation.money import parse_units
-from choir.ledger.issuing.model import Issuance, issuance_id, parse_issuance_id
-from choir.ledger.issuing.rules import agreed
+from choir.ledger.issuances.model import Issuance, issuance_id, parse_issuance_id
+from choir.ledger.issuances.rules import agreed
 from choir.ledger.model import Leg
 from choir.ledger.policy import LedgerPolicy
 from choir.node import Node

@@ -9,11 +9,11 @@ from pydantic import Field
 from choir.doors.ledger.shapes import LegIn, LegOut
 from choir.doors.shapes import ShortText, Wire, example
 from choir.foundation.clock import format_time
-from choir.ledger.issuing.model import issuance_id
+from choir.ledger.issuances.model import issuance_id
 from choir.ledger.model import entry_id
 
 if TYPE_CHECKING:
-    from choir.ledger.issuing.model import Issuance, IssuanceState
+    from choir.ledger.issuances.model import Issuance, IssuanceState
 
 _AT, _LATER = "2026-11-02T09:30:00.000000Z", "2026-11-09T09:30:00.000000Z"
 _LEG = {"from": "system:node/issuance/CREDIT", "to": "person:ada/available/CREDIT", "amount": "50000"}

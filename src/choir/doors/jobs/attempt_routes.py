@@ -33,7 +33,7 @@ from choir.doors.jobs.shapes import (
 from choir.doors.ledger.shapes import ProofOut
 from choir.foundation.canonical import ObjectHash, parse_object_hash
 from choir.identity.model import Principal
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.checkpoints import SignedCheckpoint
 from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
@@ -138,7 +138,7 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
     def work(tx: Tx) -> tuple[ReceiptFileOut, SignedCheckpoint | None]:
         receipt = _receipt(tx, node, who, id_)
         _, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
-        paid = reading.entry_of_key(tx, SOURCE, pay_key(id_))
+        paid = queries.entry_of_key(tx, SOURCE, pay_key(id_))
         last = node.checkpoints.latest(tx)
         short = paid is not None and (last is None or last.size < paid.seq)
         signed = node.checkpoints.sign(tx) if short else None

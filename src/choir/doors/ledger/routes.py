@@ -46,10 +46,10 @@ from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import Invalid, Refusal
 from choir.foundation.ids import parse_id
 from choir.foundation.money import parse_units
-from choir.ledger import holds, reading
+from choir.ledger import holds, queries
 from choir.ledger import model as ledger_model
 from choir.ledger.checkpoints import InclusionProof, NoCheckpoint, SignedCheckpoint
-from choir.ledger.issuing.rules import refuse_issuing_alone
+from choir.ledger.issuances.rules import refuse_issuing_alone
 from choir.ledger.model import (
     CLAIM,
     AccountClosed,
@@ -82,7 +82,7 @@ def open_account(body: AccountIn, who: OperatorDep, node: NodeDep) -> AccountOut
 
     def work(tx: Tx) -> ledger_model.Account:
         node.accounts.open(tx, [body.name], reason=body.reason, source=who.source)
-        return reading.balance(tx, body.name)
+        return queries.balance(tx, body.name)
 
     found = node.write(work)
     if found.state == "closed":
@@ -97,7 +97,7 @@ def list_accounts(
     """Accounts by name."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
     with node.read() as tx:
-        found = reading.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
+        found = queries.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
     shown, following = page(found, size, lambda last: last.name)
     return AccountPage(items=[AccountOut.of(item) for item in shown], next=following)
 
@@ -110,7 +110,7 @@ def act_on_account(act: AccountAct, body: AccountActIn, who: OperatorDep, node: 
     def work(tx: Tx) -> AccountOut:
         with node.unfreezing(tx, body.name) if act == "unfreeze" else nullcontext():
             acts[act](tx, body.name, reason=body.reason, source=who.source)
-        return AccountOut.of(reading.balance(tx, body.name))
+        return AccountOut.of(queries.balance(tx, body.name))
 
     return node.write(work)
 
@@ -148,7 +148,7 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit
     """The journal, oldest first."""
     size, after = page_rows(limit, node.policy.of(LedgerPolicy)), last_number(cursor) or 0
     with node.read() as tx:
-        found = reading.entries(tx, after_seq=after, limit=size + 1)
+        found = queries.entries(tx, after_seq=after, limit=size + 1)
     shown, following = page(found, size, lambda last: str(last.seq))
     return EntryPage(items=[EntryOut.of(item) for item in shown], next=following)
 
@@ -159,8 +159,8 @@ def get_entry(
 ) -> EntryOut | Response:
     """One entry. It never changes, so it has an ETag; a memo beside it may be erased, so that is in the tag."""
     with node.read() as tx:
-        found = reading.entry(tx, parse_entry_id(entry))
-        memo = reading.memo(tx, found.seq)
+        found = queries.entry(tx, parse_entry_id(entry))
+        memo = queries.memo(tx, found.seq)
     tag = f'"{found.hash.hex()}{"" if memo is None else "-memo"}"'
     response.headers["ETag"] = tag
     return unchanged(if_none_match, tag) or EntryOut.of(found, memo)
@@ -172,7 +172,7 @@ def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> ProofOut:
     id_ = parse_entry_id(entry)
 
     def work(tx: Tx) -> tuple[InclusionProof, SignedCheckpoint | None]:
-        found, last = reading.entry(tx, id_), node.checkpoints.latest(tx)
+        found, last = queries.entry(tx, id_), node.checkpoints.latest(tx)
         signed = node.checkpoints.sign(tx) if last is None or last.size < found.seq else None
         return node.checkpoints.prove(tx, found), signed
 
@@ -198,7 +198,7 @@ def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, respo
     if posted.again:
         response.status_code = 200
     with node.read() as tx:
-        hold = reading.hold(tx, holds.placed_id(who.source, key))
+        hold = queries.hold(tx, holds.placed_id(who.source, key))
     return HoldPlacedOut(hold=HoldOut.of(hold), posted=PostedOut.of(posted))
 
 
@@ -206,7 +206,7 @@ def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, respo
 def get_hold(hold: str, _: OperatorDep, node: NodeDep) -> HoldOut:
     """A hold and what remains in it."""
     with node.read() as tx:
-        return HoldOut.of(reading.hold(tx, parse_id("hold", hold)))
+        return HoldOut.of(queries.hold(tx, parse_id("hold", hold)))
 
 
 @router.post("/holds/{hold}/capture")
@@ -240,7 +240,7 @@ def release_hold(hold: str, body: ReleaseIn, who: OperatorDep, key: KeyDep, node
 def get_trial_balance(_: OperatorDep, node: NodeDep) -> TrialBalanceOut:
     """Every asset and role; each asset sums to zero. It reads every account, so only operators may ask for it."""
     with node.read() as tx:
-        return TrialBalanceOut.of(reading.trial_balance(tx))
+        return TrialBalanceOut.of(queries.trial_balance(tx))
 
 
 @router.post("/checkpoints", status_code=201)
@@ -358,9 +358,9 @@ def _end_of(node: Node, body: HoldIn, hold: UUID) -> int:
         return parse_time(body.expires_at or "")
     with node.read() as tx:
         try:
-            return reading.hold(tx, hold).expires_us
+            return queries.hold(tx, hold).expires_us
         except UnknownHold:
-            return reading.time_us(tx, node.clock.now_us()) + body.expires_in_s * MICROSECONDS
+            return queries.time_us(tx, node.clock.now_us()) + body.expires_in_s * MICROSECONDS
 
 
 def _draft_or_refusal(node: Node, item: BatchEntryIn, source: str) -> Draft | Refusal:

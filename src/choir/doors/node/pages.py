@@ -10,7 +10,7 @@ from choir.doors.people.shapes import gifts
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import VisitorDep
 from choir.identity.delegations.rules import NO_ID
-from choir.ledger import reading
+from choir.ledger import queries
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -19,7 +19,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 def home(request: Request, node: NodeDep, visitor: VisitorDep) -> Response:
     """What this node is, and what one can do here."""
     with node.read() as tx:
-        entries = reading.head(tx).seq
+        entries = queries.head(tx).seq
         key = str(node.keys.current(tx).vkey)
     given = gifts(node.people.gift(NO_ID))
     facts = {"entries": entries, "key": key, "gifts": given, "address": node.settings.public_url}

@@ -24,7 +24,7 @@ from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
 from choir.foundation.ids import show_id
 from choir.foundation.policy import describe, effective_hash
-from choir.ledger import explaining, reading
+from choir.ledger import explanation, queries
 from choir.ledger.model import parse_entry_id
 from choir.node import Node
 
@@ -40,7 +40,7 @@ health = APIRouter(tags=["health"])
 def get_node(_: AnyoneDep, node: NodeDep) -> NodeOut:
     """Who this node is, for everybody: without its key nobody could check what it signs."""
     with node.read() as tx:
-        head = reading.head(tx)
+        head = queries.head(tx)
         key = node.keys.current(tx)
     return NodeOut(
         id=show_id("node", node.identity.id),
@@ -77,7 +77,7 @@ def get_policy(_: AnyoneDep, node: NodeDep) -> PolicyOut:
 def explain(subject: str, _: OperatorDep, node: NodeDep) -> ExplainOut:
     """Which rule and which inputs produced something."""
     with node.read() as tx:
-        told = node.explain(tx, subject) or explaining.explain_entry(tx, parse_entry_id(subject))
+        told = node.explain(tx, subject) or explanation.explain_entry(tx, parse_entry_id(subject))
     return ExplainOut(subject=subject, sentences=told.sentences, facts=told.facts)
 
 

@@ -23,7 +23,7 @@ from choir.foundation.errors import Invalid
 from choir.identity.clusters import store as cluster_store
 from choir.identity.model import TooMany, agent_owner, owner_id, person_owner
 from choir.identity.policy import DelegationsPolicy
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.storage.database import Tx
 
 INDEPENDENT_BPS = 10_000
@@ -120,7 +120,7 @@ class Clusters:
         """People and agents who gave an owner enough to matter, with their share of all that came from outside."""
         owner_id(owner)
         got: dict[str, int] = {}
-        for account, amount in reading.received(tx, f"{owner}/available/SAT", _FUNDERS_MAX):
+        for account, amount in queries.received(tx, f"{owner}/available/SAT", _FUNDERS_MAX):
             giver = account.partition("/")[0]
             got[giver] = got.get(giver, 0) + amount
         total = sum(got.values())

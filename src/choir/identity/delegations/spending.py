@@ -19,10 +19,11 @@ from choir.identity.delegations import store as delegation_store
 from choir.identity.delegations.service import Delegations
 from choir.identity.delegations.store import HoldCharge
 from choir.identity.model import Principal
-from choir.ledger import reading
+from choir.ledger import queries
+from choir.ledger.journal.appender import all_posted
 from choir.ledger.model import Draft, HoldTerms, HoldUse, Posted
 from choir.ledger.rules import Outcome
-from choir.ledger.service import Ledger, all_posted
+from choir.ledger.service import Ledger
 from choir.storage.database import Tx
 
 
@@ -45,7 +46,7 @@ class Spending:
         # So that a refusal which the caller survives leaves no charge; without a delegation there is none.
         with tx.savepoint() if principal.delegation is not None else nullcontext():
             self._delegations.lock(tx, principal)
-            known = reading.posted_keys(tx, [(draft.source, draft.key) for draft in drafts])
+            known = queries.posted_keys(tx, [(draft.source, draft.key) for draft in drafts])
             new = [n for n, draft in enumerate(drafts) if (draft.source, draft.key) not in known]
             asked = delegation_rules.sum_amounts(amounts[n] for n in new)
             charged_us = self._delegations.charge(tx, principal, asked)
@@ -72,7 +73,7 @@ class Spending:
         for draft, outcome in zip(drafts, outcomes, strict=True):
             found = charged.get(draft.hold.id) if draft.hold is not None else None
             if found is not None and isinstance(outcome, Posted) and not outcome.again:
-                self._give_back(tx, found, _returned(reading.entry(tx, outcome.id).content))
+                self._give_back(tx, found, _returned(queries.entry(tx, outcome.id).content))
         return outcomes
 
     @staticmethod

@@ -19,7 +19,7 @@ from choir.identity.model import Principal, agent_owner, person_owner
 from choir.identity.people import store
 from choir.identity.people.model import UnknownPerson
 from choir.identity.people.service import People
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.memos import erase_memos
 from choir.ledger.model import CLAIM, account_name
@@ -78,7 +78,7 @@ class Erasing:
             self._give_up_objects(tx, owner)
         audit.record(tx, "person.erased", at_us=now_us, actor=actor, owner=person.owner)
         self._outbox.announce(tx, events.ERASED, subject=person.owner, actor=actor, data={})
-        looked_at = reading.head(tx).seq
+        looked_at = queries.head(tx).seq
         erase_memos(tx, owners)
         for owner in owners:
             self._freeze(tx, owner)
@@ -94,7 +94,7 @@ class Erasing:
     def _freeze(self, tx: Tx, owner: str) -> None:
         """Stop the accounts, but for claims: others may owe. This takes the ledger's lock, so it comes last."""
         after = ""
-        while page := reading.accounts(tx, prefix=f"{owner}/", after=after, limit=_PAGE):
+        while page := queries.accounts(tx, prefix=f"{owner}/", after=after, limit=_PAGE):
             for account in page:
                 if account.state == "open" and account_name(account.name).role != CLAIM:
                     self._accounts.freeze(tx, account.name, reason=_REASON, source="system:erasing")

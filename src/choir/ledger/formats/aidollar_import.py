@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from choir.foundation.clock import Entropy
 from choir.foundation.errors import Invalid, Refusal
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.formats.aidollar import BadAidollarLine, Line, account_of, entry_behind, is_leg_of, read_line
 from choir.ledger.formats.aidollar_export import CREATED_AT, KIND, SOURCE
@@ -100,7 +100,7 @@ class AidollarImport:
         if self._production:
             raise DevelopmentOnly(what="Importing an ai$ file")
         found = ReadFile()
-        for lines in _runs(_lines(file, self._ledger.policy)):
+        for lines in _runs(_lines(file, self._ledger.appender.policy)):
             for entry in self._entries(lines):
                 found.entries.append(entry)
                 found.accounts.update((name, None) for leg in entry.prepared.draft.legs for name in (leg.from_, leg.to))
@@ -110,15 +110,15 @@ class AidollarImport:
 
     def post(self, tx: Tx, file: ReadFile, on_progress: Progress) -> Imported:
         """Post all of it, or raise with the number of the first line that the ledger refuses."""
-        seen = reading.head(tx).seq
+        seen = queries.head(tx).seq
         others = tx.value(_OTHERS, SOURCE)  # this takes as long as there is AID, so not under the lock
         self._ledger.lock(tx)  # so that no AID comes from elsewhere meanwhile
         if others or tx.value(_OTHERS_SINCE, seen, SOURCE):
             raise AidInUse()
-        before = reading.head(tx).seq
+        before = queries.head(tx).seq
         self._accounts.open(tx, list(file.accounts), reason=_REASON, source=SOURCE)
         new = 0
-        size = min(_AT_ONCE, self._ledger.policy.batch_entries_max)
+        size = min(_AT_ONCE, self._ledger.appender.policy.batch_entries_max)
         for start in range(0, len(file.entries), size):
             new += self._post(tx, file.entries[start : start + size], before)
             on_progress(start, len(file.entries))

@@ -18,9 +18,9 @@ from uuid import UUID
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.clock import format_time, to_datetime
 from choir.foundation.money import Asset
-from choir.ledger.checking import Act
 from choir.ledger.formats import journal
 from choir.ledger.formats.journal import Happened, HoldEnd, JournalEntry
+from choir.ledger.journal_check import Act
 from choir.ledger.model import HOLD_PLACE, AccountName, Head, account_name, entry_id
 from choir.ledger.streams import Progress
 from choir.storage.database import Tx

@@ -14,8 +14,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from choir.ledger import reading, streams
-from choir.ledger.checking import Act
+from choir.ledger import queries, streams
+from choir.ledger.journal_check import Act
 from choir.ledger.model import Head
 from choir.ledger.streams import TELL_EVERY, Progress
 from choir.storage.database import Tx
@@ -47,7 +47,7 @@ _Placed = tuple[tuple[int, int], Happened]
 def begin(tx: Tx) -> Head:
     """Make the transaction see one moment, and say which."""
     tx.run("set transaction isolation level repeatable read, read only")
-    return reading.head(tx)
+    return queries.head(tx)
 
 
 def entries(tx: Tx, head: Head, on_progress: Progress) -> Iterator[JournalEntry]:
@@ -86,6 +86,6 @@ def _acts(tx: Tx) -> Iterator[_Placed]:
 
 
 _BALANCES = f"""
-    select a.name, {reading.last_balance("a.id")} from accounts a left join holds h on h.account = a.id
+    select a.name, {queries.last_balance("a.id")} from accounts a left join holds h on h.account = a.id
     where a.state <> 'closed' and h.closed_seq is null order by a.name
 """  # noqa: S608 - no input

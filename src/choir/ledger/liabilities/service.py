@@ -25,11 +25,11 @@ from uuid import UUID
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.ids import uuid7
 from choir.foundation.signing import NodeSecret
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.checkpoints import Checkpoints, SignedCheckpoint
 from choir.ledger.keys import NodeKeys
 from choir.ledger.liabilities import rules, store
-from choir.ledger.liabilities.counting import Step, count, go_on
+from choir.ledger.liabilities.count import Step, count, go_on
 from choir.ledger.liabilities.model import (
     Asked,
     NoLongerKept,
@@ -39,7 +39,7 @@ from choir.ledger.liabilities.model import (
     WaitsForAnEntry,
 )
 from choir.ledger.liabilities.note import LiabilitiesNote
-from choir.ledger.liabilities.proving import Prover
+from choir.ledger.liabilities.proof import Prover
 from choir.ledger.notes import Checkpoint, KeyRotation, sign_note
 from choir.ledger.policy import LedgerPolicy
 from choir.storage.database import Database, Tx, translated_errors
@@ -79,7 +79,7 @@ class Liabilities:
 
     def ask(self, tx: Tx) -> Snapshot | Asked:
         """The snapshot of all entries so far; if there is none, one is made now, or after the one under way."""
-        size = reading.head(tx).seq
+        size = queries.head(tx).seq
         known = store.of_size(tx, size)
         if known is not None:
             return known

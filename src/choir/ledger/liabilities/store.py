@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.ledger.liabilities.model import Snapshot
-from choir.ledger.reading import held_at, last_balance
+from choir.ledger.queries import held_at, last_balance
 from choir.storage.database import Tx
 
 _COLUMNS = "id, size, at_us, note, checkpoint, secret"

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from choir.sandbox.egress import framing, rules
+from choir.sandbox.egress import frames as framing
+from choir.sandbox.egress import rules
 from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, EgressRefused, EgressRule
 from choir.sandbox.policy import SandboxPolicy
 

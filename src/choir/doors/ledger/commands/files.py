@@ -20,7 +20,7 @@ from choir.foundation.words import count
 from choir.operations.home import prepare_home, running_node
 
 if TYPE_CHECKING:
-    from choir.ledger.verifying import Report
+    from choir.ledger.verification import Report
     from choir.node import Node
     from choir.storage.database import Tx
 
@@ -108,8 +108,8 @@ def verify(
     Of what was signed as owed, the totals are always checked, the trees behind them for as long as they are kept.
     """
     from choir.ledger.notes import VerifierKey
-    from choir.ledger.verifying import verify_database, verify_export
-    from choir.operations.preparing import opened_node
+    from choir.ledger.verification import verify_database, verify_export
+    from choir.operations.preparation import opened_node
     from choir.storage.database import Tx, connect
 
     output.want_json(as_json)
@@ -138,7 +138,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the whole ledger: as canonical JSONL with a signed trailer for anyone to verify, or for other tools."""
-    from choir.operations.preparing import opened_node
+    from choir.operations.preparation import opened_node
     from choir.storage.database import Tx, connect
 
     output.want_json(as_json)
@@ -199,8 +199,8 @@ def import_(
 
 def _import_export(settings: Settings, file: Path, *, as_json: bool) -> None:
     from choir.foundation.node_key import has_key, load_node_secret
-    from choir.ledger.importing import import_export
-    from choir.operations.preparing import database_of, owner_connection, prepare_database
+    from choir.ledger.importer import import_export
+    from choir.operations.preparation import database_of, owner_connection, prepare_database
 
     if running_node(settings.home) is not None:
         raise StopTheNode(home=settings.home)
@@ -218,7 +218,7 @@ def _import_export(settings: Settings, file: Path, *, as_json: bool) -> None:
 def _import_aidollar(settings: Settings, file: Path, *, as_json: bool) -> None:
     """By entries like all others, so the node may run meanwhile: what others post waits only while these are posted."""
     from choir.ledger.formats.aidollar_import import AidollarImport
-    from choir.operations.preparing import opened_node
+    from choir.operations.preparation import opened_node
     from choir.storage.database import Tx, connect
 
     with _open(file) as stream, opened_node(settings, output.say) as node, connect(node.database.conninfo) as db:

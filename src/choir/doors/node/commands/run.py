@@ -26,7 +26,7 @@ from choir.operations.home import RunningNode, running_node
 
 if TYPE_CHECKING:
     from choir.node import Node
-    from choir.operations.moving import Ending
+    from choir.operations.node_clock import Ending
     from choir.storage.database import Tx
 
 key_app = typer.Typer(help="Show or replace the node's signing key.", no_args_is_help=True)
@@ -216,7 +216,7 @@ def doctor(home: HomeOption = None, as_json: AsJson = False) -> None:
 def key_show(home: HomeOption = None, as_json: AsJson = False) -> None:
     """Show the public keys that this ledger was signed with, first to current."""
     from choir.foundation.clock import format_time
-    from choir.operations.preparing import opened_node
+    from choir.operations.preparation import opened_node
 
     output.want_json(as_json)
     with opened_node(output.settings_of(home), output.say) as node, node.read() as tx:
@@ -304,14 +304,14 @@ def clock(
     caught up, because the ledger's time never runs backwards.
     """
     from choir.foundation.clock import MICROSECONDS, format_time
-    from choir.operations import moving
-    from choir.operations.preparing import opened_node
+    from choir.operations import node_clock
+    from choir.operations.preparation import opened_node
 
     output.want_json(as_json)
     with opened_node(output.settings_of(home), output.say) as node:
         if advance is not None and not reset:
             with node.read() as tx:
-                ending = moving.ending(node, tx, advance * MICROSECONDS)
+                ending = node_clock.ending(node, tx, advance * MICROSECONDS)
             _confirm_ending(ending, ask=not yes)
         last_us, offset_us = node.write(lambda tx: _moved(node, tx, advance, reset=reset))
     now_us = SystemClock().now_us() + offset_us
@@ -327,15 +327,15 @@ def clock(
 def _moved(node: Node, tx: Tx, advance: int | None, *, reset: bool) -> tuple[int, int]:
     """Move the clock; the time of the last entry, and how far the clock is ahead now."""
     from choir.foundation.clock import MICROSECONDS
-    from choir.ledger import reading
-    from choir.operations import moving
+    from choir.ledger import queries
+    from choir.operations import node_clock
     from choir.storage.identity import offset_of
 
     if reset:
-        moving.turn_back(node, tx)
+        node_clock.turn_back(node, tx)
     elif advance is not None:
-        moving.advance(node, tx, advance * MICROSECONDS)
-    return reading.head(tx).at_us, offset_of(tx)
+        node_clock.advance(node, tx, advance * MICROSECONDS)
+    return queries.head(tx).at_us, offset_of(tx)
 
 
 def _confirm_ending(ending: Ending, *, ask: bool) -> None:

@@ -12,15 +12,15 @@ from uuid import UUID
 from choir.feature import Explanation
 from choir.foundation.clock import format_time
 from choir.foundation.words import count, shown
-from choir.ledger import reading
-from choir.ledger.issuing import rules as issuing
+from choir.ledger import queries
+from choir.ledger.issuances import rules as issuing
 from choir.ledger.model import Entry, account_name, entry_id, hold_id
 from choir.storage.database import Tx
 
 
 def explain_entry(tx: Tx, id_: UUID) -> Explanation:
     """What this entry did to each account, by which rule, and how it is proven."""
-    entry = reading.entry(tx, id_)
+    entry = queries.entry(tx, id_)
     sentences = [
         f"Entry {entry.seq} ({entry_id(id_)}) was posted at {format_time(entry.at_us)} by"
         f" {shown(entry.content['source'])} as {shown(entry.content['kind'])}{_because(entry.content)}."
@@ -29,8 +29,8 @@ def explain_entry(tx: Tx, id_: UUID) -> Explanation:
     for leg in entry.content["legs"]:
         sentences.append(_leg_sentence(leg))
         for name in (leg["from"], leg["to"]):
-            before = reading.balance_at_seq(tx, name, entry.seq - 1)
-            after = reading.balance_at_seq(tx, name, entry.seq)
+            before = queries.balance_at_seq(tx, name, entry.seq - 1)
+            after = queries.balance_at_seq(tx, name, entry.seq)
             balances.append({"account": name, "before": str(before), "after": str(after)})
     sentences += _rules(entry)
     sentences += _proof(tx, entry)

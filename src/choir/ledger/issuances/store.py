@@ -8,7 +8,7 @@ from uuid import UUID
 
 from choir.foundation.canonical import canonical_bytes
 from choir.foundation.ids import LAST_ID
-from choir.ledger.issuing.model import Approval, Issuance
+from choir.ledger.issuances.model import Approval, Issuance
 from choir.ledger.model import Leg
 from choir.storage.database import Tx
 

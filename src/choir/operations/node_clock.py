@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from choir.foundation.clock import SystemClock
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.node import Node
 from choir.storage import tasks
 from choir.storage.database import Tx
@@ -28,7 +28,7 @@ class Ending:
 def ending(node: Node, tx: Tx, by_us: int) -> Ending:
     """What is open now and would be over that much later."""
     until_us = SystemClock().now_us() + offset_of(tx) + by_us
-    return Ending(reading.holds_until(tx, until_us), node.bazaar.jobs.live_until(tx, until_us))
+    return Ending(queries.holds_until(tx, until_us), node.bazaar.jobs.live_until(tx, until_us))
 
 
 def advance(node: Node, tx: Tx, by_us: int) -> None:

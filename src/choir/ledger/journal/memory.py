@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from choir.ledger import hashing
+from choir.ledger.journal.records import NEWS_MAX, News, View
 from choir.ledger.model import HOLD_ACCOUNTS, Head, Leg, Posted
-from choir.ledger.rounds import NEWS_MAX, News, View
 
 
 class Memory:

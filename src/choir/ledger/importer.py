@@ -16,7 +16,6 @@ import psycopg
 
 from choir.foundation.errors import Broken, Refusal
 from choir.foundation.signing import Ed25519Signer
-from choir.ledger.checking import CheckedHold, JournalCheck
 from choir.ledger.export_file import (
     ExportKeys,
     ExportReader,
@@ -28,10 +27,11 @@ from choir.ledger.export_file import (
     header_keys,
     id_of,
 )
+from choir.ledger.journal_check import CheckedHold, JournalCheck
 from choir.ledger.keys import NotTheNodeKey
 from choir.ledger.notes import Checkpoint, VerifierKey, open_note
 from choir.ledger.streams import Progress
-from choir.ledger.verifying import Report, verify_export
+from choir.ledger.verification import Report, verify_export
 from choir.storage.database import Connection
 
 _ROWS_AT_ONCE = 5_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from choir.foundation.canonical import ObjectHash
-from choir.ledger.issuing.model import Issuance, IssuanceNeedsTwo, NotAnIssuance, NotIssued, issuance_id
+from choir.ledger.issuances.model import Issuance, IssuanceNeedsTwo, NotAnIssuance, NotIssued, issuance_id
 from choir.ledger.model import Draft, Leg, account_name
 from choir.ledger.policy import IssuingPolicy
 

@@ -20,7 +20,7 @@ import psycopg
 from psycopg.pq import DiagnosticField, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from choir.storage import copying
+from choir.storage import copy_rows
 from choir.storage.database import Connection
 
 _ANSWER_MS = 90_000  # the server ends every statement after 60 s; one that then says nothing is gone
@@ -100,14 +100,14 @@ class Copying:
         """Send rows; if they are for another table than those before, wait first until those are stored."""
         if statement != self._statement:
             self._begin(statement)
-            rows = copying.HEADER + rows
+            rows = copy_rows.HEADER + rows
         self._put(rows)
 
     def end(self) -> None:
         """There are no more rows for this table: let the database store what it has of them."""
         if self._statement:
             self._statement = b""
-            self._put(copying.TRAILER)
+            self._put(copy_rows.TRAILER)
             queued = self._connection.put_copy_end()
             assert queued, _NO_MEMORY
             _flush(self._connection)

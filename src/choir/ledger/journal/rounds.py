@@ -17,12 +17,12 @@ from typing import NamedTuple
 from psycopg.errors import UniqueViolation
 
 from choir.foundation.errors import ChoirError
-from choir.ledger import deciding, store
-from choir.ledger.memory import Memory
+from choir.ledger.journal import acceptance, store
+from choir.ledger.journal.appender import Appender, Group, KeyUsed, PreparedGroup
+from choir.ledger.journal.memory import Memory
+from choir.ledger.journal.records import Decision, View
 from choir.ledger.model import Head, Posted
-from choir.ledger.rounds import Decision, View
 from choir.ledger.rules import Outcome, Prepared
-from choir.ledger.service import Group, KeyUsed, Ledger, PreparedGroup
 from choir.storage.database import Connection
 
 _ASKED_ROUNDS = 64  # after the memory was behind, how many rounds ask for news first: others write too
@@ -44,8 +44,8 @@ class Early(NamedTuple):
 class Rounds:
     """The rounds of one submitter, one after the other."""
 
-    def __init__(self, ledger: Ledger, remembered_accounts_max: int) -> None:
-        self._ledger = ledger
+    def __init__(self, appender: Appender, remembered_accounts_max: int) -> None:
+        self._appender = appender
         self._memory = Memory(remembered_accounts_max)
         self._asked_rounds = 0
         self._locked_rounds = 0
@@ -53,7 +53,7 @@ class Rounds:
 
     def ask_early(self, db: Connection, groups: Sequence[Group]) -> Early | None:
         """For drafts that are yet to be checked: let the database look up meanwhile what is not remembered."""
-        accounts = None if self._keyed_rounds else self._ledger.known_accounts(groups)
+        accounts = None if self._keyed_rounds else self._appender.known_accounts(groups)
         if accounts is None:
             return None
         head = self._memory.head
@@ -68,7 +68,7 @@ class Rounds:
         """Post them together and commit."""
         if early is not None and early.question is not None:
             self._memory.hear(early.question.fetch())
-        if (refusals := deciding.refusals(groups)) is not None:
+        if (refusals := acceptance.refusals(groups)) is not None:
             return refusals
         plain = _is_plain(groups)
         self._keyed_rounds -= self._keyed_rounds > 0
@@ -84,30 +84,30 @@ class Rounds:
         alone = _alone(groups)
         if alone is not None and (posted := self._post_one(db, alone)) is not None:
             return [posted]
-        accounts = self._ledger.accounts(db, groups, committed=True) if early is None else early.accounts
+        accounts = self._appender.accounts(db, groups, committed=True) if early is None else early.accounts
         if self._may_race(groups) and (outcomes := self._race(db, groups, accounts)) is not None:
             return outcomes
         view = None if early is None else early.view
         with store.locked(db) as head:
             if view is None or view.head != head:
                 view = self._recall(db, groups, accounts, head)
-            decision = self._ledger.append(db, groups, view, keys=False)
+            decision = self._appender.append(db, groups, view, keys=False)
         return self._committed(view, decision)
 
     def _post_keyed(self, db: Connection, groups: Sequence[PreparedGroup], *, plain: bool) -> list[Outcome]:
         if plain and self._may_race(groups):
-            view = self._ledger.read(db, groups, committed=True, keys=True)
-            decision = self._ledger.append(db, groups, view, keys=True)
+            view = self._appender.read(db, groups, committed=True, keys=True)
+            decision = self._appender.append(db, groups, view, keys=True)
             if decision is not None:
                 return self._committed(view, decision)
             self._locked_rounds = _LOCKED_ROUNDS
         with store.locked(db):
-            view = self._ledger.read(db, groups, committed=True, keys=True)
-            decision = self._ledger.append(db, groups, view, keys=True)
+            view = self._appender.read(db, groups, committed=True, keys=True)
+            decision = self._appender.append(db, groups, view, keys=True)
         return self._committed(view, decision)
 
     def _post_one(self, db: Connection, item: Prepared) -> Posted | None:
-        posted = self._ledger.post_one(db, item)
+        posted = self._appender.post_one(db, item)
         if posted is not None:
             self._memory.follow_one(posted, item.content, item.draft.legs[0])
         return posted
@@ -125,12 +125,12 @@ class Rounds:
             self._asked_rounds -= 1
         elif entries_in(groups) > 1 and self._memory.knows(accounts):  # one alone comes here to be refused
             view = self._memory.view(accounts)
-            decision = self._ledger.append(db, groups, view, keys=False)
+            decision = self._appender.append(db, groups, view, keys=False)
             if decision is not None and decision.entries:  # only an append shows that the memory was not behind
                 return self._committed(view, decision)
             self._asked_rounds = _ASKED_ROUNDS if decision is None else 0
         view = self._recall(db, groups, accounts)
-        decision = self._ledger.append(db, groups, view, keys=False)
+        decision = self._appender.append(db, groups, view, keys=False)
         if decision is not None:
             return self._committed(view, decision)
         self._locked_rounds = _LOCKED_ROUNDS  # others write too: take turns instead of racing
@@ -148,7 +148,7 @@ class Rounds:
             if memory.knows(accounts):
                 return memory.view(accounts)
         # An account is not open, or there are more than can be remembered.
-        return self._ledger.read(db, groups, committed=True, keys=False)
+        return self._appender.read(db, groups, committed=True, keys=False)
 
     def _committed(self, view: View, decision: Decision | None) -> list[Outcome]:
         assert decision is not None, "nobody else can move a locked head"

@@ -12,7 +12,7 @@ from itertools import repeat
 
 from choir.foundation.ids import uuid7
 from choir.ledger import hashing
-from choir.ledger.rounds import EntryRow
+from choir.ledger.journal.records import EntryRow
 from choir.ledger.rules import Prepared
 
 ID_RANDOM_BYTES = 4  # beside the time, an id has 32 bits of its entry's number and 30 of chance

@@ -16,8 +16,8 @@ from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
 from choir.ledger.accounts import Accounts
-from choir.ledger.issuing import rules, store
-from choir.ledger.issuing.model import (
+from choir.ledger.issuances import rules, store
+from choir.ledger.issuances.model import (
     Approval,
     Issuance,
     IssuanceEnded,

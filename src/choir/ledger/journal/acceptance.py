@@ -15,7 +15,8 @@ from uuid import UUID
 from choir.foundation.clock import format_time
 from choir.foundation.errors import Refusal
 from choir.foundation.money import AMOUNT_MAX
-from choir.ledger import chaining
+from choir.ledger.journal import links
+from choir.ledger.journal.records import Decision, EntryRow, HoldState, PostingRow, View
 from choir.ledger.model import (
     HOLD_CAPTURE,
     HOLD_EXPIRE,
@@ -42,7 +43,6 @@ from choir.ledger.model import (
     hold_id,
 )
 from choir.ledger.policy import LedgerPolicy
-from choir.ledger.rounds import Decision, EntryRow, HoldState, PostingRow, View
 from choir.ledger.rules import Outcome, Prepared, check_hold_length, complete, same_request
 
 _SETTLED_AT_ONCE = 500  # groups; most have two postings
@@ -120,8 +120,8 @@ class Round:
         decision, entries = self._decision, self._decision.entries
         for start in range(0, len(self._accepted), _CHAINED_AT_ONCE):
             items = self._accepted[start : start + _CHAINED_AT_ONCE]
-            random = self._random[start * chaining.ID_RANDOM_BYTES :]
-            rows = chaining.chained(items, self.view.head.seq + start, decision.head_hash, self._at_us, random)
+            random = self._random[start * links.ID_RANDOM_BYTES :]
+            rows = links.chained(items, self.view.head.seq + start, decision.head_hash, self._at_us, random)
             decision.head_hash = rows[-1][-1]
             entries += rows
             yield rows

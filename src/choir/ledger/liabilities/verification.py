@@ -15,9 +15,9 @@ from itertools import zip_longest
 from typing import Any
 
 from choir.foundation.errors import ChoirError
-from choir.ledger.checking import JournalCheck, Posting
+from choir.ledger.journal_check import JournalCheck, Posting
 from choir.ledger.liabilities import rules, store
-from choir.ledger.liabilities.counting import count
+from choir.ledger.liabilities.count import count
 from choir.ledger.liabilities.model import Snapshot
 from choir.ledger.liabilities.note import AssetTotal, LiabilitiesNote
 from choir.ledger.model import HOLD_ACCOUNTS

@@ -23,7 +23,7 @@ from choir.foundation.node_key import load_node_secret, retired_key_file, sync_f
 from choir.foundation.settings import PUBLISHED, Settings
 from choir.foundation.signing import NodeSecret
 from choir.foundation.words import count
-from choir.ledger import reading
+from choir.ledger import queries
 from choir.ledger.checkpoints import what_differs
 from choir.ledger.keys import NodeKeys
 from choir.ledger.notes import Checkpoint, NoteUnsigned, VerifierKey, open_note
@@ -184,7 +184,7 @@ def compare_published(tx: Tx, path: Path) -> None:
     except FileNotFoundError:
         return
     keys = [VerifierKey.parse(row[0]) for row in tx.rows("select vkey from node_keys order by n")]
-    entries = reading.head(tx).seq
+    entries = queries.head(tx).seq
     try:
         published = Checkpoint.parse(open_note(note, keys).text)
     except NoteUnsigned as error:
@@ -209,7 +209,7 @@ def _signed_by_others(tx: Tx, path: Path, note: str, keys: list[VerifierKey], er
         covers=entries_told(published.size),
         signer=error.fields["signers"],
         place="this database",
-        entries=reading.head(tx).seq,
+        entries=queries.head(tx).seq,
         why=what_differs(tx, published) or "nothing is missing",
         file=path.parent / "node.key",
     )

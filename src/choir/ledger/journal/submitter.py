@@ -21,11 +21,11 @@ import psycopg
 
 from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError
-from choir.ledger import store
+from choir.ledger.journal import store
+from choir.ledger.journal.appender import Appender, Group, PreparedGroup, all_posted
+from choir.ledger.journal.rounds import Early, Rounds, entries_in
 from choir.ledger.model import Draft, Posted
-from choir.ledger.posting import Early, Rounds, entries_in
 from choir.ledger.rules import Outcome
-from choir.ledger.service import Group, Ledger, PreparedGroup, all_posted
 from choir.storage.database import (
     Connection,
     Database,
@@ -59,15 +59,15 @@ class Submitter:
     How many balances it remembers is policy, unless it is said here.
     """
 
-    def __init__(self, ledger: Ledger, database: Database, remembered_accounts_max: int | None = None) -> None:
-        self._ledger = ledger
+    def __init__(self, appender: Appender, database: Database, remembered_accounts_max: int | None = None) -> None:
+        self._appender = appender
         self._database = database
         self._guard = threading.Lock()
         self._queue: deque[_Waiting] = deque()
         self._leader: object | None = None  # whoever posts now, or was asked to
         self._connection: Connection | None = None  # used by whoever leads
-        most = ledger.policy.remembered_accounts_max if remembered_accounts_max is None else remembered_accounts_max
-        self._rounds = Rounds(ledger, most)  # used by whoever leads
+        most = appender.policy.remembered_accounts_max if remembered_accounts_max is None else remembered_accounts_max
+        self._rounds = Rounds(appender, most)  # used by whoever leads
 
     def submit(self, *drafts: Draft) -> list[Posted]:
         """Post these entries together and wait for the commit; raises their refusal."""
@@ -85,13 +85,13 @@ class Submitter:
             except BaseException:
                 self._hand_over(me)
                 raise
-        return self.submit_prepared(self._ledger.prepare_batch(groups))
+        return self.submit_prepared(self._appender.prepare_batch(groups))
 
     def _submit_large(self, groups: Sequence[Group]) -> list[Outcome]:
         """Having the lead: the database looks up balances while we check the drafts."""
         early = self._ask_early(groups)
         try:
-            prepared = self._ledger.prepare_batch(groups)
+            prepared = self._appender.prepare_batch(groups)
         except BaseException:
             if early is not None and early.question is not None:
                 self.close()  # its answer would come to somebody else's question
@@ -181,7 +181,7 @@ class Submitter:
 
     @property
     def _limit(self) -> int:
-        return self._ledger.policy.submit_batch_entries_max
+        return self._appender.policy.submit_batch_entries_max
 
     def _hand_over(self, me: object) -> None:
         """Whoever leads passes that on to the first who waits; nothing for anybody else."""
@@ -238,7 +238,7 @@ class Submitter:
     def _connected(self) -> Connection:
         if self._connection is None:
             self._connection = self._database.dedicated()
-            self._ledger.forget_accounts()  # the database may have gone back meanwhile
+            self._appender.forget_accounts()  # the database may have gone back meanwhile
         return self._connection
 
 

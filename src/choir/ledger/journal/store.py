@@ -16,15 +16,15 @@ from uuid import UUID
 
 from psycopg.pq import TransactionStatus
 
-from choir.ledger.deciding import Round
 from choir.ledger.hashing import ZERO_HASH, content_digest
+from choir.ledger.journal.acceptance import Round
+from choir.ledger.journal.records import NEWS_CHARS_MAX, NEWS_MAX, Decision, HoldState, KnownEntry, News, View
 from choir.ledger.model import Head, Posted
-from choir.ledger.rounds import NEWS_CHARS_MAX, NEWS_MAX, Decision, HoldState, KnownEntry, News, View
 from choir.ledger.rules import Prepared
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
-from choir.storage.asking import Copying, Statement, roll_back
-from choir.storage.copying import fixed_row
+from choir.storage.copy_rows import fixed_row
 from choir.storage.database import Connection
+from choir.storage.statements import Copying, Statement, roll_back
 
 FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
 

@@ -14,10 +14,10 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from choir.ledger.journal.appender import Appender, Group, PreparedGroup, all_posted
+from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import Draft, Posted
 from choir.ledger.rules import Outcome
-from choir.ledger.service import Group, Ledger, PreparedGroup, all_posted
-from choir.ledger.submitting import Submitter
 
 _Waiting = tuple["asyncio.Future[list[Outcome]]", Sequence[PreparedGroup], int]
 
@@ -25,8 +25,8 @@ _Waiting = tuple["asyncio.Future[list[Outcome]]", Sequence[PreparedGroup], int]
 class AsyncSubmitter:
     """Posts for coroutines. Belongs to one event loop."""
 
-    def __init__(self, ledger: Ledger, submitter: Submitter) -> None:
-        self._ledger = ledger
+    def __init__(self, appender: Appender, submitter: Submitter) -> None:
+        self._appender = appender
         self._submitter = submitter
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="posting")
         self._queue: deque[_Waiting] = deque()
@@ -38,7 +38,7 @@ class AsyncSubmitter:
 
     async def submit_batch(self, groups: Sequence[Group]) -> list[Outcome]:
         """Post many entries, each group accepted or refused on its own, in order."""
-        prepared = self._ledger.prepare_batch(groups)
+        prepared = self._appender.prepare_batch(groups)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Outcome]] = loop.create_future()
         waiting = (answer, prepared, sum([len(group) for group in prepared]))
@@ -69,7 +69,7 @@ class AsyncSubmitter:
     def _take(self) -> list[_Waiting]:
         batch: list[_Waiting] = []
         entries = 0
-        limit = self._ledger.policy.submit_batch_entries_max
+        limit = self._appender.policy.submit_batch_entries_max
         while self._queue and (not batch or entries + self._queue[0][2] <= limit):
             batch.append(self._queue.popleft())
             entries += batch[-1][2]

@@ -16,8 +16,7 @@ from operator import itemgetter
 from typing import Any, BinaryIO
 
 from choir.foundation.errors import ChoirError
-from choir.ledger import hashing, reading, streams
-from choir.ledger.checking import Act, CheckedHold, Difference, JournalCheck
+from choir.ledger import hashing, queries, streams
 from choir.ledger.checkpoints import JournalGap, Tree
 from choir.ledger.export_file import (
     BadExport,
@@ -32,8 +31,9 @@ from choir.ledger.export_file import (
     id_of,
     trailer_checkpoint,
 )
+from choir.ledger.journal_check import Act, CheckedHold, Difference, JournalCheck
 from choir.ledger.keys import NodeKeys
-from choir.ledger.liabilities.verifying import NotesCheck, check_kept
+from choir.ledger.liabilities.verification import NotesCheck, check_kept
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, open_note
 from choir.ledger.streams import TELL_EVERY, Progress, silent
 from choir.storage.database import Tx
@@ -81,7 +81,7 @@ def verify_export(
 def verify_database(tx: Tx, keys: NodeKeys, *, held: Sequence[str] = (), on_progress: Progress = silent) -> Report:
     """Check everything in the database against the journal, in one snapshot. The transaction must be new."""
     tx.run("set transaction isolation level repeatable read")
-    head = reading.head(tx)
+    head = queries.head(tx)
     check = JournalCheck()
     known = _check_keys(tx, keys.origin, check)
     _check_checkpoints(tx, keys.origin, known, check)

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 from choir.foundation.canonical import canonical_bytes
-from choir.ledger import hashing, reading, streams
+from choir.ledger import hashing, queries, streams
 from choir.ledger.checkpoints import Checkpoints, SignedCheckpoint
 from choir.ledger.keys import NodeKeys
 from choir.ledger.streams import TELL_EVERY, Progress
@@ -58,7 +58,7 @@ class Exporter:
             yield line
 
     def _trailer(self, tx: Tx, checkpoint: SignedCheckpoint, size: int, sha256: str) -> bytes:
-        head = reading.head(tx)
+        head = queries.head(tx)
         trailer = {
             "account_head": head.acts_hash.hex(),
             "accounts": head.acts,

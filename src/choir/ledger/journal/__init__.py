@@ -1,0 +1,1 @@
+"""The write path of the ledger: drafts in, a signed chain of entries out, on one connection and as fast as it goes."""
