@@ -149,7 +149,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class RepeatingTask:
     """A repeating task: quick in the transaction that completes it, slow under a lease."""
 
     name: str
@@ -162,10 +162,10 @@ class Every:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class BackgroundWork:
     """What a feature does in the background of a server process."""
 
-    every: tuple[Every, ...] = ()
+    every: tuple[RepeatingTask, ...] = ()
     quick: Mapping[str, Quick] = field(default_factory=dict)  # tasks that something else puts on the list
     slow: Mapping[str, Slow] = field(default_factory=dict)
     wakes: Mapping[str, Callable[[set[UUID]], None]] = field(default_factory=dict)  # by the name of what is rung
@@ -174,7 +174,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class On:
+class EventHandler:
     """Events that a feature handles, in a transaction of their own."""
 
     name: str  # what it does then; its position is kept under the feature's name and this
@@ -203,8 +203,8 @@ def _nothing(_: Base) -> Iterable[object]:
     return ()
 
 
-def _no_work(_: Base, __: Stopping) -> Work:
-    return Work()
+def _no_work(_: Base, __: Stopping) -> BackgroundWork:
+    return BackgroundWork()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +215,9 @@ class Feature:
     needs: tuple[str, ...] = ()  # the features it stands on
     build: Callable[[Base], Iterable[object]] = _nothing  # its services, each of a type of its own
     close: Callable[[Base], None] | None = None
-    work: Callable[[Base, Stopping], Work] = _no_work
+    work: Callable[[Base, Stopping], BackgroundWork] = _no_work
     events: tuple[EventType, ...] = ()  # what it announces
-    subscribers: tuple[On, ...] = ()
+    subscribers: tuple[EventHandler, ...] = ()
     forget: Callable[[Base, Tx, str], None] | None = None  # an owner is erased
     guard_hold: Callable[[Base, Tx, UUID], None] | None = None  # raises if nobody else may end this hold
     # Around the unfreezing of an account: locks what it needs before the ledger's head, and settles what was left.

@@ -30,7 +30,7 @@ from choir.identity.delegations.spending import Spending
 from choir.identity.delegations.transfers import Transfers
 from choir.identity.keys.service import AccountKeys
 from choir.identity.keys.signer import LocalSigner
-from choir.identity.people.erasure import Erasing
+from choir.identity.people.erasure import Erasure
 from choir.identity.people.service import People
 from choir.identity.repeats import Repeats
 from choir.ledger.accounts import Accounts
@@ -38,7 +38,7 @@ from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.claims import Claims
 from choir.ledger.exporter import Exporter
 from choir.ledger.funding import Funding
-from choir.ledger.issuances.service import Issuing
+from choir.ledger.issuances.service import Issuances
 from choir.ledger.journal.async_submitter import AsyncSubmitter
 from choir.ledger.journal.submitter import Submitter
 from choir.ledger.keys import NodeKeys
@@ -73,7 +73,7 @@ class Node(Base):
     keys = _Service(NodeKeys)
     checkpoints = _Service(Checkpoints)
     exporter = _Service(Exporter)
-    issuing = _Service(Issuing)
+    issuances = _Service(Issuances)
     liabilities = _Service(Liabilities)
     funding = _Service(Funding)
     objects = _Service(Objects)
@@ -83,7 +83,7 @@ class Node(Base):
     sessions = _Service(Sessions)
     recovery = _Service(Recovery)
     people = _Service(People)
-    erasing = _Service(Erasing)
+    erasure = _Service(Erasure)
     agents = _Service(Agents)
     delegations = _Service(Delegations)
     spending = _Service(Spending)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.attempts.model import LIVE_ATTEMPT, Attempt
-from choir.bazaar.attempts.service import Handed
+from choir.bazaar.attempts.service import StoredDelivery
 from choir.bazaar.composition import Parts, assemble
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.model import Check, Job, JobType, Verdict, Visibility
@@ -108,8 +108,8 @@ class Hall:
         self.bazaar = bazaar = assemble(parts, production=production)
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
-        self.qualifying, self.forget = bazaar.qualifying, bazaar.forget
-        self.sampling, self.reading = bazaar.sampling, bazaar.reading
+        self.qualification, self.forget = bazaar.qualification, bazaar.forget
+        self.planted_reviews, self.reading = bazaar.planted_reviews, bazaar.reading
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0
@@ -201,13 +201,13 @@ class Hall:
             self.objects.put_blob(tx, [TRAJECTORY], who.source)
             return self.attempts.hand_in(tx, who, attempt.id, self.handed(attempt.provider, artifact))
 
-    def handed(self, provider: UUID, artifact: bytes, result: dict[str, Any] | None = None) -> Handed:
+    def handed(self, provider: UUID, artifact: bytes, result: dict[str, Any] | None = None) -> StoredDelivery:
         """What this provider would hand in, signed."""
         told = {"status": "success"} if result is None else result
         key = result_key(self.stalls[provider].key)
         sign = [key.sign_schnorr(hash_digest(name)) for name in (canonical_hash(told), bytes_hash(TRAJECTORY))]
         name = bytes_hash(artifact)
-        return Handed(name, name, told, bytes_hash(TRAJECTORY), *sign)
+        return StoredDelivery(name, name, told, bytes_hash(TRAJECTORY), *sign)
 
     def judge(self, attempt: Attempt, found: Verdict) -> Attempt:
         with self.tx() as tx:

@@ -15,7 +15,7 @@ from choir.bazaar.jobs.service import EXAMINE, Order
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.qualification.bundles import bundle_of
 from choir.bazaar.qualification.trials import Chance, make
-from choir.bazaar.verification.inspection import REPOSITORY, Inspecting
+from choir.bazaar.verification.inspection import REPOSITORY, Inspection
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.clock import MICROSECONDS, SeededEntropy
 from choir.identity.model import Principal
@@ -32,7 +32,7 @@ class Office:
     def __init__(self, hall: Hall, verifier: Verifier, folder: Path) -> None:
         self.hall = hall
         self.buyer: Principal = hall.person(100_000)
-        self.inspecting = Inspecting(
+        self.inspection = Inspection(
             hall.agency.database,
             hall.objects,
             hall.jobs,
@@ -61,7 +61,7 @@ class Office:
 
     def examined(self, job: Job) -> tuple[Job, str]:
         """The job after it was examined, and what was said against it."""
-        self.inspecting.examine(job.id)
+        self.inspection.examine(job.id)
         with self.hall.tx() as tx:
             steps = self.hall.reading.steps(tx, self.buyer, job.id)
         return self.hall.job(job), next((step.data["reason"] for step in steps if step.what == "unverifiable"), "")
@@ -156,7 +156,7 @@ def test_an_order_that_nobody_could_examine_in_time_is_offered(office: Office, h
         assert job.id in hall.jobs.to_offer(tx, 10)
     hall.beat()
     [attempt] = hall.assign(job)
-    office.inspecting.examine(job.id)  # late, and without a say
+    office.inspection.examine(job.id)  # late, and without a say
     assert hall.live(job) == [attempt]
 
 

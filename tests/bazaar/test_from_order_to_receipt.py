@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from choir.bazaar.attempts.model import Attempt, AttemptState
-from choir.bazaar.attempts.service import Handed
+from choir.bazaar.attempts.service import StoredDelivery
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, read_request
 from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.jobs import store as job_store
@@ -18,9 +18,9 @@ from choir.bazaar.jobs.model import Job, JobState, JobType, job_id
 from choir.bazaar.jobs.service import Order
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.trajectories.reader import sign_hash
-from choir.bazaar.verification.inspection import Inspecting
+from choir.bazaar.verification.inspection import Inspection
 from choir.bazaar.verification.service import Verifier
-from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
+from choir.bazaar.workers.fulfilment import FulfilledOrder, fulfil
 from choir.bazaar.workers.model import WorkOrder
 from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
@@ -40,7 +40,7 @@ class Street:
         self.hall = hall
         self.verifier = Verifier(sandboxes, folder=folder)
         self.shop = Workshop(sandboxes, folder / "shop", WorkersPolicy(hand_in_s=0), sandbox=sandboxes.policy)
-        self.inspecting = Inspecting(
+        self.inspection = Inspection(
             hall.agency.database,
             hall.objects,
             hall.jobs,
@@ -62,7 +62,7 @@ class Street:
         [attempt] = self.hall.assign(job)
         return job, attempt
 
-    def work(self, job: Job, attempt: Attempt) -> Fulfilled:
+    def work(self, job: Job, attempt: Attempt) -> FulfilledOrder:
         """What a provider's machine does, on this one."""
         with self.hall.tx() as tx:
             request = read_request(job.type, self.hall.objects.get_atom(tx, job.request), VerificationPolicy())
@@ -74,7 +74,10 @@ class Street:
         return SecretKey(result_key(self.hall.stalls[self.provider].key).secret)
 
     def hand_in(
-        self, attempt: Attempt, done: Fulfilled, tamper: Callable[[Fulfilled], Fulfilled] = lambda done: done
+        self,
+        attempt: Attempt,
+        done: FulfilledOrder,
+        tamper: Callable[[FulfilledOrder], FulfilledOrder] = lambda done: done,
     ) -> None:
         who = self.hall.stalls[self.provider].who
         done = tamper(done)
@@ -83,7 +86,7 @@ class Street:
         with self.hall.tx() as tx:
             artifact = self.hall.objects.put_blob(tx, [done.artifact], who.source).hash
             trajectory = self.hall.objects.put_blob(tx, [done.trajectory], who.source).hash
-            handed = Handed(
+            handed = StoredDelivery(
                 artifact, done.claimed, done.result.to_json(), trajectory, done.result_signature, done.signed.signature
             )
             self.hall.attempts.hand_in(tx, who, attempt.id, handed)
@@ -102,7 +105,7 @@ def street(hall: Hall, tmp_path: Path) -> Iterator[Street]:
 def test_a_command_is_ordered_run_verified_and_paid(street: Street, hall: Hall) -> None:
     job, attempt = street.order("/usr/bin/python3", "-c", "print(6*7)")
     street.hand_in(attempt, street.work(job, attempt))
-    street.inspecting.verify(attempt.id)
+    street.inspection.verify(attempt.id)
     done = hall.job(job)
     assert done.state is JobState.PAID
     assert done.price is not None
@@ -116,7 +119,7 @@ def test_a_command_is_ordered_run_verified_and_paid(street: Street, hall: Hall) 
     output = RunOutput.from_bytes(artifact, VerificationPolicy())
     assert output.stdout == b"42\n"
     assert [check["name"] for check in checks][-1] == "trajectory"
-    street.inspecting.verify(attempt.id)  # a task that comes twice changes nothing
+    street.inspection.verify(attempt.id)  # a task that comes twice changes nothing
     assert hall.job(job) == done
     hall.check()
 
@@ -130,11 +133,11 @@ def test_a_provider_that_takes_another_key_loses_nothing_that_it_had_signed(stre
         with hall.tx() as tx:
             hall.providers.change_key(tx, who, fresh.result_key, fresh.proof)
         if key == 2_000:
-            street.inspecting.verify(attempt.id)
+            street.inspection.verify(attempt.id)
             assert hall.job(job).state is JobState.PAID
     with hall.tx() as tx:
         dispute = hall.disputes.open(tx, street.buyer, job.id, attempt.id, Trigger.TRAJECTORY_INVALID, "another's key")
-    street.inspecting.reverify(dispute.id)
+    street.inspection.reverify(dispute.id)
     with hall.tx() as tx:
         assert hall.disputes.get(tx, street.buyer, dispute.id).winner is Winner.PROVIDER
     hall.check()
@@ -143,12 +146,12 @@ def test_a_provider_that_takes_another_key_loses_nothing_that_it_had_signed(stre
 def test_output_that_the_command_does_not_give_is_not_paid(street: Street, hall: Hall) -> None:
     job, attempt = street.order("/usr/bin/python3", "-c", "print(6*7)")
 
-    def lie(done: Fulfilled) -> Fulfilled:
+    def lie(done: FulfilledOrder) -> FulfilledOrder:
         forged = replace(RunOutput.from_bytes(done.artifact, VerificationPolicy()), stdout=b"43\n").to_bytes()
         return replace(done, artifact=forged, claimed=bytes_hash(forged))
 
     street.hand_in(attempt, street.work(job, attempt), lie)
-    street.inspecting.verify(attempt.id)
+    street.inspection.verify(attempt.id)
     with hall.tx() as tx:
         [judged] = job_store.attempts(tx, job.id)
     # Only some runs are run again; those that are show the lie, and so does every dispute.
@@ -157,7 +160,7 @@ def test_output_that_the_command_does_not_give_is_not_paid(street: Street, hall:
     else:
         with hall.tx() as tx:
             dispute = hall.disputes.open(tx, street.buyer, job.id, attempt.id, Trigger.TESTS_FAIL, "it prints 42")
-        street.inspecting.reverify(dispute.id)
+        street.inspection.reverify(dispute.id)
         with hall.tx() as tx:
             assert hall.disputes.get(tx, street.buyer, dispute.id).winner is Winner.BUYER
         assert hall.has(street.buyer) == 20_000_000
@@ -167,7 +170,7 @@ def test_output_that_the_command_does_not_give_is_not_paid(street: Street, hall:
 def test_a_trajectory_of_another_job_is_not_taken(street: Street, hall: Hall) -> None:
     job, attempt = street.order("/usr/bin/python3", "-c", "print(6*7)")
 
-    def other(done: Fulfilled) -> Fulfilled:
+    def other(done: FulfilledOrder) -> FulfilledOrder:
         data = done.trajectory.replace(job_id(job.id).encode(), job_id(attempt.id).encode())
         name = bytes_hash(data)
         return replace(
@@ -175,7 +178,7 @@ def test_a_trajectory_of_another_job_is_not_taken(street: Street, hall: Hall) ->
         )
 
     street.hand_in(attempt, street.work(job, attempt), other)
-    street.inspecting.verify(attempt.id)
+    street.inspection.verify(attempt.id)
     with hall.tx() as tx:
         [judged] = job_store.attempts(tx, job.id)
     assert (judged.state, judged.reason) == (AttemptState.FAILED, "trajectory.wrong_job")

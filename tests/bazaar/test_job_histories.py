@@ -24,7 +24,7 @@ from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.model import SOURCE, JobType
 from choir.bazaar.jobs.service import Order
-from choir.bazaar.providers.fallback import Pinned, strategy_json
+from choir.bazaar.providers.fallback import PinnedProvider, strategy_json
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.errors import Refusal
 from choir.identity.model import Principal, Role
@@ -131,7 +131,7 @@ class Histories(RuleBasedStateMachine):
     @rule(budget=st.integers(10, 9_000), place=st.integers(0, 3), how=ways)
     def the_node_orders(self, budget: int, place: int, how: str) -> None:
         """As with a planted review: for one provider, paid by the platform as far as it has earned that much."""
-        pinned = strategy_json(Pinned(self.providers[place], 1, 0))
+        pinned = strategy_json(PinnedProvider(self.providers[place], 1, 0))
         order = Order(JobType.PATCH_GEN, {"n": len(self.jobs)}, budget * 1000, 60, strategy=pinned)
         key = f"after {self.buyer.source} {len(self.jobs)}"
         self.step(lambda tx: self.hall.jobs.open_own(tx, order, key), how)

@@ -28,7 +28,7 @@ from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.providers.model import Qualification
 from choir.bazaar.qualification.bundles import bundle_of
 from choir.bazaar.sampling import defects as planting
-from choir.bazaar.sampling.service import Sampling
+from choir.bazaar.sampling.service import PlantedReviews
 from choir.bazaar.settlement.pricing import Terms as Terms_
 from choir.bazaar.settlement.service import PLATFORM
 from choir.bazaar.verification.diffs import read_diff
@@ -93,15 +93,15 @@ class Fair:
 
     def followed(self, attempt: Attempt) -> Job | None:
         """What the node does when the time has come."""
-        sampling = self.hall.sampling
+        planted_reviews = self.hall.planted_reviews
         with self.hall.tx() as tx:
-            after = sampling.followed(tx, attempt.id)
-        made = sampling.made()
+            after = planted_reviews.followed(tx, attempt.id)
+        made = planted_reviews.made()
         assert made is not None
         if after is None:
             return None
         with self.hall.tx() as tx:
-            return sampling.order(tx, after, made)
+            return planted_reviews.order(tx, after, made)
 
     def planted(self) -> tuple[Job, Attempt]:
         _, attempt = self.paid()
@@ -319,16 +319,16 @@ def test_a_library_with_odd_files_is_no_reason_to_fail(
 def test_asked_for_at_once_by_many_it_is_ordered_once(fair: Fair) -> None:
     _, attempt = fair.paid()
     before = fair.hall.fees()
-    sampling: Sampling = fair.hall.sampling
+    planted_reviews: PlantedReviews = fair.hall.planted_reviews
     database = fair.hall.agency.database
     with fair.hall.tx() as tx:
-        after = sampling.followed(tx, attempt.id)
+        after = planted_reviews.followed(tx, attempt.id)
     assert after is not None
 
     def order(_: int) -> UUID:
-        made = sampling.made()
+        made = planted_reviews.made()
         assert made is not None
-        found = database.run(lambda tx: sampling.order(tx, after, made))
+        found = database.run(lambda tx: planted_reviews.order(tx, after, made))
         assert found is not None
         return found.id
 
@@ -346,7 +346,7 @@ def test_a_dispute_about_it_is_decided_by_the_checks(fair: Fair, trigger: Trigge
     hall.endow(school.provider, 10_000)
     with hall.tx() as tx:
         dispute = hall.disputes.open(tx, school.who, missed.job, missed.id, trigger, "I read it all.")
-    school.inspecting.reverify(dispute.id)
+    school.inspection.reverify(dispute.id)
     with hall.tx() as tx:
         decided = hall.disputes.get(tx, school.who, dispute.id)
     assert (decided.winner, decided.refund) == (Winner.BUYER, 0)

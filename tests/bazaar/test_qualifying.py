@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from choir.bazaar.attempts.model import Attempt, AttemptState
-from choir.bazaar.attempts.service import Handed
+from choir.bazaar.attempts.service import StoredDelivery
 from choir.bazaar.contracts import (
     Approval,
     CodeReviewResult,
@@ -32,12 +32,12 @@ from choir.bazaar.policy import ProvidersPolicy, VerificationPolicy, WorkersPoli
 from choir.bazaar.providers.model import NotQualifying, Offer, Qualification
 from choir.bazaar.qualification import trials
 from choir.bazaar.trajectories.writer import TrajectoryWriter
-from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY, Inspecting
+from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY, Inspection
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.catalogue import workers
 from choir.bazaar.workers.fix_worker import FixWorker
-from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
-from choir.bazaar.workers.model import IsCancelled, Produced, Worker, WorkOrder
+from choir.bazaar.workers.fulfilment import FulfilledOrder, fulfil
+from choir.bazaar.workers.model import IsCancelled, Worker, WorkOrder, WorkProduct
 from choir.bazaar.workers.review_worker import ReviewWorker
 from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
@@ -60,7 +60,7 @@ class School:
         self.folder = folder
         self.verifier = Verifier(sandboxes, folder=folder)
         self.shop = Workshop(sandboxes, folder / "shop", WorkersPolicy(hand_in_s=0), sandbox=sandboxes.policy)
-        self.inspecting = Inspecting(
+        self.inspection = Inspection(
             hall.agency.database,
             hall.objects,
             hall.jobs,
@@ -78,11 +78,11 @@ class School:
 
     def trial(self, type_: JobType) -> tuple[Job, Attempt]:
         with self.hall.tx() as tx:
-            job = self.hall.qualifying.begin(tx, self.provider, type_)
+            job = self.hall.qualification.begin(tx, self.provider, type_)
         [attempt] = self.hall.live(job)
         return job, attempt
 
-    def work(self, job: Job, worker: Worker) -> Fulfilled:
+    def work(self, job: Job, worker: Worker) -> FulfilledOrder:
         """What a provider's machine does with what it is given, which is not what is hidden."""
         hall = self.hall
         with hall.tx() as tx:
@@ -97,7 +97,7 @@ class School:
         key = SecretKey(result_key(hall.stalls[self.provider].key).secret)
         return fulfil(order, worker, key, hall.clock, WorkersPolicy(), lambda: False)
 
-    def judged(self, attempt: Attempt, done: Fulfilled) -> Attempt:
+    def judged(self, attempt: Attempt, done: FulfilledOrder) -> Attempt:
         assert done.is_done, done.error
         assert done.claimed is not None
         assert done.result is not None
@@ -106,9 +106,9 @@ class School:
             artifact = hall.objects.put_blob(tx, [done.artifact], self.who.source).hash
             trajectory = hall.objects.put_blob(tx, [done.trajectory], self.who.source).hash
             signed = (done.result_signature, done.signed.signature)
-            handed = Handed(artifact, done.claimed, done.result.to_json(), trajectory, *signed)
+            handed = StoredDelivery(artifact, done.claimed, done.result.to_json(), trajectory, *signed)
             hall.attempts.hand_in(tx, self.who, attempt.id, handed)
-        self.inspecting.verify(attempt.id)
+        self.inspection.verify(attempt.id)
         with hall.tx() as tx:
             found = job_store.attempt(tx, attempt.id)
         assert found is not None
@@ -123,13 +123,13 @@ class School:
 class Says:
     """A worker that hands in what it is told to."""
 
-    def __init__(self, type_: JobType, produced: Produced) -> None:
+    def __init__(self, type_: JobType, produced: WorkProduct) -> None:
         self.name, self.types, self._produced = "says", frozenset({type_}), produced
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         return ""
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         trajectory.user("asked")
         return self._produced
 
@@ -182,19 +182,19 @@ def test_a_text_must_have_the_word_of_this_very_order(school: School) -> None:
         schema = school.hall.objects.get_atom(tx, first.request)["schema"]
     [word] = schema["properties"]["echo"]["enum"]
     text = json.dumps({"echo": word, "text": "Boxes are useful things."}).encode()
-    says = Says(JobType.TEXT_GEN, Produced(text, TextGenResult(), "said it"))
+    says = Says(JobType.TEXT_GEN, WorkProduct(text, TextGenResult(), "said it"))
     assert school.judged(attempt, school.work(first, says)).state is AttemptState.PASSED
     other = trials.make(JobType.TEXT_GEN, trials.Chance(SeededEntropy(5)), Terms(0, 60, "k"))
     assert other.request["schema"] != schema
 
 
-def review(path: str, lines: list[int], of: int) -> Produced:
+def review(path: str, lines: list[int], of: int) -> WorkProduct:
     issues = tuple(
         ReviewIssue(Severity.HIGH, ReviewFocus.LOGIC, path, (line, line), f"line {line} of {of} is wrong")
         for line in lines
     )
     made = StructuredReview("Something is wrong in here, and more than once.", Approval.COMMENT, issues)
-    return Produced(made.to_bytes(), CodeReviewResult(), "reviewed")
+    return WorkProduct(made.to_bytes(), CodeReviewResult(), "reviewed")
 
 
 def test_a_review_that_finds_nothing_or_everything_is_not_enough(school: School) -> None:
@@ -235,7 +235,7 @@ def state(hall: Hall, type_: JobType = JobType.SANDBOX_RUN) -> tuple[Qualificati
 def begun(hall: Hall) -> tuple[Job, Attempt]:
     [provider] = hall.stalls
     with hall.tx() as tx:
-        job = hall.qualifying.begin(tx, provider, JobType.SANDBOX_RUN)
+        job = hall.qualification.begin(tx, provider, JobType.SANDBOX_RUN)
     [attempt] = hall.live(job)
     return job, attempt
 
@@ -247,7 +247,7 @@ def test_however_it_comes_to_nothing_it_does_not_stay_under_way(newcomers: Hall,
     job, attempt = begun(hall)
     assert state(hall) == (Qualification.RUNNING, True)
     with hall.tx() as tx, pytest.raises(NotQualifying), tx.savepoint():
-        hall.qualifying.begin(tx, provider, JobType.SANDBOX_RUN)
+        hall.qualification.begin(tx, provider, JobType.SANDBOX_RUN)
     if how == "too slow":
         hall.wait(901)
     elif how == "gone":
@@ -282,7 +282,7 @@ def test_no_order_of_anybody_else_can_be_for_nothing(newcomers: Hall) -> None:
     job, _ = begun(newcomers)
     buyer = newcomers.person(20_000)
     paid = newcomers.order(buyer)
-    new, hold = newcomers.jobs._lives.new_id(), newcomers.jobs._lives.new_id()
+    new, hold = newcomers.jobs._lifecycle.new_id(), newcomers.jobs._lifecycle.new_id()
     own = replace(job, id=new, hold=new, key="another")
     bought = replace(paid, id=new, hold=hold, key="another")
     for wrong in (

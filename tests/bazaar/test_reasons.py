@@ -21,9 +21,9 @@ import choir.doors.sdk
 import choir.foundation
 import choir.objects
 import choir.sandbox
-from choir.bazaar import model as bazaar_model
 from choir.bazaar.disputes import service as disputes
-from choir.bazaar.jobs import lifecycle as lives
+from choir.bazaar.jobs import lifecycle
+from choir.bazaar.jobs import model as bazaar_model
 from choir.bazaar.jobs import service as jobs
 from choir.bazaar.jobs.reasons import WORDS, in_words
 from choir.bazaar.verification.runner import NO_SANDBOX
@@ -36,7 +36,7 @@ CODE = re.compile(r"[a-z]+\.[a-z]+(_[a-z]+)*")
 FILES = {"cfg", "ini", "json", "modules", "py", "test", "toml"}  # what follows the point in the names of files
 # Names of other things: what the scheduler is asked to do, what is rung for, what an entry is about.
 NO_REASONS = {
-    jobs.LOOK, jobs.EXAMINE, lives.FOLLOW, lives.VERIFY, disputes.REVERIFY, disputes._REFUND, disputes._DEBT,
+    jobs.LOOK, jobs.EXAMINE, lifecycle.FOLLOW, lifecycle.VERIFY, disputes.REVERIFY, disputes._REFUND, disputes._DEBT,
     bazaar_model.FREE, bazaar_model.QUALIFY,
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ from choir.bazaar.trajectories.lines import (
     unescape,
     whole,
 )
-from choir.bazaar.trajectories.reader import Expected, Signed
+from choir.bazaar.trajectories.reader import ExpectedTrajectory, SignedTrajectory
 from choir.bazaar.trajectories.writer import WITHHELD, TrajectoryWriter
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import ManualClock
@@ -66,7 +66,7 @@ def written(policy: WorkersPolicy = POLICY, kind: JobType = JobType.PATCH_GEN) -
 
 
 DATA = written()
-EXPECTED = Expected(JOB, PUBLIC, JobType.PATCH_GEN, BASE, AT, AT + 10_000_000)
+EXPECTED = ExpectedTrajectory(JOB, PUBLIC, JobType.PATCH_GEN, BASE, AT, AT + 10_000_000)
 
 
 def rewrite(old: str, new: str, count: int = 1) -> Callable[[bytes], bytes]:
@@ -130,7 +130,7 @@ t:Edit id=call_3 shop/basket.py → [patched]
 t:Bash id=call_4 make check → [exit 0, 7 tests passed]
 @end summary="Took it off once" tokens_in=900 tokens_out=80
 """.encode()
-PLAIN_EXPECTED = Expected("job_5932_own7", PUBLIC, JobType.PATCH_GEN, BASE, AT, AT + 10_000_000)
+PLAIN_EXPECTED = ExpectedTrajectory("job_5932_own7", PUBLIC, JobType.PATCH_GEN, BASE, AT, AT + 10_000_000)
 
 
 def test_what_others_write_without_our_additions_is_read() -> None:
@@ -241,7 +241,7 @@ def test_tampering_is_refused_with_its_reason(name: str) -> None:
     assert refusal.value.code == code
 
 
-WRONG: dict[str, tuple[str, Expected, Signed]] = {
+WRONG: dict[str, tuple[str, ExpectedTrajectory, SignedTrajectory]] = {
     "another job's": ("trajectory.wrong_job", replace(EXPECTED, job="job_other"), trajectories.sign(DATA, KEY)),
     "another provider's": (
         "trajectory.wrong_provider",
@@ -273,9 +273,9 @@ WRONG: dict[str, tuple[str, Expected, Signed]] = {
     "signed as another": (
         "trajectory.forged",
         EXPECTED,
-        Signed(bytes_hash(DATA), trajectories.sign(b"x", KEY).signature),
+        SignedTrajectory(bytes_hash(DATA), trajectories.sign(b"x", KEY).signature),
     ),
-    "not signed": ("trajectory.forged", EXPECTED, Signed(bytes_hash(DATA), b"")),
+    "not signed": ("trajectory.forged", EXPECTED, SignedTrajectory(bytes_hash(DATA), b"")),
     "claimed as another": ("trajectory.wrong_hash", EXPECTED, trajectories.sign(DATA + b"x", KEY)),
 }
 

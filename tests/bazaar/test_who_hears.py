@@ -143,7 +143,7 @@ def test_jobs_wait_in_line_for_a_slot(hall: Hall) -> None:
     with hall.tx() as tx:
         hall.attempts.begin_verifying(tx, attempt.id)
         hall.attempts.conclude(tx, attempt.id, verdict(visible=False))
-        assert (FREE, provider) in tx.rings
+        assert (FREE, provider) in tx.wakeups_due
     with hall.tx() as tx:
         assert hall.providers.any_free(tx, [provider])
         # The one whose try has just failed keeps its pause.

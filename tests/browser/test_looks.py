@@ -145,8 +145,8 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     order = []
     for _ in range(7):
         made.page.keyboard.press("Tab")
-        name, ring = made.page.evaluate(_FOCUS)
-        assert ring, f"no ring around {name}"
+        name, wake = made.page.evaluate(_FOCUS)
+        assert wake, f"no ring around {name}"
         order.append(name)
     assert order == [
         "Skip to the content", "Choir", "Sign up", "Sign in", "Handle", "Make a passkey and sign up",

@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from choir.doors.http.streams import Hearing, Streams
+from choir.doors.http.streams import Streams, Subscription
 from choir.foundation.clock import ManualClock, SystemClock, SystemEntropy
 from choir.identity.credentials.model import BadCredential
 from choir.identity.model import Scope, person_owner
@@ -201,7 +201,7 @@ def test_a_stream_that_never_comes_to_follow_ends_with_its_credential_too(says: 
     async def read() -> str:
         outbox = Outbox(SystemClock(), SystemEntropy())
         streams = Streams(says.database, outbox, NodePolicy(stream_check_s=1))
-        stream = streams.open("person:x", Hearing("person:x"), ended)
+        stream = streams.open("person:x", Subscription("person:x"), ended)
         try:
             async with asyncio.timeout(ANSWER_S_MAX):
                 await stream.over.wait()

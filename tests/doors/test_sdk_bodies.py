@@ -12,7 +12,7 @@ import pytest
 from choir.doors.sdk import answers, bodies
 from choir.doors.sdk.bodies import BYTES_MAX, Body
 from choir.doors.sdk.errors import NodeError
-from choir.doors.sdk.streams import Told
+from choir.doors.sdk.streams import StreamEvent
 from choir.sdk import AsyncClient, Client
 from tests.doors.servers import answer, problem, script
 
@@ -93,7 +93,7 @@ def test_an_answer_that_is_nested_without_end_is_no_answer(ask: Callable[[str], 
 
 def test_an_event_that_is_nested_without_end_is_no_event() -> None:
     with pytest.raises(NodeError):
-        _ = Told("1", "x", "[" * 100_000).value
+        _ = StreamEvent("1", "x", "[" * 100_000).value
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from choir.doors.sdk.calls import Call, R, Room, stream
 from choir.doors.sdk.errors import NodeError, NoNode
-from choir.doors.sdk.streams import EventReader, Told
+from choir.doors.sdk.streams import EventReader, StreamEvent
 from choir.doors.sdk.transport import AsyncTransport, Transport
 from choir.doors.shapes import Wire
 from choir.foundation.errors import Unauthenticated
@@ -59,7 +59,7 @@ def asked_behind(requests: list[bytes]) -> list[str | None]:
 # Reading
 
 
-def read(data: bytes, cuts: list[int]) -> list[Told]:
+def read(data: bytes, cuts: list[int]) -> list[StreamEvent]:
     reader = EventReader()
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     return [told for low, high in itertools.pairwise(places) for told in reader.feed(data[low:high])]
@@ -70,12 +70,12 @@ FEED = (
     "id: 3\rdata:  space\r\rdata\n\nid: x\0y\nnonsense: 1\ndata: {}\n\nid\ndata: no id\n\ndata: never finished\n"
 ).encode()
 EXPECTED = [
-    Told("1", "a", "one"),
-    Told("1", "message", "two\nlines \u2028 \u0085 here"),
-    Told("3", "message", " space"),
-    Told("3", "message", ""),
-    Told("3", "message", "{}"),
-    Told("", "message", "no id"),
+    StreamEvent("1", "a", "one"),
+    StreamEvent("1", "message", "two\nlines \u2028 \u0085 here"),
+    StreamEvent("3", "message", " space"),
+    StreamEvent("3", "message", ""),
+    StreamEvent("3", "message", "{}"),
+    StreamEvent("", "message", "no id"),
 ]
 
 

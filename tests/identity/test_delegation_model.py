@@ -32,7 +32,7 @@ FACTORY: list[DatabaseFactory] = []
 assets = st.sampled_from(["CREDIT", "SAT"])
 caps = st.dictionaries(st.tuples(assets, st.sampled_from(Period)), st.integers(0, 100), max_size=4)
 scope_sets = st.sets(st.sampled_from([Scope.READ, Scope.BUY, Scope.SELL]), min_size=1)
-lives = st.sampled_from([DAY_S / 2, 3 * DAY_S, 20 * DAY_S, 100 * DAY_S])
+lifecycle = st.sampled_from([DAY_S / 2, 3 * DAY_S, 20 * DAY_S, 100 * DAY_S])
 amounts = st.integers(1, 60)
 steps = st.sampled_from([1, 3600, 16 * 3600, DAY_S, 3 * DAY_S, 17 * DAY_S])
 
@@ -127,14 +127,16 @@ class DelegationMachine(RuleBasedStateMachine):
         self.person = self.agency.person()
         self.agents = [self.agency.agent(self.person).id for _ in range(2)]
 
-    @rule(target=delegations, caps=caps, scopes=scope_sets, life_s=lives, agent=st.integers(0, 1))
+    @rule(target=delegations, caps=caps, scopes=scope_sets, life_s=lifecycle, agent=st.integers(0, 1))
     def grant(self, caps: dict[tuple[str, Period], int], scopes: set[Scope], life_s: float, agent: int) -> Modelled:
         real = self.agency.grant(self.person, self.agents[agent], *_caps(caps), scopes=scopes, seconds=life_s)
         made = Modelled(real, None, caps, scopes, self.agency.later(life_s))
         self.all.append(made)
         return made
 
-    @rule(target=delegations, above=delegations, caps=caps, scopes=scope_sets, life_s=lives, agent=st.integers(0, 1))
+    @rule(
+        target=delegations, above=delegations, caps=caps, scopes=scope_sets, life_s=lifecycle, agent=st.integers(0, 1)
+    )
     def narrow(
         self, above: Modelled, caps: dict[tuple[str, Period], int], scopes: set[Scope], life_s: float, agent: int
     ) -> Modelled:

@@ -9,7 +9,7 @@ import pytest
 
 from choir.foundation.errors import ChoirError
 from choir.identity.model import FreshAssertionNeeded, agent_owner
-from choir.identity.people.erasure import Erasing
+from choir.identity.people.erasure import Erasure
 from choir.identity.people.model import HandleTaken, UnknownPerson
 from choir.ledger.model import AccountFrozen, Draft, Leg
 from choir.storage.database import Tx
@@ -19,7 +19,7 @@ from tests.identity.town import GIFT_CREDIT, Citizen, Town, refused
 
 def erase(town: Town, ada: Citizen) -> None:
     who = ada.who
-    town.do(lambda tx: town.erasing.erase_self(tx, who))
+    town.do(lambda tx: town.erasure.erase_self(tx, who))
 
 
 def everything(town: Town) -> str:
@@ -80,13 +80,13 @@ def test_words_beside_what_others_paid_to_them_or_their_agents_go_and_those_betw
 def test_words_beside_what_is_paid_to_them_meanwhile_go_too(town: Town) -> None:
     ada, bob = town.sign_up("ada"), town.sign_up("bob")
     leg = Leg(f"{bob.owner}/available/CREDIT", f"{ada.owner}/available/CREDIT", 1)
-    erasing = threading.Thread(target=erase, args=(town, ada))
+    erasure = threading.Thread(target=erase, args=(town, ada))
     with town.database.unit_of_work() as tx:
         town.books.ledger.post(tx, Draft("transfer", "a payment", bob.owner, "k", (leg,), memo="just in time"))
-        erasing.start()
-        erasing.join(1)
-        assert erasing.is_alive()  # it waits for the ledger
-    erasing.join(30)
+        erasure.start()
+        erasure.join(1)
+        assert erasure.is_alive()  # it waits for the ledger
+    erasure.join(30)
     assert town.count("entry_memos") == 0
     assert town.books.balance(leg.to) == GIFT_CREDIT + 1
     town.check()
@@ -101,12 +101,12 @@ def test_what_stands_above_is_asked_to_forget_them_too_in_the_same_transaction(t
         if len(asked) == 1:
             raise UnknownPerson(person="of a feature that fails")
 
-    erasing = Erasing(town.people, town.books.accounts, town.objects, town.outbox, town.clock, forget)
+    erasure = Erasure(town.people, town.books.accounts, town.objects, town.outbox, town.clock, forget)
     with pytest.raises(UnknownPerson):
-        town.do(lambda tx: erasing.erase(tx, ada.person.id, actor="operator"))
-    assert town.do(lambda tx: erasing.erase(tx, ada.person.id, actor="operator"))
+        town.do(lambda tx: erasure.erase(tx, ada.person.id, actor="operator"))
+    assert town.do(lambda tx: erasure.erase(tx, ada.person.id, actor="operator"))
     assert asked == [ada.owner, ada.owner]
-    assert not town.do(lambda tx: erasing.erase(tx, ada.person.id, actor="operator"))
+    assert not town.do(lambda tx: erasure.erase(tx, ada.person.id, actor="operator"))
     assert len(asked) == 2
 
 
@@ -166,7 +166,7 @@ def test_a_sign_up_that_waits_for_the_erasure_does_not_get_the_handle(town: Town
 
     waiting = threading.Thread(target=sign_up)
     with town.database.unit_of_work() as tx:
-        town.erasing.erase(tx, ada.id, actor="operator")
+        town.erasure.erase(tx, ada.id, actor="operator")
         waiting.start()
         waiting.join(0.5)
         assert waiting.is_alive()
@@ -245,10 +245,10 @@ def test_erasing_takes_a_fresh_passkey_and_happens_once(town: Town, ada: Citizen
         erase(town, ada)
     ada.confirm()
     erase(town, ada)
-    assert not town.do(lambda tx: town.erasing.erase(tx, ada.id, actor="operator"))
+    assert not town.do(lambda tx: town.erasure.erase(tx, ada.id, actor="operator"))
     assert ada.acts()[-1] == "person.erased"
     with pytest.raises(UnknownPerson):
-        town.do(lambda tx: town.erasing.erase(tx, uuid4(), actor="operator"))
+        town.do(lambda tx: town.erasure.erase(tx, uuid4(), actor="operator"))
 
 
 def test_others_are_told(town: Town, ada: Citizen) -> None:

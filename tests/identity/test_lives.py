@@ -82,7 +82,7 @@ class Lives:
 
     def erase(self, n: int) -> None:
         who = self._citizen(n).who
-        self.town.do(lambda tx: self.town.erasing.erase_self(tx, who))
+        self.town.do(lambda tx: self.town.erasure.erase_self(tx, who))
 
     def wait(self, seconds: int) -> None:
         self.town.clock.advance(seconds)
@@ -95,14 +95,14 @@ class Lives:
 @settings(max_examples=times(12, 25))
 @given(st.lists(acts, min_size=5, max_size=20))
 def test_one_gift_each_whatever_happens(town: Town, script: list[tuple[str, int]]) -> None:
-    lives = Lives(town)
-    lives.join(0)
-    lives.join(1)
+    lifecycle = Lives(town)
+    lifecycle.join(0)
+    lifecycle.join(1)
     for name, n in script:
         with suppress(Refusal, ZeroDivisionError):  # refused, or there is nobody yet to do it
-            getattr(lives, name)(n)
+            getattr(lifecycle, name)(n)
     town.check()
-    for citizen in lives.citizens:
+    for citizen in lifecycle.citizens:
         person = town.person(citizen.id)
         assert (person.handle is None) == (person.erased_us is not None)
         assert bool(citizen.passkeys) == (person.erased_us is None)

@@ -119,7 +119,7 @@ def test_who_is_erased_leaves_no_login_and_gives_no_token(desk: Desk, ada: Citiz
     login = desk.begin()
     desk.approve(ada, login)
     who = ada.who
-    desk.town.do(lambda tx: desk.town.erasing.erase_self(tx, who))
+    desk.town.do(lambda tx: desk.town.erasure.erase_self(tx, who))
     assert desk.town.count("logins") == 0
     with pytest.raises((UnknownLogin, UnknownPerson)):
         desk.fetch(login)
@@ -153,7 +153,7 @@ def test_a_key_is_remembered_for_a_while_and_goes_with_its_person(town: Town, ad
     town.clock.advance(1e-6)
     assert town.do(repeats.forget) == 1
     town.do(lambda tx: repeats.once(tx, who, "k", ["agent", "y"], lambda: ada.id))
-    town.do(lambda tx: town.erasing.erase(tx, ada.id, actor="operator"))
+    town.do(lambda tx: town.erasure.erase(tx, ada.id, actor="operator"))
     assert town.count("repeats") == 0
 
 

@@ -13,7 +13,7 @@ import pytest
 from choir.identity import audit
 from choir.identity.credentials.model import BadCredential, TooManyPasskeys
 from choir.identity.credentials.passkeys import Ceremony
-from choir.identity.credentials.recovery import Ended, Recovered
+from choir.identity.credentials.recovery import EndedCredentials, RecoveredAccount
 from choir.identity.credentials.tries import settled
 from choir.identity.delegations.model import DelegationEnded
 from choir.identity.model import FreshAssertionNeeded, Principal, Scope, TooManyTries
@@ -30,7 +30,7 @@ def begin(town: Town, handle: str, code: str, address: str = PLACE) -> Ceremony:
 
 def recover(
     town: Town, ceremony: Ceremony, authenticator: Authenticator, *, keep: bool = False, **spoiled: Any
-) -> Recovered:
+) -> RecoveredAccount:
     answer = authenticator.create(ceremony.options, **spoiled)
     return settled(town.database, lambda tx: town.recovery.finish(tx, ceremony.id, answer, "new phone", keep=keep))
 
@@ -118,7 +118,7 @@ def test_a_recovery_ends_all_that_could_act_for_the_person_and_says_what(town: T
     adding = town.do(lambda tx: town.passkeys.begin_adding(tx, who))
     assert intruded.uses() == [True] * 4
     done = recover(town, begin(town, "ada", ada.codes()[0]), Authenticator())
-    assert done.ended == Ended(passkeys=2, sessions=2, tokens=2, delegations=2)
+    assert done.ended == EndedCredentials(passkeys=2, sessions=2, tokens=2, delegations=2)
     assert ada.passkeys == [done.passkey.id]
     assert intruded.uses() == [False] * 4
     refused(lambda: town.show(ada.authenticator))
@@ -136,7 +136,7 @@ def test_a_recovery_ends_all_that_could_act_for_the_person_and_says_what(town: T
 def test_who_recovers_may_keep_the_rest(town: Town, ada: Citizen) -> None:
     intruded = Intruded(town, ada)
     done = recover(town, begin(town, "ada", ada.codes()[0]), Authenticator(), keep=True)
-    assert done.ended == Ended(passkeys=0, sessions=2, tokens=0, delegations=0)
+    assert done.ended == EndedCredentials(passkeys=0, sessions=2, tokens=0, delegations=0)
     assert len(ada.passkeys) == 3
     assert intruded.uses() == [True] * 4
     assert town.count("sessions") == 1  # of somebody else

@@ -7,7 +7,7 @@ import pytest
 from choir.foundation.clock import MICROSECONDS
 from choir.identity import audit
 from choir.identity.credentials.model import UnknownSession
-from choir.identity.credentials.passkeys import Shown
+from choir.identity.credentials.passkeys import ShownPasskey
 from choir.identity.model import ALL_SCOPES, FreshAssertionNeeded, PersonNeeded, Principal, Role
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import Citizen, Town, refused
@@ -84,7 +84,7 @@ def test_a_session_is_confirmed_by_its_own_passkey_only(town: Town, ada: Citizen
     eve = town.sign_up("eve")
     now_us = town.clock.at_us
     second = ada.add_passkey(Authenticator())
-    for shown in (Shown(eve.id, eve.passkeys[0], now_us), Shown(ada.id, second, now_us)):
+    for shown in (ShownPasskey(eve.id, eve.passkeys[0], now_us), ShownPasskey(ada.id, second, now_us)):
         refused(lambda s=shown: town.do(lambda tx: town.sessions.confirm(tx, ada.token, s)))  # type: ignore[misc]
 
 

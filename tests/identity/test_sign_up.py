@@ -91,7 +91,7 @@ def test_a_handle_that_reads_like_anothers_is_refused(town: Town) -> None:
 def test_a_handle_that_reads_like_an_erased_persons_is_refused(town: Town) -> None:
     late = town.begin("rnarlow")
     marlow = town.sign_up("marlow")
-    town.do(lambda tx: town.erasing.erase(tx, marlow.id, actor="operator"))
+    town.do(lambda tx: town.erasure.erase(tx, marlow.id, actor="operator"))
     assert town.do(lambda tx: tx.rows("select handle, handle_skeleton from people")) == [(None, None)]
     for handle in ("marlow", "marl0w"):
         with pytest.raises(HandleTaken):

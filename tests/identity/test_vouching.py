@@ -102,7 +102,7 @@ def test_the_erased_neither_vouch_nor_are_vouched_for(town_with: Callable[..., T
     vouch(ada, suspect)
     vouch(suspect, ada)
     assert score(suspect) == 20
-    town.do(lambda tx: town.erasing.erase(tx, ada.id, actor="operator"))
+    town.do(lambda tx: town.erasure.erase(tx, ada.id, actor="operator"))
     assert score(suspect) == 45
     assert town.count("vouches") == 0
     with pytest.raises(UnknownPerson):

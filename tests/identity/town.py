@@ -12,13 +12,13 @@ from choir.foundation.clock import ManualClock, SystemEntropy
 from choir.identity import audit
 from choir.identity.credentials.challenges import Challenges
 from choir.identity.credentials.model import BadCredential
-from choir.identity.credentials.passkeys import Ceremony, Passkeys, Shown, relying_party
+from choir.identity.credentials.passkeys import Ceremony, Passkeys, ShownPasskey, relying_party
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.recovery import Recovery
 from choir.identity.credentials.sessions import Sessions
 from choir.identity.credentials.tries import settled
 from choir.identity.model import Principal, person_owner
-from choir.identity.people.erasure import Erasing
+from choir.identity.people.erasure import Erasure
 from choir.identity.people.model import Person
 from choir.identity.people.service import GIFTS, People, SignedUp
 from choir.identity.policy import PeoplePolicy
@@ -73,7 +73,7 @@ class Citizen:
 
         def finish(tx: Tx) -> Any:
             shown = town.passkeys.finish_confirming(tx, session.person, session.passkey, ceremony.id, answer)
-            return town.sessions.confirm(tx, self.token, shown) if isinstance(shown, Shown) else shown
+            return town.sessions.confirm(tx, self.token, shown) if isinstance(shown, ShownPasskey) else shown
 
         settled(town.database, finish)
 
@@ -116,7 +116,7 @@ class Town:
             self.passkeys, self.challenges, self.rates, self.books.ledger, self.books.accounts, self.outbox,
             clock, entropy, policy, production=self.production,
         )  # fmt: skip
-        self.erasing = Erasing(self.people, self.books.accounts, self.objects, self.outbox, clock)
+        self.erasure = Erasure(self.people, self.books.accounts, self.objects, self.outbox, clock)
         self._addresses = (f"10.{a}.{b}.1" for a, b in itertools.product(range(256), range(256)))
 
     def do(self, work: Callable[[Tx], T]) -> T:
@@ -140,7 +140,7 @@ class Town:
         token = self.do(lambda tx: self.sessions.start(tx, done.shown)).token
         return Citizen(self, handle, done.person, authenticator, token)
 
-    def show(self, authenticator: Authenticator, **spoiled: Any) -> Shown:
+    def show(self, authenticator: Authenticator, **spoiled: Any) -> ShownPasskey:
         """Sign in with the last passkey of an authenticator."""
         address = self.address()
         ceremony = self.do(lambda tx: self.passkeys.begin_sign_in(tx, address))

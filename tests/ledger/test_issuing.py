@@ -19,7 +19,7 @@ from choir.ledger import queries
 from choir.ledger.explanation import explain_entry
 from choir.ledger.issuances import rules, store
 from choir.ledger.issuances.model import Issuance, IssuanceState, issuance_id
-from choir.ledger.issuances.service import Issuing
+from choir.ledger.issuances.service import Issuances
 from choir.ledger.model import Leg
 from choir.ledger.policy import IssuingPolicy
 from tests.ledger.books import ALICE, ALICE_SAT, BOB, ISSUANCE, SAT_WORLD, Books, moved
@@ -35,13 +35,13 @@ class Office:
     def __init__(self, books: Books, policy: IssuingPolicy | None = None) -> None:
         self.books = books
         self.policy = policy or IssuingPolicy()
-        self.issuing = self.under(self.policy)
+        self.issuances = self.under(self.policy)
         self.removed: set[str] = set()
         self.added_us: dict[str, int] = {}  # those who were added after the first day
 
-    def under(self, policy: IssuingPolicy) -> Issuing:
+    def under(self, policy: IssuingPolicy) -> Issuances:
         books = self.books
-        return Issuing(books.ledger, books.accounts, books.clock, SeededEntropy(5), policy, policy_hash=POLICY)
+        return Issuances(books.ledger, books.accounts, books.clock, SeededEntropy(5), policy, policy_hash=POLICY)
 
     def since(self, name: str) -> int | None:
         return None if name in self.removed else self.added_us.get(name, 0)
@@ -54,19 +54,19 @@ class Office:
 
     def propose(self, *legs: Leg, who: str = ADA, key: str = "k", reason: str = "an invoice") -> Issuance:
         with self.books.tx() as tx:
-            return self.issuing.propose(tx, who, legs or LEGS, reason=reason, key=key)[0]
+            return self.issuances.propose(tx, who, legs or LEGS, reason=reason, key=key)[0]
 
     def approve(self, issuance: Issuance, who: str = GRACE) -> Issuance:
         with self.books.tx() as tx:
-            return self.issuing.approve(tx, who, issuance.id, self.since)
+            return self.issuances.approve(tx, who, issuance.id, self.since)
 
     def withdraw(self, issuance: Issuance, who: str = GRACE) -> Issuance:
         with self.books.tx() as tx:
-            return self.issuing.withdraw(tx, who, issuance.id)
+            return self.issuances.withdraw(tx, who, issuance.id)
 
     def state(self, issuance: Issuance) -> IssuanceState:
         with self.books.tx() as tx:
-            return self.issuing.state(self.issuing.get(tx, issuance.id))
+            return self.issuances.state(self.issuances.get(tx, issuance.id))
 
     def content(self, issuance: Issuance) -> dict[str, Any]:
         """Of the entry that was posted."""
@@ -186,12 +186,12 @@ def test_what_somebody_proposed_is_not_agreed_to_by_who_has_their_name_later(off
 
 
 def test_an_entry_names_those_who_count(office: Office) -> None:
-    office.issuing = office.under(IssuingPolicy(credit_operators=3))
+    office.issuances = office.under(IssuingPolicy(credit_operators=3))
     proposed = office.propose()
     office.approve(proposed, GRACE)
     office.removed.add(GRACE)
     office.approve(proposed, EDITH)
-    office.issuing = office.under(IssuingPolicy())
+    office.issuances = office.under(IssuingPolicy())
     posted = office.approve(proposed, EDITH)
     assert office.content(posted)["refs"][1:] == [f"proposed_by:{ADA}", f"approved_by:{EDITH}"]
 
@@ -212,8 +212,8 @@ def test_one_is_never_enough_whatever_policy_says() -> None:
 
 def test_what_policy_forbids_is_not_posted_even_if_it_was_proposed_before(office: Office) -> None:
     proposed = office.propose()
-    office.issuing = office.under(replace(office.policy, credit_operators=0))
-    assert office.issuing.operators_needed(proposed) == 0
+    office.issuances = office.under(replace(office.policy, credit_operators=0))
+    assert office.issuances.operators_needed(proposed) == 0
     assert refused(lambda: office.approve(proposed)) == "ledger.issuance.not_by_operators"
     assert refused(lambda: office.propose(key="k2")) == "ledger.issuance.not_by_operators"
     assert office.entries == 0
@@ -234,7 +234,7 @@ def test_what_policy_forbids_is_not_posted_even_if_it_was_proposed_before(office
 def test_what_cannot_be_posted_is_not_even_proposed(office: Office, leg: Leg, code: str) -> None:
     assert refused(lambda: office.propose(leg)) == code
     with office.books.tx() as tx:
-        assert office.issuing.newest(tx, before=None, limit=10) == []
+        assert office.issuances.newest(tx, before=None, limit=10) == []
 
 
 def test_what_the_ledger_would_refuse_today_is_not_even_proposed(office: Office) -> None:
@@ -260,7 +260,7 @@ def test_what_the_ledger_refuses_leaves_it_open(office: Office) -> None:
     assert refused(lambda: office.approve(proposed)) == "ledger.account.frozen"
     assert office.state(proposed) is IssuanceState.OPEN
     with office.books.tx() as tx:
-        assert len(office.issuing.get(tx, proposed.id).approvals) == 1  # the approval that failed is not kept either
+        assert len(office.issuances.get(tx, proposed.id).approvals) == 1  # the approval that failed is not kept either
     office.books.change("unfreeze", ALICE)
     assert office.state(office.approve(proposed)) is IssuanceState.POSTED
     office.books.check()
@@ -316,8 +316,8 @@ def test_pages_go_from_the_newest_to_the_oldest(office: Office) -> None:
     for n in range(5):
         ids.append(office.propose(key=f"{n}").id)
         office.books.clock.advance(1)
-    assert listed(office, office.issuing.newest) == ids[::-1]
-    assert listed(office, office.issuing.newest_open) == ids[::-1]
+    assert listed(office, office.issuances.newest) == ids[::-1]
+    assert listed(office, office.issuances.newest_open) == ids[::-1]
 
 
 def listed(office: Office, page_of: Callable[..., list[Issuance]]) -> list[UUID]:
@@ -343,8 +343,8 @@ def test_only_those_that_wait_are_listed_as_open(office: Office) -> None:
     for n in range(3):
         waiting.append(office.propose(key=f"{n}").id)
         office.books.clock.advance(1)
-    assert listed(office, office.issuing.newest_open) == waiting[::-1]
-    assert listed(office, office.issuing.newest) == [*waiting[::-1], withdrawn, posted, expired]
+    assert listed(office, office.issuances.newest_open) == waiting[::-1]
+    assert listed(office, office.issuances.newest) == [*waiting[::-1], withdrawn, posted, expired]
 
 
 def test_listings_are_served_by_an_index_however_they_begin(office: Office) -> None:

@@ -26,8 +26,8 @@ CALLS: list[tuple[type, str]] = [
     (psycopg.Connection, "rollback"),
     (statements.Statement, "ask"),
     (statements.Question, "answer"),
-    (statements.Copying, "send"),
-    (statements.Copying, "end"),
+    (statements.CopyStatement, "send"),
+    (statements.CopyStatement, "end"),
 ]
 
 

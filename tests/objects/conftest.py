@@ -11,7 +11,7 @@ import pytest
 
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import ManualClock
-from choir.objects.model import Collected, Stored
+from choir.objects.model import CollectionReport, StoredObject
 from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
 from choir.storage.database import Database
@@ -30,11 +30,11 @@ class Store:
     def with_policy(self, **numbers: int) -> Store:
         return Store(self.database, self.clock, Objects(self.clock, replace(self.objects.policy, **numbers)))
 
-    def put_atom(self, value: Any, owner: str | None = OWNER) -> Stored:
+    def put_atom(self, value: Any, owner: str | None = OWNER) -> StoredObject:
         with self.database.unit_of_work() as tx:
             return self.objects.put_atom(tx, value, owner)
 
-    def put_blob(self, *chunks: bytes, owner: str | None = OWNER, expect: ObjectHash | None = None) -> Stored:
+    def put_blob(self, *chunks: bytes, owner: str | None = OWNER, expect: ObjectHash | None = None) -> StoredObject:
         with self.database.unit_of_work() as tx:
             return self.objects.put_blob(tx, chunks, owner, expect)
 
@@ -62,7 +62,7 @@ class Store:
         with self.database.unit_of_work() as tx:
             return self.objects.erase(tx, owner, name)
 
-    def collect(self) -> Collected:
+    def collect(self) -> CollectionReport:
         with self.database.unit_of_work() as tx:
             return self.objects.collect(tx, self.clock.now_us())
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import pytest
 
 from choir.foundation.canonical import bytes_hash, canonical_hash
-from choir.objects.model import Collected, QuotaExceeded, Stored, UnknownObject
+from choir.objects.model import CollectionReport, QuotaExceeded, StoredObject, UnknownObject
 from tests.objects.conftest import OWNER, Store
 
 T = TypeVar("T")
@@ -76,11 +76,11 @@ def test_an_object_put_by_all_at_once_is_stored_once(store: Store, one_owner: bo
     assert consistent(store)
 
 
-def put_blob_as(store: Store, owners: list[str], data: bytes, n: int) -> Stored:
+def put_blob_as(store: Store, owners: list[str], data: bytes, n: int) -> StoredObject:
     return store.put_blob(data, owner=owners[n])
 
 
-def put_atom_as(store: Store, owners: list[str], value: object, n: int) -> Stored:
+def put_atom_as(store: Store, owners: list[str], value: object, n: int) -> StoredObject:
     return store.put_atom(value, owner=owners[n])
 
 
@@ -154,7 +154,7 @@ def test_what_a_transaction_puts_or_refers_to_is_not_collected_under_it(store: S
     with store.database.unit_of_work() as tx:
         store.objects.put_atom(tx, 0, OWNER)  # which also locks the owner that collection gives bytes back to
         store.objects.refer(tx, "job:1", names[1])
-        assert store.collect() == Collected(1, 1, more=False)  # it waits for nobody and takes the third
+        assert store.collect() == CollectionReport(1, 1, more=False)  # it waits for nobody and takes the third
     store.collect()
     assert [store.exists(name) for name in names] == [True, True, False]
     assert consistent(store)
@@ -226,8 +226,8 @@ def test_one_collector_works_at_a_time(store: Store) -> None:
     store.wait()
     single = store.with_policy(collect_objects_max=1)
     with store.database.unit_of_work() as tx:
-        assert single.objects.collect(tx, store.clock.now_us()) == Collected(1, 3, more=True)
-        assert store.collect() == Collected(0, 0, more=False)
+        assert single.objects.collect(tx, store.clock.now_us()) == CollectionReport(1, 3, more=True)
+        assert store.collect() == CollectionReport(0, 0, more=False)
     assert store.collect().objects == 1
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from choir.foundation.canonical import ObjectHash, canonical_bytes, canonical_hash
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import Invalid
-from choir.objects.model import BadLabel, Collected, QuotaExceeded, UnknownObject
+from choir.objects.model import BadLabel, CollectionReport, QuotaExceeded, UnknownObject
 from tests.objects.conftest import OWNER, Store
 
 NOWHERE = ObjectHash("sha256:" + "00" * 32)
@@ -35,7 +35,7 @@ def test_an_object_is_kept_while_anything_points_to_it(store: Store) -> None:
     assert store.unrefer("job:2", name)
     assert store.collect().objects == 0  # its time without references begins only now
     store.wait()
-    assert store.collect() == Collected(1, 3, more=False)
+    assert store.collect() == CollectionReport(1, 3, more=False)
     assert not store.exists(name)
     assert [store.count(f"object_{table}") for table in ("pieces", "claims", "touches", "references")] == [0, 0, 0, 0]
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from choir.bazaar.attempts.model import Attempt, AttemptState, attempt_id
-from choir.bazaar.attempts.service import Handed
+from choir.bazaar.attempts.service import StoredDelivery
 from choir.bazaar.contracts import RunOutput, SandboxRunRequest, SandboxRunResult, read_request
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.model import Job, JobType, job_id
@@ -20,8 +20,8 @@ from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.providers.model import Heartbeat, Qualification
 from choir.bazaar.settlement.service import PLATFORM, available
 from choir.bazaar.trajectories.writer import TrajectoryWriter
-from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
-from choir.bazaar.workers.model import IsCancelled, Produced, WorkOrder
+from choir.bazaar.workers.fulfilment import FulfilledOrder, fulfil
+from choir.bazaar.workers.model import IsCancelled, WorkOrder, WorkProduct
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import Unavailable
 from choir.foundation.money import Asset
@@ -51,17 +51,17 @@ class Prints:
 
     name, types = "prints", frozenset({RUN})
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         return ""
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         assert isinstance(order.request, SandboxRunRequest)
         trajectory.user("run it")
         program = order.request.argv[-1].replace("time.sleep", "float")
         lines: list[str] = []
         exec(program, {"print": lines.append})  # noqa: S102 - the test's own order, or the node's
         output = RunOutput(0, "".join(f"{line}\n" for line in lines).encode())
-        return Produced(output.to_bytes(), SandboxRunResult(0), "ran it")
+        return WorkProduct(output.to_bytes(), SandboxRunResult(0), "ran it")
 
 
 class Market:
@@ -150,12 +150,12 @@ class Market:
         def deliver(tx: Tx) -> None:
             artifact = self.node.objects.put_blob(tx, [done.artifact], who.source).hash
             trajectory = self.node.objects.put_blob(tx, [done.trajectory], who.source).hash
-            handed = Handed(artifact, claimed, result, trajectory, done.result_signature, done.signed.signature)
+            handed = StoredDelivery(artifact, claimed, result, trajectory, done.result_signature, done.signed.signature)
             self.node.bazaar.attempts.hand_in(tx, who, attempt.id, handed)
 
         self.do(deliver)
 
-    def _fulfilled(self, attempt: Attempt) -> Fulfilled:
+    def _fulfilled(self, attempt: Attempt) -> FulfilledOrder:
         def asked(tx: Tx) -> tuple[Job, object]:
             job = job_store.job(tx, attempt.job)
             assert job is not None

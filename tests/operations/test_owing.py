@@ -18,7 +18,7 @@ from choir.foundation.settings import PUBLISHED, load_settings
 from choir.ledger import queries
 from choir.ledger.liabilities import service
 from choir.ledger.liabilities.count import count
-from choir.ledger.liabilities.model import Asked, NotAllCounted, Snapshot
+from choir.ledger.liabilities.model import NotAllCounted, PublicationRequest, Snapshot
 from choir.ledger.liabilities.publication import LiabilityPublication
 from choir.ledger.verification import verify_database
 from choir.node import Node, build_node
@@ -61,7 +61,7 @@ def fund(node: Node, key: str, account: str = ADA) -> None:
         node.ledger.post(tx, node.funding.draft(account, 100, source="test", key=key))
 
 
-def ask(node: Node) -> Snapshot | Asked:
+def ask(node: Node) -> Snapshot | PublicationRequest:
     return node.database.run(node.liabilities.ask)
 
 
@@ -121,7 +121,7 @@ def test_it_is_said_as_often_as_policy_says_and_only_if_there_is_something_new(a
     schedule_repeating(never)
     assert task_row(node) is None
     fund(node, "third")
-    assert isinstance(ask(never), Asked)
+    assert isinstance(ask(never), PublicationRequest)
     assert task_row(node) == (None, False, 0)
     schedule_repeating(never)  # who restarts meanwhile does not forget what was asked for
     assert LiabilityPublication(never).scheduler.run_due() == 1
@@ -152,7 +152,7 @@ def test_one_process_counts_at_a_time_and_nothing_that_was_asked_for_is_lost(
     nodes = [another(), another()]
     schedule_repeating(nodes[0])
     workers = [LiabilityPublication(node) for node in nodes]
-    found: list[Snapshot | Asked] = []
+    found: list[Snapshot | PublicationRequest] = []
 
     def operate(node: Node, who: int) -> None:
         for n in range(6):
@@ -250,7 +250,7 @@ def test_what_cannot_be_counted_is_told_to_who_asks(another: Another, monkeypatc
     with node.unit_of_work() as tx:
         assert "must add up to zero" in (node.liabilities.failure(tx) or "")
     asked = ask(node)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, PublicationRequest)
     assert "must add up to zero" in (asked.problem or "")
     assert owing.scheduler.run_due() == 1, "who asks need not wait until it is tried again by itself"
     assert sizes(node) == [1]

@@ -114,8 +114,8 @@ def test_no_money_is_held_for_what_cannot_be_verified_here(make: Make) -> None:
     request = {"argv": ["true"], **terms}
 
     def order() -> Job:
-        asked = node.bazaar.ordering.read(JobType.SANDBOX_RUN, request, {}, {}, {})
-        return market.do(lambda tx: node.bazaar.ordering.open(tx, market.buyer, asked))[0]
+        asked = node.bazaar.orders.read(JobType.SANDBOX_RUN, request, {}, {}, {})
+        return market.do(lambda tx: node.bazaar.orders.open(tx, market.buyer, asked))[0]
 
     before = market.do(lambda tx: queries.balance(tx, account).balance)
     background = Background(node)
@@ -125,9 +125,9 @@ def test_no_money_is_held_for_what_cannot_be_verified_here(make: Make) -> None:
     assert market.do(lambda tx: queries.balance(tx, account).balance) == before
     assert market.do(lambda tx: tx.value("select count(*) from jobs")) == 0
     (verification,) = [one for one in background.runners if isinstance(one, VerificationRunner)]
-    node.bazaar.ordering.watch(str)
+    node.bazaar.orders.watch(str)
     job = order()
-    node.bazaar.ordering.watch(verification.bench.ailment)
+    node.bazaar.orders.watch(verification.bench.verifier_problem)
     assert order().id == job.id  # who asks after an order that stands is told of it
     verification.bench.close()
 
@@ -140,7 +140,7 @@ def test_nobody_is_asked_to_qualify_where_nothing_can_be_verified(make: Make) ->
     try:
         provider = market.provider()
         (verification,) = [one for one in background.runners if isinstance(one, VerificationRunner)]
-        until(lambda: verification.bench.ailment() != "")
+        until(lambda: verification.bench.verifier_problem() != "")
         time.sleep(0.5)
         assert market.waiting(provider) == []
         assert market.qualification(provider) is Qualification.NEEDED
@@ -151,7 +151,7 @@ def test_nobody_is_asked_to_qualify_where_nothing_can_be_verified(make: Make) ->
 class Broken(Bench):
     """A bench on which everything breaks down."""
 
-    def ailment(self) -> str:
+    def verifier_problem(self) -> str:
         return ""
 
     def verifier(self) -> Verifier:

@@ -17,7 +17,7 @@ import pytest
 from choir.foundation.errors import ChoirError, Invalid
 from choir.sandbox import repositories, rules
 from choir.sandbox.archives import unpack
-from choir.sandbox.model import Ended, Result, Spec, Tier, TooMuch, UnsafeEntry, Usage
+from choir.sandbox.model import EndReason, Result, Spec, Tier, TooMuch, UnsafeEntry, Usage
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.repositories import NotARepository, WorkTree
 from choir.sandbox.service import Sandboxes
@@ -334,7 +334,7 @@ class _Liar:
         limits = rules.effective_limits(spec.limits, POLICY)
         said = self.commit.encode()
         return Result(
-            "run_x", Tier.BUBBLEWRAP, "", 0, Ended.EXITED, said, b"", False, False, None, usage, limits, {}, ()
+            "run_x", Tier.BUBBLEWRAP, "", 0, EndReason.EXITED, said, b"", False, False, None, usage, limits, {}, ()
         )
 
 

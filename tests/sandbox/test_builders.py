@@ -24,7 +24,7 @@ from choir.sandbox.model import (
 )
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.tiers import drivers
-from choir.sandbox.tiers.base import PROGRAMS, Built, Machine, MountPoint, Plan
+from choir.sandbox.tiers.base import PROGRAMS, BuiltCommand, Machine, MountPoint, Plan
 from choir.sandbox.tiers.container import docker, podman
 from choir.sandbox.tiers.stage import BindAct, FileAct, LinkAct, MountAct
 
@@ -58,7 +58,7 @@ def plan(uid: int | None = 1_880_000_001, **more: object) -> Plan:
     return Plan(run="run_1", spec=spec, limits=rules.effective_limits(spec.limits, POLICY), **facts)  # type: ignore[arg-type]
 
 
-def options(built: Built) -> list[str]:
+def options(built: BuiltCommand) -> list[str]:
     return built.options.decode().split("\0")
 
 
@@ -153,7 +153,7 @@ def test_hybrid_hosts_show_crun_a_plain_cgroup_two() -> None:
 def test_images_by_name_are_hardened_too(build: object) -> None:
     limits = Limits(memory_bytes=100_000_000, processes=7)
     spec = Spec(argv=("prog",), image="debian:12", limits=limits, environment={"KEY": "secret"})
-    built: Built = build(plan(spec=spec, egress_token="token-of-the-job"), ROOT)  # type: ignore[operator]
+    built: BuiltCommand = build(plan(spec=spec, egress_token="token-of-the-job"), ROOT)  # type: ignore[operator]
     assert not [word for word in built.argv if "secret" in word or "token-of-the-job" in word]
     assert b"\nKEY=secret\n" in built.files["environment"]
     assert has(built.argv, "--env-file", "/state/run_1/environment")

@@ -22,7 +22,7 @@ from choir.foundation.errors import Invalid
 from choir.sandbox import cgroups
 from choir.sandbox.egress.model import Egress, EgressRule
 from choir.sandbox.inside import source
-from choir.sandbox.model import Ended, InFile, LimitMissing, Limits, Spec, Tier, Trust
+from choir.sandbox.model import EndReason, InFile, LimitMissing, Limits, Spec, Tier, Trust
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.service import Sandboxes
 
@@ -193,7 +193,7 @@ def test_a_fork_bomb_in_the_local_tier_is_gone_with_its_run(state: Path) -> None
     left = _running(mark.encode())
     for pid in left:
         os.kill(pid, 9)
-    assert (ended, left) == (Ended.TIMEOUT, [])
+    assert (ended, left) == (EndReason.TIMEOUT, [])
 
 
 def test_the_local_tier_leaves_no_files_and_no_shared_memory(state: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from choir.sandbox.model import Limits, PoolClosed, PoolFull, PoolTooSmall, Result, Spec
 from choir.sandbox.policy import SandboxPolicy
-from choir.sandbox.pool import Means, Pool, means_of_machine
+from choir.sandbox.pool import Pool, PoolCapacity, means_of_machine
 from choir.sandbox.pump import OnOutput
 from choir.sandbox.service import Sandboxes
 
@@ -41,7 +41,7 @@ def spec(owner: str = "", memory: int = 1_000_000) -> Spec:
 
 def test_owners_take_turns() -> None:
     slow = Slow()
-    with Pool(slow, POLICY, Means(10**9, 1, 1000, 1000)) as pool:
+    with Pool(slow, POLICY, PoolCapacity(10**9, 1, 1000, 1000)) as pool:
         futures = [pool.submit(spec("first"))]
         while not slow.order:
             time.sleep(0.005)
@@ -54,7 +54,7 @@ def test_owners_take_turns() -> None:
 
 def test_what_was_taken_back_takes_no_place_in_the_queue() -> None:
     slow = Slow()
-    with Pool(slow, POLICY, Means(10**9, 1, 3, 2)) as pool:
+    with Pool(slow, POLICY, PoolCapacity(10**9, 1, 3, 2)) as pool:
         pool.submit(spec("x"))
         while pool.state()["active"] != 1:
             time.sleep(0.005)
@@ -71,7 +71,7 @@ def test_what_was_taken_back_takes_no_place_in_the_queue() -> None:
 
 def test_a_full_queue_refuses_at_once() -> None:
     slow = Slow()
-    with Pool(slow, POLICY, Means(10**9, 1, 3, 2)) as pool:
+    with Pool(slow, POLICY, PoolCapacity(10**9, 1, 3, 2)) as pool:
         pool.submit(spec("x"))
         while pool.state()["active"] != 1:
             time.sleep(0.005)
@@ -87,7 +87,7 @@ def test_a_full_queue_refuses_at_once() -> None:
 
 def test_memory_is_never_promised_twice_and_a_large_run_is_not_starved() -> None:
     slow = Slow()
-    with Pool(slow, POLICY, Means(100_000_000, 8, 1000, 1000)) as pool:
+    with Pool(slow, POLICY, PoolCapacity(100_000_000, 8, 1000, 1000)) as pool:
         small = [pool.submit(spec("s", 30_000_000)) for _ in range(3)]
         large = pool.submit(spec("l", 90_000_000))
         more = [pool.submit(spec("s", 30_000_000)) for _ in range(10)]
@@ -101,12 +101,12 @@ def test_memory_is_never_promised_twice_and_a_large_run_is_not_starved() -> None
 
 
 def test_what_can_never_fit_is_refused() -> None:
-    with Pool(Slow(), POLICY, Means(10_000_000, 1, 10, 10)) as pool, pytest.raises(PoolTooSmall):
+    with Pool(Slow(), POLICY, PoolCapacity(10_000_000, 1, 10, 10)) as pool, pytest.raises(PoolTooSmall):
         pool.submit(spec(memory=20_000_000))
 
 
 def test_closing_refuses_what_waits_and_stops_what_runs() -> None:
-    pool = Pool(Slow(), POLICY, Means(10**9, 1, 10, 10))
+    pool = Pool(Slow(), POLICY, PoolCapacity(10**9, 1, 10, 10))
     running, waiting = pool.submit(spec()), pool.submit(spec())
     while pool.state()["active"] != 1:
         time.sleep(0.005)
@@ -119,7 +119,7 @@ def test_closing_refuses_what_waits_and_stops_what_runs() -> None:
 
 
 def test_a_run_can_be_stopped_while_it_waits_and_while_it_runs(sandboxes: Sandboxes) -> None:
-    with Pool(sandboxes, POLICY, Means(10**9, 1, 10, 10)) as pool:
+    with Pool(sandboxes, POLICY, PoolCapacity(10**9, 1, 10, 10)) as pool:
         running = pool.submit(Spec(argv=("sleep", "60"), limits=Limits(memory_bytes=64_000_000)))
         waiting = pool.submit(spec())
         while pool.state()["active"] != 1:
@@ -138,7 +138,7 @@ def test_means_follow_the_machine() -> None:
 
 def test_two_hundred_runs_at_once(fresh: Sandboxes) -> None:
     """All finish or are refused in order, and the memory promised stays within the pool's."""
-    means = Means(memory_bytes=400_000_000, runs=8, waiting=150, waiting_per_owner=100)
+    means = PoolCapacity(memory_bytes=400_000_000, runs=8, waiting=150, waiting_per_owner=100)
     futures: list[Future[Result]] = []
     refused = 0
     with Pool(fresh, POLICY, means) as pool:

@@ -11,7 +11,7 @@ import pytest
 
 from choir.foundation.errors import Invalid
 from choir.sandbox.model import (
-    Ended,
+    EndReason,
     InFile,
     LimitMissing,
     Limits,
@@ -40,7 +40,7 @@ def test_a_run_returns_output_exit_code_and_the_tier_that_ran(sandboxes: Sandbox
     assert (result.exit_code, result.stdout, result.stderr) == (7, b"hello", b"oops\n")
     assert result.tier is Tier.BUBBLEWRAP
     assert result.engine.startswith("bubblewrap")
-    assert result.ended is Ended.EXITED
+    assert result.ended is EndReason.EXITED
     assert not result.ok
 
 
@@ -66,7 +66,7 @@ def test_a_program_that_is_not_there_is_a_result_not_a_crash(sandboxes: Sandboxe
 
 def test_wall_time_ends_a_run(sandboxes: Sandboxes) -> None:
     result = shell(sandboxes, "echo before; sleep 60", limits=Limits(wall_s=0.5))
-    assert result.ended is Ended.TIMEOUT
+    assert result.ended is EndReason.TIMEOUT
     assert result.timed_out
     assert result.stdout == b"before\n"
     assert result.usage.wall_s < 5
@@ -75,7 +75,7 @@ def test_wall_time_ends_a_run(sandboxes: Sandboxes) -> None:
 @needs_groups
 def test_cpu_time_ends_a_run(sandboxes: Sandboxes) -> None:
     result = shell(sandboxes, "(while :; do :; done) & while :; do :; done", limits=Limits(cpu_s=1, wall_s=30))
-    assert result.ended is Ended.CPU
+    assert result.ended is EndReason.CPU
     assert result.usage.wall_s < 20
 
 
@@ -84,14 +84,14 @@ def test_output_beyond_the_limit_is_cut_and_said(sandboxes: Sandboxes) -> None:
     assert len(result.stdout) == 1000
     assert result.stdout_truncated
     assert not result.stderr_truncated
-    assert result.ended is Ended.EXITED
+    assert result.ended is EndReason.EXITED
 
 
 def test_a_run_can_be_cancelled(sandboxes: Sandboxes) -> None:
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     result = sandboxes.run(Spec(argv=("sleep", "60")), cancelled=stop.is_set)
-    assert result.ended is Ended.CANCELLED
+    assert result.ended is EndReason.CANCELLED
 
 
 def test_output_is_streamed_while_it_runs(sandboxes: Sandboxes) -> None:

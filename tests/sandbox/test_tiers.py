@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from choir.sandbox import runner
-from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec, StartFailed, Tier, TierMissing, Trust
+from choir.sandbox.model import EndReason, InFile, Limits, Mount, Result, Spec, StartFailed, Tier, TierMissing, Trust
 from choir.sandbox.service import Sandboxes
 from choir.sandbox.tiers import drivers
 from tests.sandbox.attacks.model import PYTHON, TIERS
@@ -84,7 +84,7 @@ def test_what_a_payload_says_is_never_taken_for_our_own_words(
     sandboxes: Sandboxes, tier: Tier, line: str, code: int
 ) -> None:
     result = python(sandboxes, tier, f"import os; os.write(2, {line.encode()!r}); os._exit({code})")
-    assert (result.exit_code, result.ended, result.stderr) == (code, Ended.EXITED, line.encode())
+    assert (result.exit_code, result.ended, result.stderr) == (code, EndReason.EXITED, line.encode())
 
 
 @every_tier

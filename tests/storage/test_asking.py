@@ -14,7 +14,7 @@ from psycopg.pq import TransactionStatus
 from choir.storage import statements
 from choir.storage.copy_rows import fixed_row
 from choir.storage.database import Connection, Database
-from choir.storage.statements import Copying, Statement, roll_back
+from choir.storage.statements import CopyStatement, Statement, roll_back
 
 FIRST = b"copy first from stdin (format binary)"
 SECOND = b"copy second from stdin (format binary)"
@@ -40,7 +40,7 @@ def stored(db: Connection, table: str) -> list[int]:
 
 
 def test_rows_come_in_bits_and_table_by_table(db: Connection) -> None:
-    with db.transaction(), Copying(db) as copying:
+    with db.transaction(), CopyStatement(db) as copying:
         copying.send(FIRST, rows(1, 2))
         copying.send(FIRST, rows(3))
         copying.send(SECOND, rows(4))  # without an end in between
@@ -51,14 +51,14 @@ def test_rows_come_in_bits_and_table_by_table(db: Connection) -> None:
 
 
 def test_no_rows_at_all_are_no_rows(db: Connection) -> None:
-    with db.transaction(), Copying(db) as copying:
+    with db.transaction(), CopyStatement(db) as copying:
         copying.end()
         copying.send(FIRST, b"")
     assert stored(db, "first") == []
 
 
 def test_more_than_the_socket_takes_arrives_whole(db: Connection) -> None:
-    with db.transaction(), Copying(db) as copying:
+    with db.transaction(), CopyStatement(db) as copying:
         for start in range(0, 3 * MANY, MANY):
             copying.send(FIRST, rows(*range(start, start + MANY)))
     assert stored(db, "first") == list(range(3 * MANY))
@@ -66,7 +66,7 @@ def test_more_than_the_socket_takes_arrives_whole(db: Connection) -> None:
 
 def send(db: Connection, *bits: tuple[bytes, bytes], then: Callable[[], object] = lambda: None) -> None:
     """Send these in a transaction; afterwards, with the last still under way, do something."""
-    with db.transaction(), Copying(db) as copying:
+    with db.transaction(), CopyStatement(db) as copying:
         for statement, data in bits:
             copying.send(statement, data)
         then()

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from choir.storage.database import Database, Tx
-from choir.storage.wakeups import Attendant
+from choir.storage.wakeups import WakeupListener
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 
@@ -20,24 +20,24 @@ def test_a_commit_rings_and_a_rollback_does_not(database: Database) -> None:
     def hear(name: str, item: UUID | None) -> None:
         heard.append((name, item))
 
-    database.bells.listen(["a"], hear)
+    database.wakeups.listen(["a"], hear)
     with database.unit_of_work() as tx:
-        tx.ring("a", ONE)
-        tx.ring("a", ONE)
-        tx.ring("b", TWO)
+        tx.wake("a", ONE)
+        tx.wake("a", ONE)
+        tx.wake("b", TWO)
         assert heard == []
     assert heard == [("a", ONE)]
 
     def fail(tx: Tx) -> None:
-        tx.ring("a", TWO)
+        tx.wake("a", TWO)
         tx.run("select 1 / 0")
 
     with pytest.raises(psycopg.errors.DivisionByZero):
         database.run(fail)
     assert len(heard) == 1
-    database.bells.leave(hear)
+    database.wakeups.leave(hear)
     with database.unit_of_work() as tx:
-        tx.ring("a", ONE)
+        tx.wake("a", ONE)
     assert len(heard) == 1
 
 
@@ -54,15 +54,15 @@ def test_an_attendant_gets_everything_that_came_while_it_was_busy(database: Data
         if len(seen) == 1:
             raise ValueError  # which must not end it
 
-    attendant = Attendant(database.bells, {"a": work})
-    attendant.start()
+    wakeup_listener = WakeupListener(database.wakeups, {"a": work})
+    wakeup_listener.start()
     try:
-        database.bells.ring("a", ONE)
+        database.wakeups.wake("a", ONE)
         assert begun.wait(60)
-        database.bells.ring("a", ONE)
-        database.bells.ring("a", TWO)
+        database.wakeups.wake("a", ONE)
+        database.wakeups.wake("a", TWO)
         go_on.set()
         assert done.wait(60)
         assert seen == [{ONE}, {ONE, TWO}]
     finally:
-        attendant.stop()
+        wakeup_listener.stop()

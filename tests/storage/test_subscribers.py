@@ -12,7 +12,7 @@ from choir.foundation.clock import MICROSECONDS, ManualClock, SeededEntropy
 from choir.storage.database import Database, Tx, connect
 from choir.storage.outbox import Event, Outbox
 from choir.storage.policy import NodePolicy
-from choir.storage.subscribers import Failing, Subscriber, Subscribers, failing
+from choir.storage.subscribers import FailingSubscriber, Subscriber, Subscribers, failing
 from choir.storage.tasks import Handlers, Scheduler
 from tests.storage.test_tasks import until
 
@@ -65,7 +65,7 @@ class House:
         with self.database.unit_of_work() as tx:
             return [row[0] for row in tx.rows("select what from heard where subscriber = %s order by n", name)]
 
-    def failing(self) -> list[Failing]:
+    def failing(self) -> list[FailingSubscriber]:
         with self.database.unit_of_work() as tx:
             return failing(tx, 10)
 
@@ -261,9 +261,9 @@ def test_a_subscriber_that_stays_away_keeps_nothing(build: Callable[..., House])
 
 def test_a_commit_rings_for_what_is_listened_to(build: Callable[..., House]) -> None:
     house = build(Listener())
-    rung: list[str] = []
-    house.database.bells.listen(house.subscribers.bells, lambda bell, _item: rung.append(bell))
+    woken: list[str] = []
+    house.database.wakeups.listen(house.subscribers.wakeups, lambda wakeup, _item: woken.append(wakeup))
     house.say("a", type_="test.else")
-    assert rung == []
+    assert woken == []
     house.say("a")
-    assert rung == list(house.subscribers.bells) == ["outbox:test.said"]
+    assert woken == list(house.subscribers.wakeups) == ["outbox:test.said"]

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from choir.bazaar.attempts.deliveries import Delivering
+from choir.bazaar.attempts.deliveries import DeliveryIntake
 from choir.bazaar.attempts.service import Attempts
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
 from choir.bazaar.disputes.service import Disputes
 from choir.bazaar.jobs import absences
 from choir.bazaar.jobs import store as job_store
-from choir.bazaar.jobs.access import Reading
-from choir.bazaar.jobs.lifecycle import Lives
+from choir.bazaar.jobs.access import JobAccess
+from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import HoldOfJob, job_id
-from choir.bazaar.jobs.orders import Ordering
+from choir.bazaar.jobs.orders import OrderIntake
 from choir.bazaar.jobs.service import Jobs
 from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy, VerificationPolicy
 from choir.bazaar.providers.market import Market
 from choir.bazaar.providers.service import Providers
-from choir.bazaar.qualification.service import Qualifying
-from choir.bazaar.sampling.service import Sampling
-from choir.bazaar.settlement.service import Settling
+from choir.bazaar.qualification.service import QualificationJobs
+from choir.bazaar.sampling.service import PlantedReviews
+from choir.bazaar.settlement.service import Settlement
 from choir.bazaar.uploads.service import Uploads
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
@@ -48,12 +48,12 @@ class Bazaar:
     jobs: Jobs
     attempts: Attempts
     disputes: Disputes
-    qualifying: Qualifying
-    sampling: Sampling
+    qualification: QualificationJobs
+    planted_reviews: PlantedReviews
     uploads: Uploads
-    ordering: Ordering
-    delivering: Delivering
-    reading: Reading
+    orders: OrderIntake
+    deliveries: DeliveryIntake
+    reading: JobAccess
 
     def forget(self, tx: Tx, owner: str) -> None:
         """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
@@ -115,22 +115,22 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     policy = parts.policy
     providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.of(ProvidersPolicy))
     market = Market(providers, policy.of(BazaarPolicy))
-    settling = Settling(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
-    lives = Lives(market, settling, parts.outbox, parts.clock, parts.entropy, policy.of(BazaarPolicy))
-    jobs = Jobs(lives, parts.objects)
+    settlement = Settlement(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
+    lifecycle = JobLifecycle(market, settlement, parts.outbox, parts.clock, parts.entropy, policy.of(BazaarPolicy))
+    jobs = Jobs(lifecycle, parts.objects)
     needed = policy.of(BazaarPolicy).rulings_production if production else policy.of(BazaarPolicy).rulings_development
-    attempts = Attempts(lives, parts.objects)
-    reading = Reading(parts.objects)
+    attempts = Attempts(lifecycle, parts.objects)
+    reading = JobAccess(parts.objects)
     return Bazaar(
         providers=providers,
         market=market,
         jobs=jobs,
         attempts=attempts,
-        disputes=Disputes(lives, reading, parts.ledger, parts.objects, rulings_needed=needed),
-        qualifying=Qualifying(lives, providers, parts.objects, policy.of(ProvidersPolicy)),
-        sampling=Sampling(lives, jobs, parts.objects, policy.of(VerificationPolicy)),
+        disputes=Disputes(lifecycle, reading, parts.ledger, parts.objects, rulings_needed=needed),
+        qualification=QualificationJobs(lifecycle, providers, parts.objects, policy.of(ProvidersPolicy)),
+        planted_reviews=PlantedReviews(lifecycle, jobs, parts.objects, policy.of(VerificationPolicy)),
         uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.of(BazaarPolicy)),
-        ordering=Ordering(jobs, market, parts.objects, policy),
-        delivering=Delivering(attempts, parts.objects, policy),
+        orders=OrderIntake(jobs, market, parts.objects, policy),
+        deliveries=DeliveryIntake(attempts, parts.objects, policy),
         reading=reading,
     )

@@ -12,7 +12,7 @@ from choir.bazaar.jobs.service import LOOK
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.rounds import MarketRounds
 from choir.bazaar.verification.runner import VerificationRunner
-from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.feature import BackgroundWork, Base, Feature, RepeatingTask, Stopping
 from choir.identity.clusters.service import Clusters
 from choir.identity.delegations.spending import Spending
 from choir.ledger.accounts import Accounts
@@ -44,24 +44,24 @@ def _build(base: Base) -> Iterable[object]:
     return (assemble(parts, production=base.identity.production),)
 
 
-def _work(base: Base, stopping: Stopping) -> Work:
+def _work(base: Base, stopping: Stopping) -> BackgroundWork:
     bazaar, policy = base.of(Bazaar), base.policy.of(BazaarPolicy)
     verification = VerificationRunner(base, stopping)
-    rounds = MarketRounds(base, verification.bench.ailment)
-    bazaar.ordering.watch(verification.bench.ailment)
+    rounds = MarketRounds(base, verification.bench.verifier_problem)
+    bazaar.orders.watch(verification.bench.verifier_problem)
 
     def forget_uploads(tx: Tx, _: Task) -> None:
         """Drop uploads that were not finished in their time."""
         bazaar.uploads.forget(tx, _UPLOADS_AT_ONCE)
 
-    return Work(
+    return BackgroundWork(
         every=(
-            Every("bazaar.jobs", policy.look_every_s, slow=rounds.tend_jobs),
-            Every("bazaar.silence", policy.rounds_every_s, quick=rounds.silence),
-            Every("bazaar.records", policy.rounds_every_s, quick=rounds.rebuild_records),
-            Every("bazaar.promises", policy.rounds_every_s, quick=rounds.refresh_promises),
-            Every("bazaar.qualifying", policy.rounds_every_s, slow=rounds.qualify_all),
-            Every("bazaar.forget_uploads", policy.forget_uploads_every_s, quick=forget_uploads),
+            RepeatingTask("bazaar.jobs", policy.look_every_s, slow=rounds.tend_jobs),
+            RepeatingTask("bazaar.silence", policy.rounds_every_s, quick=rounds.silence),
+            RepeatingTask("bazaar.records", policy.rounds_every_s, quick=rounds.rebuild_records),
+            RepeatingTask("bazaar.promises", policy.rounds_every_s, quick=rounds.refresh_promises),
+            RepeatingTask("bazaar.qualifying", policy.rounds_every_s, slow=rounds.qualify_all),
+            RepeatingTask("bazaar.forget_uploads", policy.forget_uploads_every_s, quick=forget_uploads),
         ),
         slow={LOOK: rounds.look, FOLLOW: rounds.follow},
         wakes={FREE: rounds.offer, QUALIFY: rounds.qualify},

@@ -33,12 +33,12 @@ _FIRST = UUID(int=0)
 
 
 class MarketRounds:
-    """The handlers. `ailment` says why nothing can be verified here, if so."""
+    """The handlers. `verifier_problem` says why nothing can be verified here, if so."""
 
-    def __init__(self, node: Base, ailment: Callable[[], str]) -> None:
+    def __init__(self, node: Base, verifier_problem: Callable[[], str]) -> None:
         self._node = node
         self._bazaar = node.of(Bazaar)
-        self._ailment = ailment
+        self._verifier_problem = verifier_problem
         self._looked_s: dict[str, float] = {}  # when this process last did a task, by the machine's clock
 
     # Jobs
@@ -84,16 +84,16 @@ class MarketRounds:
 
     def follow(self, task: Task) -> None:
         """Have a review followed by one with planted defects, if the platform can pay for it."""
-        node, sampling = self._node, self._bazaar.sampling
-        if self._ailment():
+        node, planted_reviews = self._node, self._bazaar.planted_reviews
+        if self._verifier_problem():
             return  # nobody shall work for what nobody can look at
         with node.unit_of_work() as tx:
-            after = sampling.followed(tx, UUID(task.key))
-        made = None if after is None else sampling.made()
+            after = planted_reviews.followed(tx, UUID(task.key))
+        made = None if after is None else planted_reviews.made()
         if after is None or made is None:
             return
         try:
-            job = node.database.run(lambda tx: sampling.order(tx, after, made))
+            job = node.database.run(lambda tx: planted_reviews.order(tx, after, made))
         except Refusal as error:  # what the platform has is spent by somebody else at this moment
             log.info("no planted review was ordered", extra={"error": error.code})
             return
@@ -116,14 +116,14 @@ class MarketRounds:
             found = self._bazaar.providers.to_qualify(
                 tx, node.policy.of(ProvidersPolicy).qualifications_at_once, providers
             )
-        if found and self._ailment():
+        if found and self._verifier_problem():
             return  # nobody shall work for what nobody can look at; the log says why
         for provider, type_ in found:
             self._begin(provider, type_)
 
     def _begin(self, provider: UUID, type_: JobType) -> None:
         try:
-            self._node.database.run(lambda tx: self._bazaar.qualifying.begin(tx, provider, type_))
+            self._node.database.run(lambda tx: self._bazaar.qualification.begin(tx, provider, type_))
         except ChoirError as error:  # somebody else was quicker, or it has gone
             log.info("no qualification began", extra={"provider": str(provider), "error": error.code})
 

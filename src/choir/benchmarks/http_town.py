@@ -20,7 +20,7 @@ from coincurve import PrivateKey
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.settings import load_settings
 from choir.identity.credentials.nostr import HTTP_AUTH_KIND, event_id
-from choir.identity.credentials.passkeys import Shown
+from choir.identity.credentials.passkeys import ShownPasskey
 from choir.identity.delegations.model import Cap, Period
 from choir.identity.delegations.rules import new_id
 from choir.identity.model import ALL_SCOPES, Principal, Role, Scope, person_owner
@@ -115,7 +115,7 @@ class Town:
             delegated = node.tokens.for_delegation(
                 tx, by, granted.id, name="bench", scopes={Scope.READ, Scope.BUY}, expires_us=expires_us - MICROSECONDS
             )
-            self.session = node.sessions.start(tx, Shown(self.person, self._passkey, node.clock.now_us())).token
+            self.session = node.sessions.start(tx, ShownPasskey(self.person, self._passkey, node.clock.now_us())).token
             node.accounts.open(tx, [_MINT, self.account], reason="benchmark", source="benchmark")
             node.ledger.post(
                 tx, Draft("transfer", "benchmark", "benchmark", "funds", (Leg(_MINT, self.account, _FUNDS),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.feature import BackgroundWork, Base, Feature, RepeatingTask, Stopping
 from choir.foundation.node_key import load_node_secret, load_retired_secrets
 from choir.identity import events
 from choir.identity.agents.service import Agents
@@ -23,7 +23,7 @@ from choir.identity.delegations.transfers import FUNDING, Transfers
 from choir.identity.keys.seals import SealerRing
 from choir.identity.keys.service import AccountKeys
 from choir.identity.keys.signer import LocalSigner
-from choir.identity.people.erasure import Erasing
+from choir.identity.people.erasure import Erasure
 from choir.identity.people.service import People
 from choir.identity.policy import DelegationsPolicy, PeoplePolicy
 from choir.identity.repeats import Repeats
@@ -77,7 +77,7 @@ def _build(base: Base) -> Iterable[object]:
         LocalSigner(account_keys),
         Sessions(clock, entropy, policy.of(PeoplePolicy)),
         Recovery(passkeys, challenges, rates, clock, entropy, policy.of(PeoplePolicy)),
-        Erasing(people, accounts, base.of(Objects), outbox, clock, base.forget),
+        Erasure(people, accounts, base.of(Objects), outbox, clock, base.forget),
         Agents(rates, clock, entropy, policy.of(DelegationsPolicy)),
         Transfers(people, delegations, accounts, spending, clock, policy.of(DelegationsPolicy)),
         Logins(tokens, rates, clock, entropy, policy.of(DelegationsPolicy)),
@@ -86,7 +86,7 @@ def _build(base: Base) -> Iterable[object]:
     )
 
 
-def _work(base: Base, _: Stopping) -> Work:
+def _work(base: Base, _: Stopping) -> BackgroundWork:
     policy = base.policy.of(PeoplePolicy)
     expiry = HoldExpiry(base.clock, base.of(Spending).settle_batch)
 
@@ -120,14 +120,14 @@ def _work(base: Base, _: Stopping) -> Work:
         following = base.of(Clusters).review_funding(tx, tuple(after) if after else None, _FUNDING_AT_ONCE)
         keep_place(tx, task, {} if following is None else {"after": list(following)})
 
-    return Work(
+    return BackgroundWork(
         quick={FUNDING: note_funding},
         every=(
-            Every("identity.review_funding", policy.forget_every_s, quick=review_funding),
-            Every("ledger.expire_holds", base.policy.of(LedgerPolicy).expire_every_s, quick=expire_holds),
-            Every("identity.forget", policy.forget_every_s, quick=forget),
-            Every("identity.forget_used", policy.forget_every_s, quick=forget_used),
-            Every("identity.rewrap", policy.rewrap_every_s, slow=rewrap),
+            RepeatingTask("identity.review_funding", policy.forget_every_s, quick=review_funding),
+            RepeatingTask("ledger.expire_holds", base.policy.of(LedgerPolicy).expire_every_s, quick=expire_holds),
+            RepeatingTask("identity.forget", policy.forget_every_s, quick=forget),
+            RepeatingTask("identity.forget_used", policy.forget_every_s, quick=forget_used),
+            RepeatingTask("identity.rewrap", policy.rewrap_every_s, slow=rewrap),
         ),
     )
 

@@ -13,7 +13,7 @@ from choir.feature import Explanation
 from choir.foundation.clock import format_time
 from choir.foundation.words import count, shown
 from choir.ledger import queries
-from choir.ledger.issuances import rules as issuing
+from choir.ledger.issuances import rules as issuances
 from choir.ledger.model import Entry, account_name, entry_id, hold_id
 from choir.storage.database import Tx
 
@@ -60,7 +60,7 @@ def _rules(entry: Entry) -> list[str]:
         )
     elif hold:
         told.append(f"It used the hold {hold_id(UUID(hold['id']))}.")
-    if content["source"] == issuing.SOURCE:
+    if content["source"] == issuances.SOURCE:
         proposed, *approved = [shown(ref.partition(":")[2]) for ref in content["refs"][1:]]
         told.append(f"It was proposed by {proposed} and approved by {' and '.join(approved)}.")
     if "corrects" in content:

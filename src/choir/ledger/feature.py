@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from choir.feature import Base, Every, Explanation, Feature, Gauge, Stopping, Work
+from choir.feature import BackgroundWork, Base, Explanation, Feature, Gauge, RepeatingTask, Stopping
 from choir.foundation.node_key import load_node_secret
 from choir.ledger import explanation, queries
 from choir.ledger.accounts import Accounts
@@ -12,7 +12,7 @@ from choir.ledger.checkpoints import Checkpoints
 from choir.ledger.claims import Claims
 from choir.ledger.exporter import Exporter
 from choir.ledger.funding import Funding
-from choir.ledger.issuances.service import Issuing
+from choir.ledger.issuances.service import Issuances
 from choir.ledger.journal.async_submitter import AsyncSubmitter
 from choir.ledger.journal.submitter import Submitter
 from choir.ledger.keys import NodeKeys
@@ -43,7 +43,7 @@ def _build(base: Base) -> Iterable[object]:
         keys,
         checkpoints,
         Exporter(keys, checkpoints),
-        Issuing(ledger, accounts, clock, entropy, policy.of(IssuingPolicy), policy_hash=base.policy_hash),
+        Issuances(ledger, accounts, clock, entropy, policy.of(IssuingPolicy), policy_hash=base.policy_hash),
         Liabilities(
             base.database,
             keys,
@@ -62,7 +62,7 @@ def _close(base: Base) -> None:
     base.of(Submitter).close()
 
 
-def _work(base: Base, stopping: Stopping) -> Work:
+def _work(base: Base, stopping: Stopping) -> BackgroundWork:
     """Holds expire in `spending`, which gives back what a delegation may spend again: identity does that."""
     checkpoints = base.of(Checkpoints)
 
@@ -76,8 +76,8 @@ def _work(base: Base, stopping: Stopping) -> Work:
             signed = checkpoints.sign(tx)
         publish_checkpoint(base.settings.home, signed.note)
 
-    return Work(
-        every=(Every("ledger.checkpoint", base.policy.of(LedgerPolicy).checkpoint_s, slow=checkpoint),),
+    return BackgroundWork(
+        every=(RepeatingTask("ledger.checkpoint", base.policy.of(LedgerPolicy).checkpoint_s, slow=checkpoint),),
         runners=(LiabilityPublication(base, stopping),),
         schedule=lambda tx, now_us: schedule_publication(tx, now_us, base.policy.of(LedgerPolicy).liabilities_every_s),
     )

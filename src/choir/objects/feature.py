@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.feature import BackgroundWork, Base, Feature, RepeatingTask, Stopping
 from choir.objects.policy import ObjectsPolicy
 from choir.objects.service import Objects
 from choir.storage.tasks import Task
 
 
-def _work(base: Base, _: Stopping) -> Work:
+def _work(base: Base, _: Stopping) -> BackgroundWork:
     objects = base.of(Objects)
 
     def collect(_: Task) -> None:
@@ -18,7 +18,9 @@ def _work(base: Base, _: Stopping) -> Work:
             with base.unit_of_work() as tx:
                 more = objects.collect(tx, base.clock.now_us()).more
 
-    return Work(every=(Every("objects.collect", base.policy.of(ObjectsPolicy).collect_every_s, slow=collect),))
+    return BackgroundWork(
+        every=(RepeatingTask("objects.collect", base.policy.of(ObjectsPolicy).collect_every_s, slow=collect),)
+    )
 
 
 FEATURE = Feature(

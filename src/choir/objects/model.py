@@ -40,7 +40,7 @@ class Stat:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredObject:
     """The answer to a put."""
 
     hash: ObjectHash
@@ -49,7 +49,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedObject:
     """An object being read: its facts at once, its bytes piece by piece. Reading to the end closes it."""
 
     stat: Stat
@@ -88,7 +88,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectionReport:
     """What one round of collection did."""
 
     objects: int

@@ -26,15 +26,15 @@ from choir.foundation.clock import MICROSECONDS, Clock
 from choir.objects import rules, store
 from choir.objects.model import (
     BadLabel,
-    Collected,
+    CollectionReport,
     Kind,
     NotAnAtom,
-    Opened,
+    OpenedObject,
     Piece,
     Scheme,
     Signature,
     Stat,
-    Stored,
+    StoredObject,
     TooLargeToGet,
     TooManySignatures,
     UnknownObject,
@@ -63,12 +63,12 @@ class Objects:
 
     # Putting
 
-    def put_atom(self, tx: Tx, value: Any, owner: str | None, holder: str | None = None) -> Stored:
+    def put_atom(self, tx: Tx, value: Any, owner: str | None, holder: str | None = None) -> StoredObject:
         """Store a JSON value, or bytes that must be in canonical form already; kept for the holder from now on."""
         rules.check_owner(owner, self.policy)
         return self._put(tx, [self._atom_bytes(value)], Kind.ATOM, owner, holder)[0]
 
-    def put_atoms(self, tx: Tx, values: Sequence[Any], owner: str | None) -> list[Stored]:
+    def put_atoms(self, tx: Tx, values: Sequence[Any], owner: str | None) -> list[StoredObject]:
         """Store several or none, in an order in which no two callers can block each other."""
         rules.check_owner(owner, self.policy)
         arrived = [self._atom_bytes(value) for value in values]
@@ -89,7 +89,9 @@ class Objects:
         for data in _by_hash(values):
             self.put_blob(tx, [data], owner)
 
-    def _put(self, tx: Tx, values: Sequence[bytes], kind: Kind, owner: str | None, holder: str | None) -> list[Stored]:
+    def _put(
+        self, tx: Tx, values: Sequence[bytes], kind: Kind, owner: str | None, holder: str | None
+    ) -> list[StoredObject]:
         """Store what has at most one piece; raises if some of it does not fit, and then some may have been stored."""
         if holder is not None and rules.held_by_object(holder, self.policy) is not None:
             raise BadLabel(what="what points to an object", why="an object is told by itself that it points to another")
@@ -107,11 +109,13 @@ class Objects:
                 assert owner is not None
                 rules.check_quota(owner, len(data), item.used, policy.owner_quota_bytes)
         return [
-            Stored(rules.name_of(digest), len(data), item.new)
+            StoredObject(rules.name_of(digest), len(data), item.new)
             for item, digest, data in zip(found, digests, values, strict=True)
         ]
 
-    def put_blob(self, tx: Tx, chunks: Iterable[bytes], owner: str | None, expect: ObjectHash | None = None) -> Stored:
+    def put_blob(
+        self, tx: Tx, chunks: Iterable[bytes], owner: str | None, expect: ObjectHash | None = None
+    ) -> StoredObject:
         """Store bytes as they come, in constant memory; no lock on the owner is held while they come."""
         rules.check_owner(owner, self.policy)
         expected = None if expect is None else rules.digest_of(expect)
@@ -143,7 +147,7 @@ class Objects:
                 store.add_piece(tx, id_, Piece(n, rules.piece_hash(n, data), data))
         return _Arrived(whole.digest(), size, id_)
 
-    def _keep(self, tx: Tx, item: _Arrived, owner: str | None) -> Stored:
+    def _keep(self, tx: Tx, item: _Arrived, owner: str | None) -> StoredObject:
         """Store what is not there yet and charge who is not charged yet; a refusal comes before any of it."""
         now_us = self.clock.now_us()
         if owner is not None:
@@ -152,7 +156,7 @@ class Objects:
         if owner is not None and charge:
             store.add_claim(tx, owner, id_, item.size, now_us)
         store.touch(tx, id_, now_us)
-        return Stored(rules.name_of(item.digest), item.size, new)
+        return StoredObject(rules.name_of(item.digest), item.size, new)
 
     def _store_once(self, tx: Tx, item: _Arrived, owner: str | None, now_us: int) -> tuple[int, bool, bool]:
         """The object's id, whether this call stored it, and whether the owner has yet to be charged for it."""
@@ -189,7 +193,7 @@ class Objects:
     def stat(self, tx: Tx, name: ObjectHash) -> Stat:
         return self._find(tx, name).stat
 
-    def open(self, tx: Tx, name: ObjectHash) -> Opened:
+    def open(self, tx: Tx, name: ObjectHash) -> OpenedObject:
         """The object in checked pieces, while the transaction lasts; collection cannot cut it short."""
         opened = store.open_(tx, rules.digest_of(name))
         if opened is None:
@@ -345,10 +349,10 @@ class Objects:
 
     # Collection
 
-    def collect(self, tx: Tx, now_us: int) -> Collected:
+    def collect(self, tx: Tx, now_us: int) -> CollectionReport:
         """Remove some of what nothing has pointed to for long enough; waits for nobody."""
         if not store.become_collector(tx):
-            return Collected(0, 0, more=False)
+            return CollectionReport(0, 0, more=False)
         until_us = now_us - self.policy.unreferenced_s * MICROSECONDS
         due = store.due(tx, until_us, self.policy.collect_objects_max)
         rows = store.lock_for_removal(tx, list(dict.fromkeys(due)))
@@ -359,7 +363,7 @@ class Objects:
         removed = idle[: rules.within_bytes([row.size for row in idle], self.policy.collect_bytes_max)]
         store.remove(tx, [row.id for row in removed], [row.stat.hash for row in removed], now_us)
         full = len(due) == self.policy.collect_objects_max or len(removed) < len(idle)
-        return Collected(len(removed), sum(row.size for row in removed), more=full and bool(rows))
+        return CollectionReport(len(removed), sum(row.size for row in removed), more=full and bool(rows))
 
 
 def _by_hash(values: Iterable[bytes]) -> list[bytes]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from choir.foundation.canonical import ObjectHash
-from choir.objects.model import Kind, Opened, Piece, Scheme, Signature, Stat
+from choir.objects.model import Kind, OpenedObject, Piece, Scheme, Signature, Stat
 from choir.objects.rules import checked, name_of
 from choir.storage.database import Tx
 
@@ -134,7 +134,7 @@ def drop_pieces(tx: Tx, id_: int) -> None:
     tx.run("delete from object_pieces where object = %s", id_)
 
 
-def open_(tx: Tx, digest: bytes) -> Opened | None:
+def open_(tx: Tx, digest: bytes) -> OpenedObject | None:
     """Read an object through a server-side cursor: one snapshot, so collection cannot cut it short."""
     cursor = tx.connection.cursor(name=f"objects_{next(_cursors)}")
     cursor.itersize = _READ_PIECES
@@ -152,7 +152,7 @@ def open_(tx: Tx, digest: bytes) -> Opened | None:
             for row in itertools.chain([first], cursor):
                 yield Piece(*row[5:])
 
-    return Opened(stat, checked(stat, pieces()), cursor.close)
+    return OpenedObject(stat, checked(stat, pieces()), cursor.close)
 
 
 def read(tx: Tx, digest: bytes, size_max: int) -> tuple[Stat, list[Piece]] | None:

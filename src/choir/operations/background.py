@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-from choir.feature import Base, Every, Stopping
+from choir.feature import Base, RepeatingTask, Stopping
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.policy import tree
 from choir.objects.service import Objects
 from choir.storage.policy import NodePolicy
 from choir.storage.tasks import Handlers, Quick, Scheduler, Slow, Task, schedule
-from choir.storage.wakeups import Attendant
+from choir.storage.wakeups import WakeupListener
 
 _HAND_OUT = "outbox.hand_out"
 _STOP_S = 5.0
@@ -31,11 +31,11 @@ class Background:
         self._subscribers = node.subscribers()
         self.runners = [runner for work in self._works for runner in work.runners]
         self._scheduler = Scheduler(node.database, self._handlers(), node.clock, node.policy.of(NodePolicy))
-        self._attendant = Attendant(node.database.bells, self._wakes())
+        self._wakeup_listener = WakeupListener(node.database.wakeups, self._wakes())
 
     def start(self) -> None:
         self._scheduler.start()
-        self._attendant.start()
+        self._wakeup_listener.start()
         for runner in self.runners:
             runner.start()
 
@@ -50,7 +50,7 @@ class Background:
         self._scheduler.halt()
         for runner in reversed(self.runners):
             runner.stop()
-        self._attendant.stop(_STOP_S)
+        self._wakeup_listener.stop(_STOP_S)
         self._scheduler.stop(_STOP_S)
 
     def run_due(self) -> int:
@@ -74,10 +74,12 @@ class Background:
                     work.schedule(tx, now_us)
             self._subscribers.register(tx)
 
-    def _every(self) -> list[Every]:
+    def _every(self) -> list[RepeatingTask]:
         found = [one for work in self._works for one in work.every]
-        if self._subscribers.bells:
-            found.append(Every(_HAND_OUT, self._node.policy.of(NodePolicy).hand_out_every_s, slow=self._hand_out))
+        if self._subscribers.wakeups:
+            found.append(
+                RepeatingTask(_HAND_OUT, self._node.policy.of(NodePolicy).hand_out_every_s, slow=self._hand_out)
+            )
         return found
 
     def _handlers(self) -> Handlers:
@@ -91,8 +93,8 @@ class Background:
 
     def _wakes(self) -> dict[str, Callable[[set[UUID]], None]]:
         wakes: dict[str, Callable[[set[UUID]], None]] = {}
-        for bell in self._subscribers.bells:
-            wakes[bell] = self._announced
+        for wakeup in self._subscribers.wakeups:
+            wakes[wakeup] = self._announced
         for work in self._works:
             wakes.update(work.wakes)
         return wakes

@@ -18,17 +18,17 @@ from choir.storage.identity import move_clock, offset_of
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class PendingEnds:
     """What a move forward ends."""
 
     holds: int
     jobs: int
 
 
-def ending(node: Node, tx: Tx, by_us: int) -> Ending:
+def ending(node: Node, tx: Tx, by_us: int) -> PendingEnds:
     """What is open now and would be over that much later."""
     until_us = SystemClock().now_us() + offset_of(tx) + by_us
-    return Ending(queries.holds_until(tx, until_us), node.bazaar.jobs.live_until(tx, until_us))
+    return PendingEnds(queries.holds_until(tx, until_us), node.bazaar.jobs.live_until(tx, until_us))
 
 
 def advance(node: Node, tx: Tx, by_us: int) -> None:

@@ -66,7 +66,7 @@ class Operator:
     added_at: str
 
 
-class Known(NamedTuple):
+class KnownOperator(NamedTuple):
     """How somebody is recognised, and since when."""
 
     digest: bytes  # of the token
@@ -81,7 +81,7 @@ class OperatorList:
         self._path = home / "operators.json"
         self._mutex = threading.Lock()
         self._seen: Signature | None = None
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownOperator] = {}
 
     def all(self) -> list[Operator]:
         """Everybody, by name."""
@@ -116,7 +116,7 @@ class OperatorList:
                 raise UnknownOperator(name=name[:60])
             self._write([item for item in known if item.name != name])
 
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, KnownOperator]:
         """Everybody by name, as the file is now."""
         signature = self._signature()
         with self._mutex:
@@ -125,9 +125,11 @@ class OperatorList:
                 self._seen = signature
             return self._known
 
-    def _read_known(self) -> dict[str, Known]:
+    def _read_known(self) -> dict[str, KnownOperator]:
         try:
-            return {item.name: Known(bytes.fromhex(item.sha256), parse_time(item.added_at)) for item in self.all()}
+            return {
+                item.name: KnownOperator(bytes.fromhex(item.sha256), parse_time(item.added_at)) for item in self.all()
+            }
         except (OperatorsUnreadable, Invalid, ValueError, TypeError, AttributeError) as error:
             log.error("further operators cannot be read", extra={"why": str(error)})  # noqa: TRY400
             return {}

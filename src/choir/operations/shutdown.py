@@ -15,12 +15,12 @@ class StopFlag:
 
     def __init__(self) -> None:
         self._raised = False
-        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()  # its put is safe inside a signal handler
+        self._wakeup: queue.SimpleQueue[None] = queue.SimpleQueue()  # its put is safe inside a signal handler
 
     def set(self) -> None:
         """Raise the flag."""
         self._raised = True
-        self._bell.put(None)
+        self._wakeup.put(None)
 
     def is_set(self) -> bool:
         return self._raised
@@ -29,7 +29,7 @@ class StopFlag:
         """Whether it was raised, at the latest after the limit."""
         if not self._raised:
             try:
-                self._bell.get(timeout=limit_s)
+                self._wakeup.get(timeout=limit_s)
             except queue.Empty:
                 return self._raised
         return True

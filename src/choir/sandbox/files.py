@@ -56,7 +56,7 @@ class Allowance:
 
 
 @dataclass(slots=True)
-class Collected:
+class CollectedFiles:
     """What came out of a folder."""
 
     files: list[OutFile] = field(default_factory=list)
@@ -283,18 +283,18 @@ def _names(folder: int, allowance: Allowance) -> list[str]:
     return sorted(names)
 
 
-def collect(folder: int, wanted: tuple[str, ...], allowance: Allowance, into: Target | None = None) -> Collected:
+def collect(folder: int, wanted: tuple[str, ...], allowance: Allowance, into: Target | None = None) -> CollectedFiles:
     """The regular files that were asked for, in memory or written below `into`, there with links that stay inside.
 
     A hostile tree costs at most the allowance.
     """
-    found = Collected()
+    found = CollectedFiles()
     for item in wanted:
         _collect_one(folder, item, allowance, found, into)
     return found
 
 
-def _collect_one(folder: int, item: str, allowance: Allowance, found: Collected, into: Target | None) -> None:
+def _collect_one(folder: int, item: str, allowance: Allowance, found: CollectedFiles, into: Target | None) -> None:
     everything = item in (".", "./")
     path = "." if everything else safe_path(item, allowance.depth)
     try:
@@ -321,7 +321,7 @@ def _collect_one(folder: int, item: str, allowance: Allowance, found: Collected,
         os.close(fd)
 
 
-def _collect_link(root: int, prefix: str, below: str, found: Collected, into: Target) -> None:
+def _collect_link(root: int, prefix: str, below: str, found: CollectedFiles, into: Target) -> None:
     leads_to = _read_link(root, below)
     if stays_inside(prefix + below, leads_to):
         into.make_link(prefix + below, leads_to)
@@ -350,7 +350,7 @@ def stays_inside(path: str, leads_to: str) -> bool:
     return ".git" not in (part.lower() for part in place)
 
 
-def _collect_file(path: str, fd: int, allowance: Allowance, found: Collected, into: Target | None) -> None:
+def _collect_file(path: str, fd: int, allowance: Allowance, found: CollectedFiles, into: Target | None) -> None:
     executable = bool(os.fstat(fd).st_mode & 0o100)
     try:
         os.fsencode(path).decode()

@@ -72,7 +72,7 @@ class LimitName(StrEnum):
     NETWORK = "network"
 
 
-class Ended(StrEnum):
+class EndReason(StrEnum):
     """Why a run was over."""
 
     EXITED = "exited"
@@ -181,7 +181,7 @@ class Result:
     tier: Tier
     engine: str  # the program behind the tier, such as "bubblewrap 0.8.0"
     exit_code: int  # 128 + n after signal n, as a shell says it
-    ended: Ended
+    ended: EndReason
     stdout: bytes
     stderr: bytes
     stdout_truncated: bool
@@ -197,11 +197,11 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        return self.ended is Ended.EXITED and self.exit_code == 0
+        return self.ended is EndReason.EXITED and self.exit_code == 0
 
     @property
     def timed_out(self) -> bool:
-        return self.ended in (Ended.TIMEOUT, Ended.CPU)
+        return self.ended in (EndReason.TIMEOUT, EndReason.CPU)
 
     def summary(self) -> dict[str, Any]:
         """The facts for a receipt: no output, no file contents."""

@@ -29,7 +29,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class PoolCapacity:
     """What the pool may use."""
 
     memory_bytes: int
@@ -47,11 +47,11 @@ class _Waiting:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
-def means_of_machine(policy: SandboxPolicy, shares: int = 1) -> Means:
+def means_of_machine(policy: SandboxPolicy, shares: int = 1) -> PoolCapacity:
     """The part of this machine that runs may use, divided among so many processes of the node."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     cores = len(os.sched_getaffinity(0))
-    return Means(
+    return PoolCapacity(
         memory_bytes=memory * policy.pool_memory_percent // 100 // shares,
         runs=max(1, cores * policy.pool_runs_per_core // shares),
         waiting=policy.pool_waiting_max,
@@ -62,7 +62,7 @@ def means_of_machine(policy: SandboxPolicy, shares: int = 1) -> Means:
 class Pool:
     """Takes specs from many owners and runs them in turns."""
 
-    def __init__(self, runner: Runner, policy: SandboxPolicy, means: Means | None = None) -> None:
+    def __init__(self, runner: Runner, policy: SandboxPolicy, means: PoolCapacity | None = None) -> None:
         self.means = means or means_of_machine(policy)
         self._runner = runner
         self._policy = policy

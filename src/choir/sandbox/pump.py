@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from choir.sandbox.model import Ended
+from choir.sandbox.model import EndReason
 
 _PIECE = 65_536
 _TICK_S = 0.05
@@ -94,21 +94,21 @@ class Pump:
         self._close_stdin()
         self._selector.close()
 
-    def run(self, deadline: float, over: Callable[[], Ended | None]) -> Ended:
+    def run(self, deadline: float, over: Callable[[], EndReason | None]) -> EndReason:
         """Until the child ends (EXITED) or a limit says stop; `over` is asked every tick."""
         next_tick = 0.0
         while True:
             now = time.monotonic()
             if now >= deadline:
-                return Ended.TIMEOUT
+                return EndReason.TIMEOUT
             if now >= next_tick:
                 next_tick = now + _TICK_S
                 if reason := over():
                     return reason
             if self._step(min(deadline, next_tick) - now):
-                return Ended.EXITED
+                return EndReason.EXITED
             if sum(stream.seen_bytes for stream in self.outputs) > self.flood_bytes:
-                return Ended.OUTPUT
+                return EndReason.OUTPUT
 
     def wait_for_end(self, seconds: float) -> bool:
         """Keep reading until the child is gone, after it was killed."""

@@ -87,7 +87,7 @@ class Runs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRepository:
     """A harmless work tree."""
 
     folder: Path
@@ -123,7 +123,7 @@ def environment(protocols: str = "file") -> dict[str, str]:
 
 def prepare(
     runs: Runs, source: Path | str, folder: Path, ref: str, policy: SandboxPolicy, tier_min: Tier = Tier.BUBBLEWRAP
-) -> Prepared:
+) -> PreparedRepository:
     """Take one commit out of a repository (a folder, bare or not, or an https address) into `folder`/tree."""
     if not _REF.match(ref) or ".." in ref:
         raise Invalid(what=f"ref '{ref[:60]}'", why="it must be a commit, or a branch or tag in plain letters")
@@ -151,7 +151,7 @@ def prepare(
     if _COMMIT.match(ref) and commit != ref:
         raise NotARepository(why=f"it answered with the commit {commit} instead.")
     _check_plain(tree, policy)
-    return Prepared(tree, commit, result.files_refused)
+    return PreparedRepository(tree, commit, result.files_refused)
 
 
 def _check_plain(tree: Path, policy: SandboxPolicy) -> None:

@@ -20,12 +20,22 @@ from pathlib import Path
 
 from choir.sandbox import files, rules
 from choir.sandbox.holdings import Holdings, Host
-from choir.sandbox.model import Capabilities, Ended, NotGone, Result, Spec, StartFailed, TooLittleMemory, Usage, said
+from choir.sandbox.model import (
+    Capabilities,
+    EndReason,
+    NotGone,
+    Result,
+    Spec,
+    StartFailed,
+    TooLittleMemory,
+    Usage,
+    said,
+)
 from choir.sandbox.pump import OnOutput, Pump, Stream
 from choir.sandbox.runs import descendants, start_time
 from choir.sandbox.staging import Stage
 from choir.sandbox.syscalls import adopts_orphans
-from choir.sandbox.tiers.base import Built, Driver, Plan
+from choir.sandbox.tiers.base import BuiltCommand, Driver, Plan
 
 _STATUS_BYTES_MAX = 4_096
 _WHY_LETTERS = 400
@@ -71,7 +81,7 @@ class Child:
         self.pidfd = -1
         self.workspace = -1
         self.status: Stream | None = None
-        self.built = Built([])
+        self.built = BuiltCommand([])
         self.rusage_cpu_s = 0.0
         self.rusage_rss_bytes = 0
         self.inside: set[int] = set()  # processes that may become ours to collect when their parent is killed
@@ -99,7 +109,7 @@ class Child:
         if plan.wait:
             self._put_files_in()
 
-    def _start_on_stage(self, built: Built) -> subprocess.Popen[bytes]:
+    def _start_on_stage(self, built: BuiltCommand) -> subprocess.Popen[bytes]:
         stage = Stage(built.acts)
         self.held.stack.callback(stage.close)
         return stage.start(lambda: _spawn(built))
@@ -167,11 +177,11 @@ class Child:
             pump.close()
         wall_s = time.monotonic() - self.began
         exit_code = self._reap(ended)
-        if ended is Ended.EXITED and self.built.tells_end and not _END.search(self.status.kept):
+        if ended is EndReason.EXITED and self.built.tells_end and not _END.search(self.status.kept):
             exit_code = 128 + signal.SIGKILL  # whoever was to tell the end was killed
             if err.kept.endswith(_FIRST_WAS_KILLED):
                 err.forget(len(_FIRST_WAS_KILLED))
-        if ended is Ended.EXITED:
+        if ended is EndReason.EXITED:
             self._check_start(exit_code, out.skip_bytes == 0, err)
         return self._result(known, ended, exit_code, wall_s, out, err)
 
@@ -187,17 +197,17 @@ class Child:
         if not (held.driver.tells_init and held.driver.init_process(status) is not None):
             raise TooLittleMemory(limit=held.plan.limits.memory_bytes, tier=held.driver.tier.label)
 
-    def _over(self, cancelled: Callable[[], bool]) -> Ended | None:
+    def _over(self, cancelled: Callable[[], bool]) -> EndReason | None:
         if cancelled():
-            return Ended.CANCELLED
+            return EndReason.CANCELLED
         group = self.held.group
         used = group.cpu_s() if group else None
-        return Ended.CPU if used is not None and used > self.held.plan.limits.cpu_s else None
+        return EndReason.CPU if used is not None and used > self.held.plan.limits.cpu_s else None
 
-    def _stop(self, pump: Pump, ended: Ended) -> None:
+    def _stop(self, pump: Pump, ended: EndReason) -> None:
         """Make sure that all of the run is dead, then read what its pipes still hold."""
         gentle = self.held.driver.stop_signal
-        if ended is not Ended.EXITED or self.held.group is None:
+        if ended is not EndReason.EXITED or self.held.group is None:
             self.kill(gentle)
         if gentle is not signal.SIGKILL and not pump.wait_for_end(_GENTLE_S):
             self.kill(signal.SIGKILL)
@@ -237,7 +247,7 @@ class Child:
         finally:
             os.close(fd)
 
-    def _reap(self, ended: Ended) -> int:
+    def _reap(self, ended: EndReason) -> int:
         """The exit code as a shell would say it."""
         process = self.process
         assert process is not None
@@ -246,12 +256,12 @@ class Child:
         process.returncode = code
         self.rusage_cpu_s = usage.ru_utime + usage.ru_stime
         self.rusage_rss_bytes = usage.ru_maxrss * 1024
-        if ended is not Ended.EXITED:
+        if ended is not EndReason.EXITED:
             return 128 + signal.SIGKILL
         return code if code >= 0 else 128 - code
 
     def _result(
-        self, known: Capabilities, ended: Ended, exit_code: int, wall_s: float, out: Stream, err: Stream
+        self, known: Capabilities, ended: EndReason, exit_code: int, wall_s: float, out: Stream, err: Stream
     ) -> Result:
         held, plan = self.held, self.held.plan
         collected = self._collect()
@@ -277,11 +287,11 @@ class Child:
             requests=held.endpoint.finish() if held.endpoint else (),
         )
 
-    def _collect(self) -> files.Collected:
+    def _collect(self) -> files.CollectedFiles:
         """What was asked for. A sparse file is larger than the workspace it is in, so that is a limit too."""
         held, plan = self.held, self.held.plan
         if self.workspace < 0 or not plan.spec.collect:
-            return files.Collected()
+            return files.CollectedFiles()
         policy = held.host.policy
         into = self._open_into(plan.spec.collect_into)
         most = min(policy.files_bytes_max if into else policy.result_bytes_max, plan.limits.disk_bytes)
@@ -341,7 +351,7 @@ class Child:
                     time.sleep(0.002)
 
 
-def _write_files(plan: Plan, built: Built) -> None:
+def _write_files(plan: Plan, built: BuiltCommand) -> None:
     """What the tier's program reads: a name that ends with / is a folder. Others may read all of it."""
     for name, content in built.files.items():
         path = plan.scratch / name
@@ -354,7 +364,7 @@ def _write_files(plan: Plan, built: Built) -> None:
             path.chmod(0o644)
 
 
-def _spawn(built: Built) -> subprocess.Popen[bytes]:
+def _spawn(built: BuiltCommand) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             built.argv,

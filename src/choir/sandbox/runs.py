@@ -51,7 +51,7 @@ class RunFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRun:
     """A run as its file tells it."""
 
     run: str
@@ -60,7 +60,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleanReport:
     """What the reaper did."""
 
     runs: tuple[str, ...]  # removed
@@ -88,17 +88,17 @@ class RunFolder:
         """Where a run may keep sockets and bundles on the host."""
         return self.path / run
 
-    def all(self) -> Iterator[Found]:
+    def all(self) -> Iterator[FoundRun]:
         """Every run, live or left behind."""
         for path in sorted(self.path.glob(f"*{_SUFFIX}")):
             fd = _lock(path)
             try:
-                yield Found(path.stem, fd is None, _read(path))
+                yield FoundRun(path.stem, fd is None, _read(path))
             finally:
                 if fd is not None:
                     os.close(fd)
 
-    def clean(self, uids: UidPool | None) -> Cleaned:
+    def clean(self, uids: UidPool | None) -> CleanReport:
         """Remove what dead nodes left."""
         removed: list[str] = []
         kept: list[str] = []
@@ -116,7 +116,7 @@ class RunFolder:
             finally:
                 os.close(fd)
         self._drop_unfinished()
-        return Cleaned(tuple(removed), tuple(kept))
+        return CleanReport(tuple(removed), tuple(kept))
 
     def _drop_unfinished(self) -> None:
         """Files of nodes that died between making and naming them, and folders without a file."""

@@ -19,7 +19,7 @@ from choir.sandbox.holdings import Host
 from choir.sandbox.model import Capabilities, Limits, Result, Spec, Tier, Trust, said
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.pump import OnOutput
-from choir.sandbox.runs import Cleaned, Found, RunFolder
+from choir.sandbox.runs import CleanReport, FoundRun, RunFolder
 from choir.sandbox.tiers import base, drivers
 from choir.sandbox.tiers.stage import STAGE
 from choir.sandbox.uids import MACHINE_FOLDER, UidPool
@@ -54,7 +54,7 @@ class Sandboxes:
         self._lock = threading.Lock()
         self._known: dict[tuple[Tier, str | None], Capabilities] = {}
         self._counter = 0
-        self.cleaned = self.clean() if clean_first else Cleaned((), ())
+        self.cleaned = self.clean() if clean_first else CleanReport((), ())
 
     def close(self) -> None:
         """Let go of what the service itself holds; runs that are going on keep what is theirs."""
@@ -144,11 +144,11 @@ class Sandboxes:
             return f"a trial run ended with code {result.exit_code}: {said(result.stderr, 200)}"
         return ""
 
-    def ls(self) -> list[Found]:
+    def ls(self) -> list[FoundRun]:
         """The runs of this state folder, live or left behind."""
         return list(self.host.runs.all())
 
-    def clean(self) -> Cleaned:
+    def clean(self) -> CleanReport:
         """Remove what dead nodes left."""
         return self.host.runs.clean(self.host.uids)
 

@@ -25,7 +25,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
-from choir.storage.wakeups import Bells
+from choir.storage.wakeups import Wakeups
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -81,15 +81,15 @@ class StorageConflict(Unavailable):
 class Tx:
     """One open transaction. Parameters are always bound, never formatted into the text."""
 
-    __slots__ = ("connection", "rings")
+    __slots__ = ("connection", "wakeups_due")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.rings: set[tuple[str, UUID | None]] = set()
+        self.wakeups_due: set[tuple[str, UUID | None]] = set()
 
-    def ring(self, bell: str, item: UUID | None = None) -> None:
+    def wake(self, wakeup: str, item: UUID | None = None) -> None:
         """Wake what waits for this in the same process, once the transaction has committed."""
-        self.rings.add((bell, item))
+        self.wakeups_due.add((wakeup, item))
 
     def run(self, sql: LiteralString, *params: Any) -> int:
         """Execute and say how many rows were touched."""
@@ -139,7 +139,7 @@ class Database:
     def __init__(self, conninfo: str, *, connections_max: int = 16, wait_s: float = 10.0) -> None:
         self.wait_s = wait_s
         self.conninfo = conninfo
-        self.bells = Bells()
+        self.wakeups = Wakeups()
         self._stopping = threading.Event()
         self._when_connected: list[Callable[[], None]] = []
         self._spare: Connection | None = None
@@ -232,7 +232,7 @@ class Database:
         with self._connected() as connection:
             tx = Tx(connection)
             yield tx
-        self._ring(tx)
+        self._wake(tx)
 
     @contextmanager
     def statements(self) -> Iterator[Tx]:
@@ -245,11 +245,11 @@ class Database:
             finally:
                 if not connection.closed:
                     connection.autocommit = False
-        self._ring(tx)
+        self._wake(tx)
 
-    def _ring(self, tx: Tx) -> None:
-        for bell, item in tx.rings:
-            self.bells.ring(bell, item)
+    def _wake(self, tx: Tx) -> None:
+        for wakeup, item in tx.wakeups_due:
+            self.wakeups.wake(wakeup, item)
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from choir.feature import Base, Every, Feature, Stopping, Work
+from choir.feature import BackgroundWork, Base, Feature, RepeatingTask, Stopping
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.findings import Finding
 from choir.foundation.settings import Settings
@@ -17,13 +17,15 @@ _EVENTS_AT_ONCE = 1000
 _FAILING_SHOWN = 20
 
 
-def _work(base: Base, _: Stopping) -> Work:
+def _work(base: Base, _: Stopping) -> BackgroundWork:
     def forget_events(tx: Tx, _: Task) -> None:
         """Drop events that are older than anyone may ask for."""
         before_us = base.clock.now_us() - base.policy.of(NodePolicy).outbox_keep_s * MICROSECONDS
         base.outbox.forget(tx, before_us, _EVENTS_AT_ONCE)
 
-    return Work(every=(Every("outbox.forget", base.policy.of(NodePolicy).outbox_forget_every_s, quick=forget_events),))
+    return BackgroundWork(
+        every=(RepeatingTask("outbox.forget", base.policy.of(NodePolicy).outbox_forget_every_s, quick=forget_events),)
+    )
 
 
 def _check_database(_: Settings, tx: Tx) -> Iterator[Finding]:

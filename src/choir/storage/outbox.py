@@ -106,7 +106,7 @@ class Outbox:
         """Say that something happened; it is told when the transaction commits, to its audience and the operator."""
         at_us = self._clock.now_us()
         id_ = self.new_id(at_us)
-        tx.ring(event_bell(type_))
+        tx.wake(event_wakeup(type_))
         tx.run(_ANNOUNCE, id_, type_, version, subject, at_us, actor, cause, Jsonb(data), list(audience), CHANNEL)
         return id_
 
@@ -188,7 +188,7 @@ def readable(rows: Sequence[Sequence[Any]]) -> tuple[list[Event], bool]:
     return events, len(events) < len(rows)
 
 
-def event_bell(type_: str) -> str:
+def event_wakeup(type_: str) -> str:
     """What rings in this process when an event of this type has been announced."""
     return f"outbox:{type_}"
 

@@ -85,7 +85,7 @@ class Question:
         return [result.get_value(0, column) for column in range(result.nfields)]
 
 
-class Copying:
+class CopyStatement:
     """Rows for one table after the other by binary COPY, which the database stores while we make the next."""
 
     def __init__(self, db: Connection) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.storage.database import Database, Tx
-from choir.storage.outbox import END, Event, event_bell, event_from_row
+from choir.storage.outbox import END, Event, event_from_row, event_wakeup
 from choir.storage.tasks import Quick, Task
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Subscriber:
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class FailingSubscriber:
     """An event that could not be handled so far, and what keeps it from being handled."""
 
     subscriber: str
@@ -58,9 +58,9 @@ class Subscribers:
         self._keep_s = keep_s  # how long events are kept, and so is the place of a subscriber that is gone
 
     @property
-    def bells(self) -> tuple[str, ...]:
+    def wakeups(self) -> tuple[str, ...]:
         """What rings when something was announced that somebody here handles."""
-        return tuple(sorted({event_bell(type_) for one in self._subscribers for type_ in one.types}))
+        return tuple(sorted({event_wakeup(type_) for one in self._subscribers for type_ in one.types}))
 
     def handlers(self) -> dict[str, Quick]:
         """What the scheduler does for each subscriber's tasks."""
@@ -126,7 +126,7 @@ class Subscribers:
             subscriber.name, [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows],
         )  # fmt: skip
         name = _TASK + subscriber.name
-        tx.ring(name)
+        tx.wake(name)
         for subject in sorted({row[2] for row in rows}):
             tx.run(_WAKE, name, subject, self._clock.now_us())
 
@@ -157,14 +157,14 @@ class Subscribers:
             _go_on(tx, task)
 
 
-def failing(tx: Tx, limit: int) -> list[Failing]:
+def failing(tx: Tx, limit: int) -> list[FailingSubscriber]:
     """What could not be handled so far, the most tried first."""
     rows = tx.rows(
         "select substr(name, %s), key, attempts, coalesce(last_error, '') from tasks"
         " where starts_with(name, %s) and attempts > 0 order by attempts desc, name, key limit %s",
         len(_TASK) + 1, _TASK, limit,
     )  # fmt: skip
-    return [Failing(*row) for row in rows]
+    return [FailingSubscriber(*row) for row in rows]
 
 
 def _go_on(tx: Tx, task: Task) -> None:

@@ -78,7 +78,7 @@ def schedule(
     yields_us: int = 0,
 ) -> bool:
     """Put a task on the list unless one of this name and key is there; says whether it did."""
-    tx.ring(name)
+    tx.wake(name)
     return bool(
         tx.run(
             "insert into tasks (name, key, due_us, payload, every_us, yields_us) values (%s, %s, %s, %s, %s, %s)"
@@ -90,7 +90,7 @@ def schedule(
 
 def hasten(tx: Tx, name: str, now_us: int) -> None:
     """Have a task without a key done now, also if it was set aside; once more if it is just being done."""
-    tx.ring(name)
+    tx.wake(name)
     tx.run(_HASTEN, name, now_us)
 
 
@@ -138,7 +138,7 @@ class Scheduler:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        self._database.bells.listen(self._handlers.names, self._hear)
+        self._database.wakeups.listen(self._handlers.names, self._hear)
         self._thread = threading.Thread(target=self._loop, name="scheduler", daemon=True)
         self._thread.start()
 
@@ -149,7 +149,7 @@ class Scheduler:
 
     def halt(self) -> None:
         """Begin nothing more; what is under way goes on."""
-        self._database.bells.leave(self._hear)
+        self._database.wakeups.leave(self._hear)
         self._stop.set()
         self.wake()
 
@@ -157,7 +157,7 @@ class Scheduler:
         """Look for due tasks now, if nothing is being done."""
         self._woken.set()
 
-    def _hear(self, _bell: str, _item: UUID | None) -> None:
+    def _hear(self, _wakeup: str, _item: UUID | None) -> None:
         self.wake()
 
     def run_due(self) -> int:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
-from choir.bazaar.providers.assignment import Assigned, Assigning
+from choir.bazaar.providers.assignment import Assignment, Assignments
 from choir.bazaar.providers.fallback import (
     Assign,
     GiveUp,
-    Pinned,
+    PinnedProvider,
     PreferredThenPool,
     Race,
     SequentialRetry,
@@ -28,14 +28,14 @@ RETRY = SequentialRetry(3, 0)
 
 def assign(
     stalls: Stalls, strategy: Strategy = RETRY, history: Sequence[Try] = (), criteria: Criteria | None = None
-) -> Assigned:
+) -> Assignment:
     with stalls.tx() as tx:
-        return Assigning(stalls.providers).assign(
+        return Assignments(stalls.providers).assign(
             tx, stalls.new_job(), criteria or wants(), strategy, history, stalls.clock.now_us(), b"lot"
         )
 
 
-def ids(found: Assigned) -> list[UUID]:
+def ids(found: Assignment) -> list[UUID]:
     return [one.candidate.provider for one in found.chosen]
 
 
@@ -65,10 +65,10 @@ def test_preferred_and_pinned_ones_are_found_however_low_they_score(stalls: Stal
     best = [one.candidate.provider for one in stalls.select(wants(), b"lot").ranked]
     last = next(one for one in made if one not in best)  # not among the twenty
     assert ids(assign(stalls, PreferredThenPool((last,), 3))) == [last]
-    assert ids(assign(stalls, Pinned(last, 3, 0))) == [last]
+    assert ids(assign(stalls, PinnedProvider(last, 3, 0))) == [last]
     refused = [Try(last, TryState.REFUSED)]
     assert last not in ids(assign(stalls, PreferredThenPool((last,), 3), refused))
-    assert isinstance(assign(stalls, Pinned(last, 3, 0), refused).decision, GiveUp)
+    assert isinstance(assign(stalls, PinnedProvider(last, 3, 0), refused).decision, GiveUp)
     elsewhere = wants(providers=tuple(best[:2]))
     assert set(ids(assign(stalls, PreferredThenPool((last,), 3), (), elsewhere))) <= set(best[:2])
 
@@ -86,7 +86,7 @@ def test_many_jobs_at_once_fill_every_slot_and_no_more(stalls: Stalls) -> None:
     def work(job: UUID) -> list[UUID]:
         return stalls.database.run(
             lambda tx: ids(
-                Assigning(stalls.providers).assign(tx, job, wants(), RETRY, (), stalls.clock.now_us(), job.bytes)
+                Assignments(stalls.providers).assign(tx, job, wants(), RETRY, (), stalls.clock.now_us(), job.bytes)
             )
         )
 
@@ -103,8 +103,8 @@ def test_a_slot_that_was_taken_meanwhile_goes_to_the_next(stalls: Stalls) -> Non
         selected = stalls.providers.selection.select(tx, wants(), stalls.clock.now_us(), b"lot")
         first = selected.ranked[0].candidate.provider
         assert stalls.providers.reserve(tx, first, stalls.new_job())
-        assigning = Assigning(stalls.providers)
-        found = assigning._reserve(tx, stalls.new_job(), RETRY, (), selected, stalls.clock.now_us(), places=1)
+        assignments = Assignments(stalls.providers)
+        found = assignments._reserve(tx, stalls.new_job(), RETRY, (), selected, stalls.clock.now_us(), places=1)
     assert found == {a, b} - {first}
     assert isinstance(assign(stalls).decision, Wait)
 

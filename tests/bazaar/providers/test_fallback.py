@@ -15,7 +15,7 @@ from choir.bazaar.providers.fallback import (
     FirstAvailable,
     GiveUp,
     Next,
-    Pinned,
+    PinnedProvider,
     PreferredThenPool,
     Race,
     SequentialRetry,
@@ -78,13 +78,13 @@ def tried(*each: tuple[UUID, TryState]) -> list[Try]:
         (Race(3), tried((A, REFUSED), (B, REFUSED), (C, LOST)), [D], 9, GiveUp("attempts_used")),
         (Race(3), tried((A, PASSED), (B, WORK)), [C, D], 9, Wait()),
         # pinned: that one or nobody
-        (Pinned(B, 3, S), tried(), [A, B], 0, Assign((B,))),
-        (Pinned(B, 3, S), tried(), [A], 0, Wait()),
-        (Pinned(B, 3, S), tried((B, WORK)), [B], 0, Wait()),
-        (Pinned(B, 3, S), tried((B, LOST)), [B], 1, Wait(2 * S)),
-        (Pinned(B, 3, S), tried((B, LOST)), [B], 2, Assign((B,))),
-        (Pinned(B, 3, S), tried((B, REFUSED)), [B], 9, GiveUp("pinned_refused")),
-        (Pinned(B, 3, S), tried((B, LOST), (B, LOST), (B, LOST)), [B], 9, GiveUp("attempts_used")),
+        (PinnedProvider(B, 3, S), tried(), [A, B], 0, Assign((B,))),
+        (PinnedProvider(B, 3, S), tried(), [A], 0, Wait()),
+        (PinnedProvider(B, 3, S), tried((B, WORK)), [B], 0, Wait()),
+        (PinnedProvider(B, 3, S), tried((B, LOST)), [B], 1, Wait(2 * S)),
+        (PinnedProvider(B, 3, S), tried((B, LOST)), [B], 2, Assign((B,))),
+        (PinnedProvider(B, 3, S), tried((B, REFUSED)), [B], 9, GiveUp("pinned_refused")),
+        (PinnedProvider(B, 3, S), tried((B, LOST), (B, LOST), (B, LOST)), [B], 9, GiveUp("attempts_used")),
     ],
 )
 def test_who_is_next(
@@ -105,7 +105,7 @@ LIMITS = FallbackLimits()
         ({"kind": "preferred_then_pool", "preferred": [provider_id(A), provider_id(A)]}, PreferredThenPool((A,), 3)),
         ({"kind": "race", "count": 4}, Race(4)),
         ({"kind": "race"}, Race(2)),
-        ({"kind": "pinned", "provider": provider_id(B)}, Pinned(B, 3, S)),
+        ({"kind": "pinned", "provider": provider_id(B)}, PinnedProvider(B, 3, S)),
     ],
 )
 def test_strategies_are_read_and_written_as_json(asked: dict[str, Any], expected: Strategy) -> None:
@@ -144,7 +144,7 @@ strategies = st.one_of(
     st.builds(PreferredThenPool, st.lists(people, min_size=1, unique=True).map(tuple), st.integers(1, 4)),
     st.builds(Race, st.integers(2, 4)),
     st.builds(SequentialRetry, st.integers(1, 4), st.integers(0, 3)),
-    st.builds(Pinned, people, st.integers(1, 4), st.integers(0, 3)),
+    st.builds(PinnedProvider, people, st.integers(1, 4), st.integers(0, 3)),
 )
 
 

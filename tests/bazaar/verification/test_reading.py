@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.bazaar.verification.diffs import read_diff
-from choir.bazaar.verification.expectations import Expected, judge
+from choir.bazaar.verification.expectations import ExpectedOutcome, judge
 from choir.bazaar.verification.reports import Outcome, read_report
 
 LINE = st.sampled_from(
@@ -83,7 +83,7 @@ PHASES = [{"k": "report", "id": "t", "when": when, "outcome": "passed", "xfail":
 DOWN: dict[str, Any] = {"k": "report", "id": "t", "when": "teardown", "outcome": "passed", "xfail": False}
 END: dict[str, Any] = {"k": "end", "exit_code": 0}
 WHOLE: list[dict[str, Any]] = [ITEM, BODY, CALL, *PHASES, DOWN, END]
-EXPECTED = Expected(frozenset({"t"}), (), frozenset(), {"t": "c"})
+EXPECTED = ExpectedOutcome(frozenset({"t"}), (), frozenset(), {"t": "c"})
 
 
 def test_a_whole_report_is_good() -> None:

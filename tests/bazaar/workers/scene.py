@@ -9,8 +9,8 @@ from choir.bazaar.contracts import Request
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import reader as trajectories
-from choir.bazaar.trajectories.reader import Expected
-from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
+from choir.bazaar.trajectories.reader import ExpectedTrajectory
+from choir.bazaar.workers.fulfilment import FulfilledOrder, fulfil
 from choir.bazaar.workers.model import Worker, WorkOrder
 from choir.bazaar.workers.profiles import CommandProfile
 from choir.foundation.clock import SystemClock
@@ -36,12 +36,12 @@ def order_of(kind: JobType, request: Request, seconds: float = 120, diff: bytes 
     return WorkOrder(JOB, kind, request, diff=diff, deadline=time.monotonic() + seconds)
 
 
-def done_by(worker: Worker, order: WorkOrder, cancelled: Callable[[], bool] = never) -> Fulfilled:
+def done_by(worker: Worker, order: WorkOrder, cancelled: Callable[[], bool] = never) -> FulfilledOrder:
     """The outcome; its trajectory must stand every check."""
     clock = SystemClock()
     before_us = clock.now_us()
     outcome = fulfil(order, worker, KEY, clock, POLICY, cancelled)
-    expected = Expected(JOB, PUBLIC, order.type, order.base_commit, before_us, clock.now_us())
+    expected = ExpectedTrajectory(JOB, PUBLIC, order.type, order.base_commit, before_us, clock.now_us())
     trajectories.check(outcome.trajectory, expected, outcome.signed, POLICY)
     return outcome
 

@@ -13,24 +13,24 @@ from choir.bazaar.contracts import SandboxRunRequest, SandboxRunResult, TextGenR
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories.writer import TrajectoryWriter
-from choir.bazaar.workers.fulfilment import Fulfilled, Fulfilling
+from choir.bazaar.workers.fulfilment import FulfilledOrder, Fulfilment
 from choir.bazaar.workers.model import (
     BrokeDown,
     IsCancelled,
     NoPlace,
     NotDone,
-    Produced,
     Stopped,
     Stuck,
     TimeUp,
     WorkOrder,
+    WorkProduct,
 )
 from choir.bazaar.workers.pool import PooledRunner, WorkerPool
 from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.clock import SystemClock
-from choir.sandbox.model import Ended, Limits, Spec
-from choir.sandbox.pool import Means, Pool
+from choir.sandbox.model import EndReason, Limits, Spec
+from choir.sandbox.pool import Pool, PoolCapacity
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.verification.scene import TERMS
 from tests.bazaar.workers.scene import KEY
@@ -49,12 +49,12 @@ class Scripted:
         self.go = threading.Event()
         self.ill = ""
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         if self.ill == "raises":
             raise RuntimeError
         return self.ill
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         what = order.attempt
         trajectory.answer(what)
         if what == "raise":
@@ -70,7 +70,7 @@ class Scripted:
                 time.sleep(0.01)
         if what == "hang":
             self.go.wait()
-        return Produced(b"done", SandboxRunResult(0), "done")
+        return WorkProduct(b"done", SandboxRunResult(0), "done")
 
 
 def order(what: str = "", kind: JobType = JobType.SANDBOX_RUN, seconds: float = 60) -> WorkOrder:
@@ -87,7 +87,7 @@ def worker() -> Iterator[Scripted]:
 
 @pytest.fixture
 def pool(worker: Scripted) -> Iterator[WorkerPool]:
-    with WorkerPool([worker], Fulfilling(KEY, SystemClock(), POLICY), POLICY) as found:
+    with WorkerPool([worker], Fulfilment(KEY, SystemClock(), POLICY), POLICY) as found:
         yield found
         worker.go.set()
 
@@ -99,7 +99,7 @@ def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
         time.sleep(0.01)
 
 
-def error_of(future: Future[Fulfilled]) -> object:
+def error_of(future: Future[FulfilledOrder]) -> object:
     return future.result(20).error
 
 
@@ -154,7 +154,7 @@ def test_a_worker_that_never_stops_loses_its_place_and_nothing_else(pool: Worker
 def test_who_breaks_down_too_often_rests(pool: WorkerPool) -> None:
     for _ in range(2):
         assert isinstance(error_of(pool.submit(order("raise"))), BrokeDown)
-    wait_until(lambda: bool(pool.health().workers[0].ailment))
+    wait_until(lambda: bool(pool.health().workers[0].problem))
     with pytest.raises(NoPlace, match="rests for"):
         pool.submit(order())
     assert pool.types() == frozenset()
@@ -166,7 +166,7 @@ def test_a_refusal_is_no_break_down(pool: WorkerPool) -> None:
     for what in ("raise", "refuse", "raise", "refuse"):
         error_of(pool.submit(order(what)))
     wait_until(lambda: pool.health().active == 0)
-    assert pool.health().workers[0].ailment == ""
+    assert pool.health().workers[0].problem == ""
 
 
 def test_a_worker_that_is_not_well_gets_nothing(pool: WorkerPool, worker: Scripted) -> None:
@@ -192,7 +192,7 @@ def test_draining_takes_nothing_new_and_waits(pool: WorkerPool, worker: Scripted
 
 
 def test_closing_gives_every_order_its_outcome(worker: Scripted) -> None:
-    pool = WorkerPool([worker], Fulfilling(KEY, SystemClock(), POLICY), POLICY)
+    pool = WorkerPool([worker], Fulfilment(KEY, SystemClock(), POLICY), POLICY)
     waiting, hung = pool.submit(order("wait")), pool.submit(order("hang"))
     pool.close()
     assert isinstance(error_of(waiting), Stopped)
@@ -201,10 +201,10 @@ def test_closing_gives_every_order_its_outcome(worker: Scripted) -> None:
 
 def test_real_jobs_stay_within_the_means_of_the_sandbox_pool(sandboxes: Sandboxes, shop: Workshop) -> None:
     memory = sandboxes.policy.memory_bytes
-    runs = Pool(sandboxes, sandboxes.policy, Means(memory * 2, 2, 50, 50))
+    runs = Pool(sandboxes, sandboxes.policy, PoolCapacity(memory * 2, 2, 50, 50))
     with runs, Workshop(PooledRunner(runs), shop.folder / "own", shop.policy, sandbox=sandboxes.policy) as own:
         policy = WorkersPolicy(hand_in_s=0)
-        fulfils = Fulfilling(KEY, SystemClock(), policy)
+        fulfils = Fulfilment(KEY, SystemClock(), policy)
         with WorkerPool([RunWorker(own)], fulfils, policy, capacity=6) as pool:
             request = SandboxRunRequest(("sh", "-c", "echo $$; sleep 0.2"), TERMS, cpu_s_max=5)
             made = [pool.submit(WorkOrder(f"job_{n}", JobType.SANDBOX_RUN, request)) for n in range(6)]
@@ -214,7 +214,7 @@ def test_real_jobs_stay_within_the_means_of_the_sandbox_pool(sandboxes: Sandboxe
 
 def test_a_run_is_stopped_while_it_waits_and_while_it_runs(sandboxes: Sandboxes) -> None:
     spec = Spec(argv=("sleep", "60"), limits=Limits(memory_bytes=50_000_000))
-    with Pool(sandboxes, sandboxes.policy, Means(50_000_000, 1, 5, 5)) as runs:
+    with Pool(sandboxes, sandboxes.policy, PoolCapacity(50_000_000, 1, 5, 5)) as runs:
         stop = threading.Event()
         outcome: list[object] = []
         first = threading.Thread(target=lambda: outcome.append(PooledRunner(runs).run(spec, None, stop.is_set).ended))
@@ -224,5 +224,5 @@ def test_a_run_is_stopped_while_it_waits_and_while_it_runs(sandboxes: Sandboxes)
             PooledRunner(runs).run(spec, None, lambda: True)
         stop.set()
         first.join(20)
-        assert outcome == [Ended.CANCELLED]
+        assert outcome == [EndReason.CANCELLED]
         assert PooledRunner(runs).run(Spec(argv=("true",), limits=spec.limits)).ok

@@ -114,15 +114,15 @@ def test_workers_by_name(shop: Workshop, tmp_path: Path) -> None:
     aider = found[4]
     assert isinstance(aider, CommandWorker)
     assert aider.profile.secrets == (KEY,)
-    assert "aider" in aider.ailment()  # it is not installed here
-    assert found[5].ailment() == ""
+    assert "aider" in aider.problem()  # it is not installed here
+    assert found[5].problem() == ""
     mine.unlink()
-    assert "is not there" in found[5].ailment()
+    assert "is not there" in found[5].problem()
     for bad in ([], ["text"], [str(mine)], ["mini-swe-agent"], ["openhands"]):
         with pytest.raises(BadProfile):
             workers(bad, shop, {})
     lacking = CommandProfile("x", ("sh",), passed=("NOT_SET_ANYWHERE",))
-    assert CommandWorker(shop, lacking, {}).ailment() == "the variable NOT_SET_ANYWHERE is not set"
+    assert CommandWorker(shop, lacking, {}).problem() == "the variable NOT_SET_ANYWHERE is not set"
     with pytest.raises(BadProfile):
         preset("aider", api="elsewhere")
     with pytest.raises(BadProfile):
@@ -178,7 +178,7 @@ def test_profile_files_are_found_by_name(shop: Workshop, tmp_path: Path) -> None
     place = tmp_path / "mine.toml"
     place.write_text('name = "mine"\nargv = ["sh", "-c", "true"]\npass = ["LICENCE"]\n')
     (found,) = workers([str(place)], shop, {"LICENCE": "l-123456789"})
-    assert (found.name, found.ailment()) == ("mine", "")
+    assert (found.name, found.problem()) == ("mine", "")
     for data in (None, b"\xff\xfe"):
         bad = tmp_path / "bad.toml"
         if data is not None:

@@ -13,7 +13,7 @@ from uuid import UUID
 import coincurve
 import httpx
 
-from choir.bazaar.attempts.deliveries import Delivered
+from choir.bazaar.attempts.deliveries import SentDelivery
 from choir.bazaar.attempts.model import parse_attempt_id
 from choir.bazaar.contracts import RunOutput
 from choir.bazaar.disputes.model import parse_dispute_id
@@ -21,7 +21,7 @@ from choir.bazaar.jobs.lifecycle import VERIFY
 from choir.bazaar.jobs.model import Check, JobType, Verdict, Visibility, job_id, parse_job_id
 from choir.bazaar.jobs.service import EXAMINE
 from choir.bazaar.providers import rules
-from choir.bazaar.uploads.blobs import Given, read_given
+from choir.bazaar.uploads.blobs import SentBlob, read_blob
 from choir.doors.jobs.shapes import HandIn
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.ids import parse_id
@@ -168,17 +168,17 @@ class Inside:
         id_, bazaar = parse_attempt_id(attempt), self.node.bazaar
         who = principal(seller.browser)
         body = HandIn.model_validate(seller.delivery(**delivery))
-        sent = Delivered(
-            artifact=read_given("artifact", body.artifact.data, body.artifact.hash),
+        sent = SentDelivery(
+            artifact=read_blob("artifact", body.artifact.data, body.artifact.hash),
             claimed=ObjectHash(body.claimed),
             result=body.result,
-            trajectory=read_given("trajectory", body.trajectory.data, body.trajectory.hash),
+            trajectory=read_blob("trajectory", body.trajectory.data, body.trajectory.hash),
             result_signature=bytes.fromhex(body.result_signature),
             trajectory_signature=bytes.fromhex(body.trajectory_signature),
         )
 
         def deliver(tx: Tx) -> None:
-            bazaar.delivering.hand_in(tx, who, id_, sent)
+            bazaar.deliveries.hand_in(tx, who, id_, sent)
             tx.run("delete from tasks where name = %s and key = %s", VERIFY, str(id_))
             if found is not None:
                 bazaar.attempts.begin_verifying(tx, id_)
@@ -189,12 +189,12 @@ class Inside:
     def order(self, who: Browser, type_: str, request: Json, inputs: dict[str, bytes], *sellers: Seller) -> Json:
         """An order that these sellers race for, taken for examined, so that its repository need not be one."""
         bazaar = self.node.bazaar
-        given = {name: Given(name, data=data) for name, data in inputs.items()}
+        given = {name: SentBlob(name, data=data) for name, data in inputs.items()}
         race, criteria = {"kind": "race", "count": len(sellers)}, {"providers": [each.id for each in sellers]}
-        asked = bazaar.ordering.read(JobType(type_), request, given, race, criteria)
+        asked = bazaar.orders.read(JobType(type_), request, given, race, criteria)
 
         def open_(tx: Tx) -> UUID:
-            job, _ = bazaar.ordering.open(tx, principal(who), asked)
+            job, _ = bazaar.orders.open(tx, principal(who), asked)
             tx.run("delete from tasks where name = %s and key = %s", EXAMINE, str(job.id))
             return job.id
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from choir.doors.disputes.client import Disputes
+from choir.doors.disputes.client import DisputesClient
 from choir.doors.http.app import make_api
-from choir.doors.jobs.client import Jobs, Uploads
+from choir.doors.jobs.client import JobsClient, UploadsClient
 from choir.doors.jobs.shapes import AttemptOut
-from choir.doors.providers.client import AttemptsRoom, Providers
+from choir.doors.providers.client import AttemptsClient, ProvidersClient
 from choir.doors.sdk.calls import Call, Method, Pages
 from choir.foundation.canonical import bytes_hash
 from choir.sdk import Client
@@ -19,7 +19,7 @@ from tests.doors.http import market
 from tests.doors.http.market import run_request
 from tests.operations.nodes import NodeUnderTest
 
-ROOMS: list[type[Any]] = [Uploads, Jobs, Disputes, Providers, AttemptsRoom]
+ROOMS: list[type[Any]] = [UploadsClient, JobsClient, DisputesClient, ProvidersClient, AttemptsClient]
 
 
 def _made_up(name: str, annotation: str) -> Any:

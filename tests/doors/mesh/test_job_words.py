@@ -14,7 +14,7 @@ from choir.bazaar.jobs.model import AmbiguousPrefix, JobType, Verdict
 from choir.bazaar.jobs.model import Check as Checked
 from choir.bazaar.policy import VerificationPolicy
 from choir.doors.cli import ids
-from choir.doors.cli.output import Ticking, day_and_time, may_write, print_lines
+from choir.doors.cli.output import Ticker, day_and_time, may_write, print_lines
 from choir.doors.jobs.commands import buyer, explain, inputs, no_provider, options
 from choir.doors.jobs.commands.lookup import lines_of, shown_check
 from choir.doors.jobs.commands.verify import _word
@@ -24,7 +24,7 @@ from choir.doors.mesh.model import Check
 from choir.doors.mesh.proof import proof_of
 from choir.doors.mesh.recheck import _side_by_side
 from choir.doors.sdk.errors import NoNode
-from choir.doors.sdk.target import Chosen
+from choir.doors.sdk.target import ChosenCredential
 from choir.foundation.errors import Invalid, NotAllowed
 from choir.foundation.settings import load_settings
 from tests.doors.servers import answer, script
@@ -82,7 +82,7 @@ def test_play_money_is_never_spent_at_a_production_node(tmp_path: Path, monkeypa
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     settings = load_settings(environment={"CHOIR_HOME": str(tmp_path)})
     with script(answer(200, json.dumps(NODE | {"mode": "production"}))) as server:
-        chosen = Chosen("op_x", "operator", "a test")
+        chosen = ChosenCredential("op_x", "operator", "a test")
         with (
             pytest.raises(BuyerNeeded) as refused,
             buyer._machine(settings, server.url, chosen, quiet=True),
@@ -409,7 +409,7 @@ def test_where_no_terminal_shows_it_a_line_says_how_long_it_takes(capsys: pytest
 
 
 def test_a_text_that_ticks_shows_the_time_that_has_passed() -> None:
-    ticking = Ticking("Waiting")
+    ticking = Ticker("Waiting")
     assert ticking.__rich__().plain == "Waiting  0:00"
     ticking._began -= 3_725
     ticking.text = "job_1 is open"

@@ -18,8 +18,8 @@ from choir.bazaar.attempts.model import AttemptOver
 from choir.bazaar.contracts import SandboxRunResult
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import reader as trajectories
-from choir.bazaar.trajectories.reader import Expected, Signed
-from choir.bazaar.workers.fulfilment import Fulfilled
+from choir.bazaar.trajectories.reader import ExpectedTrajectory, SignedTrajectory
+from choir.bazaar.workers.fulfilment import FulfilledOrder
 from choir.bazaar.workers.model import WorkOrder
 from choir.doors.cli.main import app
 from choir.doors.jobs.shapes import AttemptOut, JobOut
@@ -146,7 +146,7 @@ def check_trajectory(town: Town, attempt: AttemptOut, job: JobOut, public: bytes
     verify_bip340(public, hash_digest(ObjectHash(result.hash)), signature)
     data = town.buyer.attempts.trajectory_part(attempt.id)
     assert bytes_hash(data) == attempt.trajectory == result.value["trajectory_id"]
-    found = trajectories.check_content(data, Expected(job.id, public, job.type), WorkersPolicy())
+    found = trajectories.check_content(data, ExpectedTrajectory(job.id, public, job.type), WorkersPolicy())
     assert found.end.summary.startswith("ended with code 0")
 
 
@@ -265,7 +265,9 @@ def hand_in_late(town: Town, served: Served, attempt: AttemptOut) -> None:
     result = SandboxRunResult(0, trajectory_id=signed.hash)
     signature = trajectories.sign_hash(bytes_hash(result.to_bytes()), key)
     order = WorkOrder(attempt.job, "sandbox_run", None)  # type: ignore[arg-type]  # not looked at when handing in
-    outcome = Fulfilled(order, data, Signed(signed.hash, signed.signature), data, bytes_hash(data), result, signature)
+    outcome = FulfilledOrder(
+        order, data, SignedTrajectory(signed.hash, signed.signature), data, bytes_hash(data), result, signature
+    )
     with found.client() as client:
         delivery.hand_in(client, attempt.id, outcome)
 

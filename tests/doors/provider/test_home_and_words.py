@@ -115,10 +115,10 @@ def test_a_lock_that_was_removed_with_its_folder_is_nobodys(tmp_path: Path, monk
 def test_the_folder_is_free_before_it_is_said_that_all_stopped(capsys: pytest.CaptureFixture[str]) -> None:
     said_before: list[str] = []
     end = {"passed": 3, "failed": 1, "given_back": 2, "unjudged": 1, "left": 0}
-    serving = cast("Any", SimpleNamespace(summary=lambda: end))
+    loop = cast("Any", SimpleNamespace(summary=lambda: end))
     with _shown(False, lambda: said_before.append(capsys.readouterr().out)) as (tell, show):
         tell("remark", text="It begins.")
-        show(serving)
+        show(loop)
     assert "It begins." in said_before[0]
     assert "Stopped" not in said_before[0]
     told = capsys.readouterr().out

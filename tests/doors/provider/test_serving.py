@@ -17,18 +17,18 @@ from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, WorkersPolicy
 from choir.bazaar.providers.model import ProviderRetired
 from choir.bazaar.trajectories import reader as trajectories
-from choir.bazaar.trajectories.reader import Expected, Signed
+from choir.bazaar.trajectories.reader import ExpectedTrajectory, SignedTrajectory
 from choir.bazaar.trajectories.writer import TrajectoryWriter
-from choir.bazaar.workers.fulfilment import Fulfilling
-from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, Produced, Stopped, WorkOrder
+from choir.bazaar.workers.fulfilment import Fulfilment
+from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, Stopped, WorkOrder, WorkProduct
 from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.events.client import MISSED, Event
 from choir.doors.provider.carrier import Carrier, reason_of
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.delivery import INLINE_BYTES_MAX
-from choir.doors.provider.loop import Serving
+from choir.doors.provider.loop import ProviderLoop
 from choir.doors.provider.news import Listener
-from choir.doors.provider.orders import Fetching
+from choir.doors.provider.orders import OrderFetcher
 from choir.doors.provider.report import Journal
 from choir.doors.provider.view import Board
 from choir.doors.sdk.client import Client
@@ -60,10 +60,10 @@ class Scripted:
         self.stopped: list[str] = []
         self.repositories: list[bytes] = []
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         return ""
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         self.began.append(order.job)
         if order.repository is not None:
             self.repositories.append(order.repository.read_bytes())
@@ -76,7 +76,7 @@ class Scripted:
                 raise Stopped
             time.sleep(0.01)
         trajectory.answer("done")
-        return Produced(BIG if what == "big" else b"done", SandboxRunResult(0), "done")
+        return WorkProduct(BIG if what == "big" else b"done", SandboxRunResult(0), "done")
 
 
 class Scene:
@@ -88,19 +88,19 @@ class Scene:
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.clock = NodeClock()
         client = cast("Client", node)
-        fulfils = Fulfilling(KEY, self.clock, POLICY.of(WorkersPolicy))
+        fulfils = Fulfilment(KEY, self.clock, POLICY.of(WorkersPolicy))
         self.pool = WorkerPool([self.worker], fulfils, POLICY.of(WorkersPolicy))
-        fetching = Fetching(client, self.worker.types, POLICY)
-        carrier = Carrier(client, self.pool, fetching, folder, self.tell)
-        self.serving = Serving(client, self.pool, carrier, self.clock, POLICY.of(WorkersPolicy), self.tell)
-        self.serving.begin_counting()
-        node.heard = self.serving.wake
+        fetcher = OrderFetcher(client, self.worker.types, POLICY)
+        carrier = Carrier(client, self.pool, fetcher, folder, self.tell)
+        self.loop = ProviderLoop(client, self.pool, carrier, self.clock, POLICY.of(WorkersPolicy), self.tell)
+        self.loop.begin_counting()
+        node.heard = self.loop.wake
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
         try:
-            self.serving.run()
+            self.loop.run()
         except BaseException as error:
             self.error = error
 
@@ -124,7 +124,7 @@ class Scene:
         self.node.away = False
         self.node.refuses = None
         self.worker.go.set()
-        self.serving.stop_now()
+        self.loop.stop_now()
         self.thread.join(20)
         assert not self.thread.is_alive(), self.told
         self.pool.close()
@@ -146,11 +146,11 @@ def check_signed(scene: Scene, job: FakeJob) -> None:
     artifact, trajectory = (scene.node.bytes_of(handed[name]) for name in ("artifact", "trajectory"))
     assert handed["claimed"] == bytes_hash(artifact)
     public = trajectories.provider_of(KEY)
-    expected = Expected(job.attempt.job, public, job.type)
-    signed = Signed(bytes_hash(trajectory), bytes.fromhex(handed["trajectory_signature"]))
+    expected = ExpectedTrajectory(job.attempt.job, public, job.type)
+    signed = SignedTrajectory(bytes_hash(trajectory), bytes.fromhex(handed["trajectory_signature"]))
     trajectories.check(trajectory, expected, signed, POLICY.of(WorkersPolicy))
     assert handed["result"]["trajectory_id"] == signed.hash
-    result = Signed(canonical_hash(handed["result"]), bytes.fromhex(handed["result_signature"]))
+    result = SignedTrajectory(canonical_hash(handed["result"]), bytes.fromhex(handed["result_signature"]))
     verify_bip340(public, hash_digest(result.hash), result.signature)
 
 
@@ -168,7 +168,7 @@ def test_work_is_handed_in_signed_and_its_outcome_told(scene: Scene) -> None:
     second = scene.until_told("outcome", 2)
     assert (first["state"], first["type"], first["earned"]) == ("passed", "sandbox_run", "180000")
     assert (second["state"], second["reason"]) == ("failed", "run.output_differs")
-    totals = scene.serving.totals
+    totals = scene.loop.totals
     assert (totals.passed, totals.failed, totals.earned) == (1, 1, 180_000)
     assert scene.worker.began.count(small.attempt.job) == 1  # never taken again
 
@@ -198,7 +198,7 @@ def test_a_provider_that_hears_no_events_looks_often(scene: Scene) -> None:
     scene.node.next_s = 600
     beats = len(scene.node.beats)
     scene.until(lambda: len(scene.node.beats) > beats)  # the last one for a long time
-    scene.serving.no_events()
+    scene.loop.no_events()
     job = scene.node.offer("true")
     scene.until(lambda: job.handed)
     scene.node.end(job, "failed")
@@ -266,7 +266,7 @@ def test_a_provider_that_was_killed_takes_its_work_up_again(scene: Scene) -> Non
 def test_draining_finishes_what_runs_and_takes_nothing_new(scene: Scene) -> None:
     job = scene.node.offer("wait")
     scene.until_told("started")
-    scene.serving.drain()
+    scene.loop.drain()
     scene.until_told("draining")
     refused = scene.node.offer("true")
     scene.until(lambda: refused.given_back)
@@ -282,13 +282,13 @@ def test_draining_finishes_what_runs_and_takes_nothing_new(scene: Scene) -> None
 def test_the_second_signal_gives_back_what_is_at_work(scene: Scene) -> None:
     job = scene.node.offer("wait")
     scene.until_told("started")
-    scene.serving.drain()
-    scene.serving.stop_now()
+    scene.loop.drain()
+    scene.loop.stop_now()
     scene.thread.join(10)
     assert not scene.thread.is_alive()
     assert job.given_back == "The provider is stopping."
     assert scene.worker.stopped == [job.attempt.job]
-    assert scene.serving.summary() == {"passed": 0, "failed": 0, "given_back": 1, "unjudged": 0, "left": 0}
+    assert scene.loop.summary() == {"passed": 0, "failed": 0, "given_back": 1, "unjudged": 0, "left": 0}
 
 
 def test_a_provider_that_the_node_no_longer_wants_ends_and_says_so(scene: Scene) -> None:
@@ -302,7 +302,7 @@ def test_a_provider_that_the_node_no_longer_wants_ends_and_says_so(scene: Scene)
 def test_the_live_view_shows_who_what_and_how_it_went(scene: Scene) -> None:
     board = Board()
     assert "Getting ready" in drawn(board)
-    board.serving = scene.serving
+    board.loop = scene.loop
     tell = Journal([board])
     tell("seller", who="agent_1 \x1b[2J", owner="agent:1", node="http://node")
     job = scene.node.offer("wait")
@@ -452,7 +452,7 @@ def test_an_answer_about_another_attempt_does_not_end_it_either(scene: Scene, mo
     scene.until_told("handed_in")
     other = job.attempt.model_copy(update={"id": "attempt_of_another", "state": "passed"})
     monkeypatch.setattr(scene.node, "_attempts_get", lambda _: other)
-    scene.serving.wake(job.attempt.job)
+    scene.loop.wake(job.attempt.job)
     scene.until_told("away")
     monkeypatch.undo()
     scene.node.end(job, "passed")

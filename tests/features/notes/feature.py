@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from choir.feature import Base, Every, Explanation, Feature, Gauge, On, Stopping, Work
+from choir.feature import BackgroundWork, Base, EventHandler, Explanation, Feature, Gauge, RepeatingTask, Stopping
 from choir.foundation.findings import Finding
 from choir.foundation.settings import Settings
 from choir.identity.events import ERASED, SIGNED_UP
@@ -15,9 +15,9 @@ from tests.features.notes.policy import NotesPolicy
 from tests.features.notes.service import Notes
 
 
-def _work(base: Base, _: Stopping) -> Work:
+def _work(base: Base, _: Stopping) -> BackgroundWork:
     notes = base.of(Notes)
-    return Work(every=(Every("notes.drop", 60, quick=lambda tx, _: notes.drop_old(tx)),))
+    return BackgroundWork(every=(RepeatingTask("notes.drop", 60, quick=lambda tx, _: notes.drop_old(tx)),))
 
 
 def _hear(_: Base, tx: Tx, event: Event) -> None:
@@ -38,7 +38,7 @@ FEATURE = Feature(
     build=lambda base: (Notes(base.outbox, base.clock, base.entropy, base.policy.of(NotesPolicy)),),
     work=_work,
     events=(KEPT,),
-    subscribers=(On("hear", (SIGNED_UP, ERASED, KEPT), _hear),),
+    subscribers=(EventHandler("hear", (SIGNED_UP, ERASED, KEPT), _hear),),
     forget=lambda base, tx, owner: base.of(Notes).forget(tx, owner),
     explains={"note": _explain},
     check_database=_check,

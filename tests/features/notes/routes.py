@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from choir.doors.http.access import AccessRoute, NodeDep, OperatorDep
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.shapes import Wire, example
 from tests.features.notes.service import Notes
 
-router = Room(tags=["notes"], route_class=AccessRoute, prefix="/notes")
+router = RoomRouter(tags=["notes"], route_class=AccessRoute, prefix="/notes")
 
 
 class NoteIn(Wire, json_schema_extra=example(text="milk")):

@@ -263,7 +263,7 @@ def _fires(make: Callable[[Path], Path], *words: str) -> Callable[[Path], bool]:
     return check
 
 
-def _harmless(make: Callable[[Path], Path], expect: Callable[[repositories.Prepared], bool] = lambda _: True):  # type: ignore[no-untyped-def]
+def _harmless(make: Callable[[Path], Path], expect: Callable[[repositories.PreparedRepository], bool] = lambda _: True):  # type: ignore[no-untyped-def]
     def check(folder: Path, sandboxes: Sandboxes) -> bool:
         repository = make(folder)
         (folder / "pwned").unlink(missing_ok=True)  # setting the trap may have sprung it
@@ -286,7 +286,7 @@ def _with_links_together(folder: Path) -> Path:
     return repository
 
 
-def _leads_nowhere(prepared: repositories.Prepared) -> bool:
+def _leads_nowhere(prepared: repositories.PreparedRepository) -> bool:
     links = [path for path in prepared.folder.rglob("*") if path.is_symlink()]
     return len(links) == 1 and all(path.resolve().is_relative_to(prepared.folder.resolve()) for path in links)
 
@@ -374,7 +374,7 @@ def _leaves_the_host_alone(folder: Path, sandboxes: Sandboxes) -> bool:
     return (folder / "victim" / "passwd").read_text() == "precious"
 
 
-def _no_link_out(prepared: repositories.Prepared) -> bool:
+def _no_link_out(prepared: repositories.PreparedRepository) -> bool:
     links = {path.name for path in prepared.folder.rglob("*") if path.is_symlink()}
     return links == {"inner"} and len(prepared.refused) == 2
 

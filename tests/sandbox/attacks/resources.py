@@ -9,14 +9,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from choir.sandbox.model import Ended, Limits, Result
+from choir.sandbox.model import EndReason, Limits, Result
 from tests.sandbox.attacks.model import PROOF_S_MAX, PYTHON, Attack, left_processes
 from tests.sandbox.attacks.scene import Scene
 
 _MEGABYTE = 1_000_000
 
 
-def _ended_by(*reasons: Ended) -> object:
+def _ended_by(*reasons: EndReason) -> object:
     def check(result: Result, scene: Scene) -> str:
         return "" if result.ended in reasons else f"it ended by {result.ended}"
 
@@ -268,7 +268,7 @@ for _ in range(100): os.write(1, piece); os.write(2, piece)
         "while True: pass",
         Limits(cpu_s=1, wall_s=20),
         needs=("cpu",),
-        contained=_ended_by(Ended.CPU),  # type: ignore[arg-type]
+        contained=_ended_by(EndReason.CPU),  # type: ignore[arg-type]
         proof=_runs_on,
     ),
     Attack(
@@ -282,7 +282,7 @@ while True: time.sleep(1)
 """,
         Limits(cpu_s=1, cores_milli=2000, wall_s=20),
         needs=("cpu",),
-        contained=_ended_by(Ended.CPU),  # type: ignore[arg-type]
+        contained=_ended_by(EndReason.CPU),  # type: ignore[arg-type]
         proof=_runs_on,
     ),
     Attack(
@@ -293,7 +293,7 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(numb
 time.sleep(1000)
 """,
         Limits(wall_s=3),
-        contained=_ended_by(Ended.TIMEOUT),  # type: ignore[arg-type]
+        contained=_ended_by(EndReason.TIMEOUT),  # type: ignore[arg-type]
         proof=_runs_on,
     ),
     Attack(

@@ -11,12 +11,12 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.attempts.model import Attempt
-from choir.bazaar.attempts.service import Attempts, Handed
+from choir.bazaar.attempts.service import Attempts, StoredDelivery
 from choir.bazaar.contracts import read_result
 from choir.bazaar.jobs.service import buyer_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.uploads import blobs
-from choir.bazaar.uploads.blobs import Given
+from choir.bazaar.uploads.blobs import SentBlob
 from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
 from choir.foundation.errors import TooLarge
 from choir.foundation.policy import Policy
@@ -28,18 +28,18 @@ ARTIFACT, TRAJECTORY = "artifact", "trajectory"
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class SentDelivery:
     """What a provider sends."""
 
-    artifact: Given
+    artifact: SentBlob
     claimed: ObjectHash
     result: dict[str, Any]
-    trajectory: Given
+    trajectory: SentBlob
     result_signature: bytes
     trajectory_signature: bytes
 
 
-class Delivering:
+class DeliveryIntake:
     """Takes deliveries; inside the caller's transaction."""
 
     def __init__(self, attempts: Attempts, objects: Objects, policy: Policy) -> None:
@@ -47,7 +47,7 @@ class Delivering:
         self._objects = objects
         self._policy = policy
 
-    def hand_in(self, tx: Tx, who: Principal, id_: UUID, sent: Delivered) -> Attempt:
+    def hand_in(self, tx: Tx, who: Principal, id_: UUID, sent: SentDelivery) -> Attempt:
         """Keep the bytes and deliver them; the same delivery again changes nothing."""
         taken = self._attempts.taken(tx, who, id_)
         attempt = taken.attempt
@@ -59,7 +59,7 @@ class Delivering:
         }
         holders = [attempt.owner, buyer_of(who)]
         blobs.keep(tx, self._objects, (sent.artifact, sent.trajectory), attempt.owner, holders, limits)
-        handed = Handed(
+        handed = StoredDelivery(
             artifact=sent.artifact.name,
             claimed=sent.claimed,
             result=result,

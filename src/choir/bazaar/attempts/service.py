@@ -13,9 +13,9 @@ from uuid import UUID
 
 from choir.bazaar.attempts.model import AT_WORK, Attempt, AttemptOver, AttemptState, UnknownAttempt, attempt_id
 from choir.bazaar.jobs import rules, store
-from choir.bazaar.jobs.lifecycle import FOLLOW, VERIFY, Due, Lives
+from choir.bazaar.jobs.lifecycle import FOLLOW, VERIFY, JobLifecycle, PaymentDue
 from choir.bazaar.jobs.model import SOURCE, Check, Job, JobType, Verdict, Visibility, job_id
-from choir.bazaar.jobs.rules import Settled
+from choir.bazaar.jobs.rules import VerdictValue
 from choir.bazaar.jobs.service import owners_of
 from choir.bazaar.settlement import earnings as earning
 from choir.bazaar.settlement.pricing import Shares
@@ -29,7 +29,7 @@ from choir.storage.tasks import schedule
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class StoredDelivery:
     """What a provider hands in; the bytes are stored as objects already."""
 
     artifact: ObjectHash
@@ -41,7 +41,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class LockedAttempt:
     """An attempt whose job is locked, with all attempts at that job."""
 
     job: Job
@@ -55,8 +55,8 @@ _GIVEN_BACK = "bazaar.withdrawn"
 class Attempts:
     """Use cases of providers and of the verifier; all inside the caller's transaction."""
 
-    def __init__(self, lives: Lives, objects: Objects) -> None:
-        self._lives = lives
+    def __init__(self, lifecycle: JobLifecycle, objects: Objects) -> None:
+        self._lifecycle = lifecycle
         self._objects = objects
 
     def waiting(self, tx: Tx, provider: UUID) -> list[Attempt]:
@@ -81,8 +81,8 @@ class Attempts:
             return job, attempt
         self._must_be_at_work(job, attempt)
         attempt = replace(attempt, state=AttemptState.RUNNING)
-        step = self._lives.step(job, "started", who.source, attempt=attempt)
-        return self._lives.go_on(tx, job, attempts=attempts, changed=attempt, steps=[step]), attempt
+        step = self._lifecycle.step(job, "started", who.source, attempt=attempt)
+        return self._lifecycle.go_on(tx, job, attempts=attempts, changed=attempt, steps=[step]), attempt
 
     def give_back(self, tx: Tx, who: Principal, id_: UUID, reason: str, *, again: bool = False) -> Attempt:
         """The provider does not do it; the job goes to somebody else. Giving it back twice changes nothing.
@@ -94,20 +94,20 @@ class Attempts:
             return attempt
         self._must_be_at_work(job, attempt)
         state = AttemptState.GONE if again else AttemptState.WITHDRAWN
-        attempt = self._lives.end_attempt(tx, job, attempt, state, _GIVEN_BACK)
-        self._lives.note(tx, job, "withdrawn", who.source, attempt=attempt, said=reason[:200])
-        self._lives.go_on(tx, job)
+        attempt = self._lifecycle.end_attempt(tx, job, attempt, state, _GIVEN_BACK)
+        self._lifecycle.note(tx, job, "withdrawn", who.source, attempt=attempt, said=reason[:200])
+        self._lifecycle.go_on(tx, job)
         return attempt
 
-    def hand_in(self, tx: Tx, who: Principal, id_: UUID, handed: Handed) -> Attempt:
+    def hand_in(self, tx: Tx, who: Principal, id_: UUID, handed: StoredDelivery) -> Attempt:
         """Deliver; from here on the artifact is in escrow. The same delivery again changes nothing."""
         return self.deliver(tx, who, self.taken(tx, who, id_), handed)
 
-    def taken(self, tx: Tx, who: Principal, id_: UUID) -> Taken:
+    def taken(self, tx: Tx, who: Principal, id_: UUID) -> LockedAttempt:
         """An attempt of one's own, with its job locked."""
-        return Taken(*self._own(tx, who, id_))
+        return LockedAttempt(*self._own(tx, who, id_))
 
-    def deliver(self, tx: Tx, who: Principal, taken: Taken, handed: Handed) -> Attempt:
+    def deliver(self, tx: Tx, who: Principal, taken: LockedAttempt, handed: StoredDelivery) -> Attempt:
         """Deliver what was made for an attempt that is locked."""
         job, attempt = taken.job, taken.attempt
         result = self._objects.put_atom(tx, handed.result, attempt.owner).hash
@@ -122,14 +122,14 @@ class Attempts:
         attempt = replace(
             attempt,
             state=AttemptState.DELIVERED,
-            delivered_us=self._lives.clock.now_us(),
+            delivered_us=self._lifecycle.clock.now_us(),
             artifact=artifact,
             claimed=claimed,
             result=result,
             trajectory=trajectory,
         )
-        step = self._lives.step(job, "handed_in", who.source, attempt=attempt)
-        self._lives.go_on(tx, job, attempts=taken.attempts, changed=attempt, steps=[step])
+        step = self._lifecycle.step(job, "handed_in", who.source, attempt=attempt)
+        self._lifecycle.go_on(tx, job, attempts=taken.attempts, changed=attempt, steps=[step])
         self._queue(tx, job, attempt)
         return attempt
 
@@ -139,14 +139,14 @@ class Attempts:
         Nobody's deliveries stand in the way of everybody else's: the more of one's own wait, the later the next. But
         each comes behind those of its own that were handed in before it, also when fewer wait by now than then.
         """
-        now_us = self._lives.clock.now_us()
+        now_us = self._lifecycle.clock.now_us()
         others, last_us = store.turn_of_next(tx, VERIFY, attempt, job.buyer)
-        yields_us = max(others * self._lives.policy.verify_turn_s * MICROSECONDS, last_us + 1 - now_us)
+        yields_us = max(others * self._lifecycle.policy.verify_turn_s * MICROSECONDS, last_us + 1 - now_us)
         schedule(tx, VERIFY, str(attempt.id), now_us, yields_us=yields_us if others else 0)
 
-    def _sign(self, tx: Tx, attempt: Attempt, result: ObjectHash, handed: Handed) -> None:
+    def _sign(self, tx: Tx, attempt: Attempt, result: ObjectHash, handed: StoredDelivery) -> None:
         """Keep the provider's signatures beside what they are over; a wrong one refuses the whole delivery."""
-        public = self._lives.market.result_key(tx, attempt)
+        public = self._lifecycle.market.result_key(tx, attempt)
         signed = {result: handed.result_signature, handed.trajectory: handed.trajectory_signature}
         for name in sorted(signed):
             self._objects.add_signature(tx, name, Scheme.BIP340, public, signed[name], limited=False)
@@ -158,7 +158,7 @@ class Attempts:
         job, attempts, attempt = self._locked(tx, id_)
         if attempt.state is AttemptState.DELIVERED:
             attempt = replace(attempt, state=AttemptState.VERIFYING)
-            job = self._lives.go_on(tx, job, attempts=attempts, changed=attempt)
+            job = self._lifecycle.go_on(tx, job, attempts=attempts, changed=attempt)
         return (job, attempt) if attempt.state is AttemptState.VERIFYING else None
 
     def conclude(self, tx: Tx, id_: UUID, verdict: Verdict) -> Attempt:
@@ -166,20 +166,20 @@ class Attempts:
         job, attempts, attempt = self._locked(tx, id_)
         if attempt.state is not AttemptState.VERIFYING:
             return attempt
-        lives = self._lives
-        now_us = lives.clock.now_us()
-        held = lives.settling.held(tx, job)
-        settled = rules.settle(job, attempt, verdict, held, lives.policy)
+        lifecycle = self._lifecycle
+        now_us = lifecycle.clock.now_us()
+        held = lifecycle.settlement.held(tx, job)
+        settled = rules.settle(job, attempt, verdict, held, lifecycle.policy)
         paid = settled.shares.total if settled.shares is not None else 0
         verdict_hash = self._keep(tx, job, attempt, verdict)
         attempt = replace(attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid)
-        receipt = lives.settling.receipt(tx, job, attempt, verdict, settled.shares, now_us)
-        attempt = lives.leave(tx, job, replace(attempt, receipt=receipt))
+        receipt = lifecycle.settlement.receipt(tx, job, attempt, verdict, settled.shares, now_us)
+        attempt = lifecycle.leave(tx, job, replace(attempt, receipt=receipt))
         self._note_earnings(tx, job, attempt, settled, now_us)
         if settled.state is AttemptState.PASSED:
             job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
             self._sample(tx, job, attempt)
-        step = lives.step(
+        step = lifecycle.step(
             job,
             _said(job, settled.state),
             SOURCE,
@@ -188,21 +188,21 @@ class Attempts:
             reason=settled.reason,
             receipt=receipt,
         )
-        due = Due(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
-        lives.go_on(tx, job, due=due, attempts=attempts, changed=attempt, steps=[step])
+        due = PaymentDue(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
+        lifecycle.go_on(tx, job, due=due, attempts=attempts, changed=attempt, steps=[step])
         return attempt
 
     def _sample(self, tx: Tx, job: Job, attempt: Attempt) -> None:
         """Some reviews that were paid for are followed by one of the node's own, at a time that nobody can foresee."""
-        policy, entropy = self._lives.policy, self._lives.entropy
+        policy, entropy = self._lifecycle.policy, self._lifecycle.entropy
         if job.type is not JobType.CODE_REVIEW or job.buyer == SOURCE:
             return
         if rules.is_sampled(entropy.bytes(8), policy.planted_one_in):
             later_us = int.from_bytes(entropy.bytes(8)) % (policy.planted_after_s_max * MICROSECONDS + 1)
-            schedule(tx, FOLLOW, str(attempt.id), self._lives.clock.now_us() + later_us)
+            schedule(tx, FOLLOW, str(attempt.id), self._lifecycle.clock.now_us() + later_us)
 
     @staticmethod
-    def _note_earnings(tx: Tx, job: Job, attempt: Attempt, settled: Settled, at_us: int) -> None:
+    def _note_earnings(tx: Tx, job: Job, attempt: Attempt, settled: VerdictValue, at_us: int) -> None:
         if job.qualifies is not None:
             return  # it earns nothing, and is no work for anybody
         shares = settled.shares or Shares(0, 0)
@@ -215,10 +215,10 @@ class Attempts:
         job, _, attempt = self._locked(tx, id_)
         if attempt.state is not AttemptState.VERIFYING:
             return
-        self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason)
-        job = replace(job, cancelled_us=job.cancelled_us or self._lives.clock.now_us())
-        self._lives.note(tx, job, "unverifiable", SOURCE, attempt=attempt, reason=reason)
-        self._lives.go_on(tx, job)
+        self._lifecycle.end_attempt(tx, job, attempt, AttemptState.CANCELLED, reason)
+        job = replace(job, cancelled_us=job.cancelled_us or self._lifecycle.clock.now_us())
+        self._lifecycle.note(tx, job, "unverifiable", SOURCE, attempt=attempt, reason=reason)
+        self._lifecycle.go_on(tx, job)
 
     def _keep(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> ObjectHash:
         atoms = [*verdict.evidence, verdict_atom(job, attempt, verdict)]
@@ -241,7 +241,7 @@ class Attempts:
 
     def _must_be_at_work(self, job: Job, attempt: Attempt) -> None:
         """Attempts end by themselves when their time is over, also where nobody has looked yet."""
-        if attempt.state not in AT_WORK or self._lives.clock.now_us() >= attempt.deadline_us:
+        if attempt.state not in AT_WORK or self._lifecycle.clock.now_us() >= attempt.deadline_us:
             state = attempt.state.value if attempt.state not in AT_WORK else "too late"
             raise AttemptOver(attempt=attempt_id(attempt.id), state=state, job=job_id(job.id))
 

@@ -30,12 +30,12 @@ from choir.bazaar.disputes.model import (
 )
 from choir.bazaar.jobs import absences
 from choir.bazaar.jobs import store as job_store
-from choir.bazaar.jobs.lifecycle import Lives
+from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import SOURCE, Job, JobState, UnknownJob, Verdict, job_id
 from choir.bazaar.jobs.service import owners_of
 from choir.bazaar.settlement import debts, pricing
 from choir.bazaar.settlement import earnings as earning
-from choir.bazaar.settlement import service as settling
+from choir.bazaar.settlement import service as settlement
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
@@ -47,7 +47,7 @@ from choir.storage.database import Tx
 from choir.storage.tasks import schedule
 
 if TYPE_CHECKING:  # it looks at disputes itself
-    from choir.bazaar.jobs.access import Reading
+    from choir.bazaar.jobs.access import JobAccess
 
 REVERIFY = "bazaar.reverify"
 
@@ -59,9 +59,9 @@ class Disputes:
     """Use cases of disputes; all inside the caller's transaction."""
 
     def __init__(
-        self, lives: Lives, reading: Reading, ledger: Ledger, objects: Objects, *, rulings_needed: int
+        self, lifecycle: JobLifecycle, reading: JobAccess, ledger: Ledger, objects: Objects, *, rulings_needed: int
     ) -> None:
-        self._lives = lives
+        self._lifecycle = lifecycle
         self._reading = reading
         self._ledger = ledger
         self._objects = objects
@@ -80,14 +80,14 @@ class Disputes:
         known = store.of_attempt(tx, tried.id, side)
         if known is not None:
             return known, False
-        lives = self._lives
-        now_us = lives.clock.now_us()
-        rules.check_statement(statement, lives.policy)
+        lifecycle = self._lifecycle
+        now_us = lifecycle.clock.now_us()
+        rules.check_statement(statement, lifecycle.policy)
         away_us = 0 if tried.ended_us is None else absences.since(tx, tried.ended_us)
-        rules.check_open(found, tried, side, trigger, now_us - away_us, lives.policy)
+        rules.check_open(found, tried, side, trigger, now_us - away_us, lifecycle.policy)
         opener = found.buyer if side is Side.BUYER else tried.owner
         dispute = Dispute(
-            id=lives.new_id(),
+            id=lifecycle.new_id(),
             job=found.id,
             attempt=tried.id,
             side=side,
@@ -95,14 +95,14 @@ class Disputes:
             trigger=trigger,
             statement=statement,
             state=DisputeState.OPEN,
-            deposit=pricing.deposit(self._price(tx, tried), lives.policy),
+            deposit=pricing.deposit(self._price(tx, tried), lifecycle.policy),
             hold=holds.placed_id(who.source, _deposit_key(tried, side)),
             opened_us=now_us,
-            respond_by_us=now_us + lives.policy.response_s * MICROSECONDS,
+            respond_by_us=now_us + lifecycle.policy.response_s * MICROSECONDS,
         )
         store.insert(tx, dispute)
         job_store.save_job(tx, replace(found, state=JobState.DISPUTED))
-        lives.note(
+        lifecycle.note(
             tx, found, "disputed", who.source, attempt=tried, dispute=dispute_id(dispute.id), trigger=trigger.value
         )
         schedule(tx, REVERIFY, str(dispute.id), now_us)
@@ -116,14 +116,14 @@ class Disputes:
         if answering not in owners_of(who):
             raise UnknownDispute(dispute=dispute_id(id_))
         who.must(Scope.SELL if dispute.side is Side.BUYER else Scope.BUY)
-        rules.check_statement(response, self._lives.policy)
+        rules.check_statement(response, self._lifecycle.policy)
         self._must_be_undecided(dispute)
         if dispute.response is not None:
             return dispute
         state = DisputeState.RESPONDED if dispute.state is DisputeState.OPEN else dispute.state
         dispute = replace(dispute, response=response, state=state)
         store.save(tx, dispute)
-        self._lives.note(tx, job, "dispute_answered", who.source, attempt=attempt, dispute=dispute_id(id_))
+        self._lifecycle.note(tx, job, "dispute_answered", who.source, attempt=attempt, dispute=dispute_id(id_))
         return dispute
 
     def reverified(self, tx: Tx, id_: UUID, again: Verdict) -> Dispute:
@@ -147,7 +147,7 @@ class Disputes:
         dispute = replace(dispute, state=DisputeState.UNDER_REVIEW)
         store.save(tx, dispute)
         id_ = dispute_id(dispute.id)
-        self._lives.note(tx, job, "under_review", SOURCE, attempt=attempt, dispute=id_, **data)
+        self._lifecycle.note(tx, job, "under_review", SOURCE, attempt=attempt, dispute=id_, **data)
         return dispute
 
     def case(self, tx: Tx, id_: UUID) -> tuple[Job, Attempt]:
@@ -157,7 +157,7 @@ class Disputes:
 
     def unanswered(self, tx: Tx, limit: int) -> list[UUID]:
         """Disputes whose other side has let its time pass."""
-        return store.unanswered(tx, self._lives.clock.now_us(), limit)
+        return store.unanswered(tx, self._lifecycle.clock.now_us(), limit)
 
     def put_off(self, tx: Tx, since_us: int, by_us: int) -> int:
         """Whoever still had to answer then has so much longer."""
@@ -166,7 +166,7 @@ class Disputes:
     def default(self, tx: Tx, id_: UUID) -> Dispute:
         """Nobody answered in time: the opener is right."""
         dispute, job, attempt = self._locked(tx, id_)
-        late = self._lives.clock.now_us() >= dispute.respond_by_us
+        late = self._lifecycle.clock.now_us() >= dispute.respond_by_us
         if dispute.state is not DisputeState.UNDER_REVIEW or dispute.response is not None or not late:
             return dispute
         why = "The other side did not answer in time."
@@ -176,15 +176,17 @@ class Disputes:
         """An operator's ruling; it decides once as many agree as the node needs."""
         if who.role is not Role.OPERATOR:
             raise OperatorsOnly
-        rules.check_statement(reasoning, self._lives.policy)
+        rules.check_statement(reasoning, self._lifecycle.policy)
         dispute, job, attempt = self._locked(tx, id_)
         self._must_be_undecided(dispute)
         if dispute.state is not DisputeState.UNDER_REVIEW:
             raise NotDisputable(why="the checks are still being run again")
-        if not store.add_ruling(tx, id_, Ruling(who.source, winner, reasoning), self._lives.clock.now_us()):
+        if not store.add_ruling(tx, id_, Ruling(who.source, winner, reasoning), self._lifecycle.clock.now_us()):
             return dispute  # an operator's first ruling stands
         rulings = store.rulings(tx, id_)
-        self._lives.note(tx, job, "ruled", who.source, attempt=attempt, dispute=dispute_id(id_), winner=winner.value)
+        self._lifecycle.note(
+            tx, job, "ruled", who.source, attempt=attempt, dispute=dispute_id(id_), winner=winner.value
+        )
         decided = rules.by_rulings(rulings, self._rulings_needed)
         if decided is None:
             return dispute
@@ -210,7 +212,7 @@ class Disputes:
         """What waits for an operator's ruling, oldest first."""
         if who.role is not Role.OPERATOR:
             raise OperatorsOnly
-        return store.under_review(tx, after, min(limit, self._lives.policy.page_rows_max))
+        return store.under_review(tx, after, min(limit, self._lifecycle.policy.page_rows_max))
 
     def rulings(self, tx: Tx, dispute: Dispute) -> list[Ruling]:
         return store.rulings(tx, dispute.id)
@@ -220,7 +222,7 @@ class Disputes:
     def _resolve(
         self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, winner: Winner, reasoning: str, actor: str
     ) -> Dispute:
-        now_us = self._lives.clock.now_us()
+        now_us = self._lifecycle.clock.now_us()
         due = rules.worth(dispute, winner, attempt.paid, self._price(tx, attempt))
         resolved = replace(
             dispute, state=DisputeState.RESOLVED, winner=winner, reasoning=reasoning, refund=due, resolved_us=now_us
@@ -228,8 +230,8 @@ class Disputes:
         job_store.save_job(tx, replace(job, state=JobState.RESOLVED))
         # What counts in the provider's record from now on; a doubt that was wrong changes nothing about it.
         if winner is not Winner.SPLIT and not rules.opener_lost(dispute, winner):
-            self._lives.market.record(tx, job, attempt, passed=winner is Winner.PROVIDER, at_us=now_us)
-        self._lives.note(
+            self._lifecycle.market.record(tx, job, attempt, passed=winner is Winner.PROVIDER, at_us=now_us)
+        self._lifecycle.note(
             tx,
             job,
             "resolved",
@@ -240,8 +242,8 @@ class Disputes:
             refund=str(due),
         )
         self._note_earnings(tx, dispute, job, attempt, due)
-        places = self._lives.settling.parties(tx, dispute.hold, [job.buyer, attempt.owner])
-        self._end_deposit(tx, dispute, job, places[settling.PLATFORM], lost=rules.opener_lost(dispute, winner))
+        places = self._lifecycle.settlement.parties(tx, dispute.hold, [job.buyer, attempt.owner])
+        self._end_deposit(tx, dispute, job, places[settlement.PLATFORM], lost=rules.opener_lost(dispute, winner))
         owed = self._move(tx, resolved, job, attempt, due, places)
         resolved = replace(resolved, owed=owed)
         store.save(tx, resolved)
@@ -249,10 +251,10 @@ class Disputes:
 
     def _note_earnings(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> None:
         """What is decided counts whole from now on: what cannot be taken yet is owed. Before the ledger's head."""
-        shares = pricing.shares(due, self._lives.policy)
+        shares = pricing.shares(due, self._lifecycle.policy)
         sign = -1 if dispute.side is Side.BUYER else 1
         amounts = {"earned": sign * shares.provider, "fees": sign * shares.platform}
-        earning.note(tx, attempt.provider, job.type, self._lives.clock.now_us(), **amounts)
+        earning.note(tx, attempt.provider, job.type, self._lifecycle.clock.now_us(), **amounts)
 
     def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int, places: Mapping[str, str]) -> int:
         """Take from the loser what is there; says how much was not, and is owed from now on.
@@ -261,13 +263,13 @@ class Disputes:
         """
         if due == 0:
             return 0
-        shares = pricing.shares(due, self._lives.policy)
-        buyer, provider = settling.available(job.buyer), settling.available(attempt.owner)
+        shares = pricing.shares(due, self._lifecycle.policy)
+        buyer, provider = settlement.available(job.buyer), settlement.available(attempt.owner)
         if dispute.side is Side.BUYER:
-            parts = [(provider, buyer, shares.provider), (settling.PLATFORM, buyer, shares.platform)]
+            parts = [(provider, buyer, shares.provider), (settlement.PLATFORM, buyer, shares.platform)]
         else:
-            parts = [(buyer, provider, shares.provider), (buyer, settling.PLATFORM, shares.platform)]
-        there = {payer: self._lives.settling.claims.takeable(tx, payer) for payer, _, _ in parts}
+            parts = [(buyer, provider, shares.provider), (buyer, settlement.PLATFORM, shares.platform)]
+        there = {payer: self._lifecycle.settlement.claims.takeable(tx, payer) for payer, _, _ in parts}
         legs: list[Leg] = []
         missing: list[tuple[str, str, int]] = []
         for payer, payee, wanted in parts:
@@ -293,19 +295,19 @@ class Disputes:
         taken = debts.take(tx, account, queries.balance(tx, account).balance)
         if not taken:
             return
-        claims = self._lives.settling.claims
+        claims = self._lifecycle.settlement.claims
         places = claims.payable(tx, {one.debt.creditor for one in taken}, reason="a debt was paid", source=SOURCE)
         legs = tuple(Leg(account, places[one.debt.creditor], one.amount) for one in taken)
         refs = tuple(sorted({dispute_id(one.debt.dispute) for one in taken}))
         key = f"collect:{queries.head(tx).seq}:{account}"  # the head is locked, so there is no second at this place
         self._ledger.post(tx, Draft(_DEBT, "what was owed after a dispute", SOURCE, key, legs, refs=refs))
-        self._lives.tell_debts(tx, taken)
+        self._lifecycle.tell_debts(tx, taken)
 
     def _hold_deposit(self, tx: Tx, who: Principal, dispute: Dispute, attempt: Attempt) -> None:
-        lasts_us = dispute.respond_by_us - dispute.opened_us + self._lives.policy.ruling_s * MICROSECONDS
+        lasts_us = dispute.respond_by_us - dispute.opened_us + self._lifecycle.policy.ruling_s * MICROSECONDS
         expires_us = queries.time_us(tx, dispute.opened_us) + lasts_us
         draft = holds.place(
-            settling.available(dispute.opener),
+            settlement.available(dispute.opener),
             dispute.deposit,
             expires_us=expires_us,
             reason="the deposit of a dispute",
@@ -313,24 +315,24 @@ class Disputes:
             key=_deposit_key(attempt, dispute.side),
             refs=(dispute_id(dispute.id),),
         )
-        self._lives.settling.spend(tx, who, draft)
+        self._lifecycle.settlement.spend(tx, who, draft)
 
     def _end_deposit(self, tx: Tx, dispute: Dispute, job: Job, platform: str, *, lost: bool) -> None:
         id_ = dispute_id(dispute.id)
         key, refs = f"deposit:{id_}", (id_, job_id(job.id))
         if lost:
-            leg = Leg(hold_account(dispute.hold, settling.SAT), platform, dispute.deposit)
+            leg = Leg(hold_account(dispute.hold, settlement.SAT), platform, dispute.deposit)
             why = "a dispute was lost"
             draft = holds.capture(dispute.hold, (leg,), reason=why, source=SOURCE, key=key, refs=refs)
         else:
             why = "a dispute was not lost"
             draft = holds.release(dispute.hold, reason=why, source=SOURCE, key=key, refs=refs)
-        self._lives.settling.settle_or_lapse(tx, draft)
+        self._lifecycle.settlement.settle_or_lapse(tx, draft)
 
     # Looking things up
 
     def _about(self, tx: Tx, who: Principal, job: UUID, attempt: UUID | None) -> tuple[Job, Attempt, Side]:
-        found = self._lives.lock(tx, self._reading.job(tx, who, job).job.id)
+        found = self._lifecycle.lock(tx, self._reading.job(tx, who, job).job.id)
         mine = owners_of(who)
         tries = [item for item in job_store.attempts(tx, job) if mine & {found.buyer, item.owner}]
         if attempt is None:
@@ -348,7 +350,7 @@ class Disputes:
         found = store.get(tx, id_)
         if found is None:
             raise UnknownDispute(dispute=dispute_id(id_))
-        job = self._lives.lock(tx, found.job)
+        job = self._lifecycle.lock(tx, found.job)
         dispute, attempt = store.get(tx, id_, lock=True), job_store.attempt(tx, found.attempt)
         assert dispute is not None
         assert attempt is not None

@@ -63,7 +63,7 @@ _BETWEEN = {"job": job_store.ids_between, "dispute": dispute_store.ids_between}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisibleJob:
     """A job as one reader sees it."""
 
     job: Job
@@ -81,25 +81,25 @@ class _Part:
     own: tuple[Attempt, ...]  # of the provider
 
 
-class Reading:
+class JobAccess:
     """Looks at jobs on somebody's behalf; inside the caller's transaction."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
 
-    def job(self, tx: Tx, who: Principal, id_: UUID) -> Seen:
+    def job(self, tx: Tx, who: Principal, id_: UUID) -> VisibleJob:
         """A job with the attempts at it that the reader may see."""
         job, part, attempts = self._look(tx, who, id_)
         summary = self._summary(tx, job) if self._may_read_order(tx, job, part) else None
         if part.buyer or part.operator:
-            return Seen(job, _as_seen(attempts, part), whole=True, summary=summary)
-        return Seen(_for_provider(job, part.own), part.own, whole=False, summary=summary)
+            return VisibleJob(job, _as_seen(attempts, part), whole=True, summary=summary)
+        return VisibleJob(_for_provider(job, part.own), part.own, whole=False, summary=summary)
 
-    def ordered(self, tx: Tx, job: Job) -> Seen:
+    def ordered(self, tx: Tx, job: Job) -> VisibleJob:
         """A job for whoever has just ordered or cancelled it, whatever else they may read."""
         buyer = _Part(buyer=True, operator=False, own=())
         attempts = _as_seen(job_store.attempts(tx, job.id), buyer)
-        return Seen(job, attempts, whole=True, summary=self._summary(tx, job))
+        return VisibleJob(job, attempts, whole=True, summary=self._summary(tx, job))
 
     def ids(self, tx: Tx, who: Principal, prefix: str) -> list[str]:
         """Ids that begin like this, of what the reader may look at; no more than fit a sentence.

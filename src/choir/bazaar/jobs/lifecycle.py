@@ -20,9 +20,9 @@ from choir.bazaar.jobs.model import LIVE_JOB, SOURCE, Job, JobState, UnknownJob,
 from choir.bazaar.jobs.store import Step
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers.market import Market
-from choir.bazaar.settlement.debts import Taken
+from choir.bazaar.settlement.debts import DebtPart
 from choir.bazaar.settlement.pricing import Shares
-from choir.bazaar.settlement.service import Settling
+from choir.bazaar.settlement.service import Settlement
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.ids import uuid7
@@ -35,7 +35,7 @@ _GOOD = frozenset({AttemptState.PASSED, AttemptState.LOST})
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PaymentDue:
     """What an attempt is paid for its verdict."""
 
     attempt: Attempt
@@ -43,20 +43,20 @@ class Due:
     receipt: ObjectHash
 
 
-class Lives:
+class JobLifecycle:
     """Shared by the services of buyers, providers and the verifier."""
 
     def __init__(
         self,
         market: Market,
-        settling: Settling,
+        settlement: Settlement,
         outbox: Outbox,
         clock: Clock,
         entropy: Entropy,
         policy: BazaarPolicy,
     ) -> None:
         self.market = market
-        self.settling = settling
+        self.settlement = settlement
         self.outbox = outbox
         self.clock = clock
         self.entropy = entropy
@@ -126,7 +126,7 @@ class Lives:
         tx: Tx,
         job: Job,
         actor: str = SOURCE,
-        due: Due | None = None,
+        due: PaymentDue | None = None,
         *,
         attempts: Sequence[Attempt] | None = None,
         changed: Attempt | None = None,
@@ -157,20 +157,20 @@ class Lives:
             noted.append(self.step(job, state.value, actor, others=() if state in LIVE_JOB else working))
         store.advance(tx, job, changed, now_us, noted)
         if due is not None:
-            taken = self.settling.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
+            taken = self.settlement.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
             self.tell_debts(tx, taken)
         elif over:  # a final payment has given the rest back
-            self.settling.give_back(tx, job)
+            self.settlement.give_back(tx, job)
         return job
 
-    def _is_spent(self, tx: Tx, job: Job, attempts: Sequence[Attempt], due: Due | None, now_us: int) -> bool:
+    def _is_spent(self, tx: Tx, job: Job, attempts: Sequence[Attempt], due: PaymentDue | None, now_us: int) -> bool:
         """Whether nobody will be asked again: for want of money, or by the job's strategy."""
         if job.winner is not None or job.cancelled_us is not None:
             return False  # it is decided already
-        held = self.settling.held(tx, job) - (due.shares.total if due is not None else 0)
+        held = self.settlement.held(tx, job) - (due.shares.total if due is not None else 0)
         return held < self.policy.budget_msat_min or self.market.gives_up(job, attempts, now_us)
 
-    def tell_debts(self, tx: Tx, taken: Sequence[Taken]) -> None:
+    def tell_debts(self, tx: Tx, taken: Sequence[DebtPart]) -> None:
         """Both sides hear that something of what was owed has been paid."""
         for one in taken:
             self.outbox.announce(

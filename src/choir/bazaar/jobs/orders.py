@@ -18,7 +18,7 @@ from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.market import Market
 from choir.bazaar.uploads import blobs
-from choir.bazaar.uploads.blobs import Given
+from choir.bazaar.uploads.blobs import SentBlob
 from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY
 from choir.foundation.canonical import canonical_bytes, parse_json
 from choir.foundation.errors import Invalid, Refusal, TooLarge
@@ -55,18 +55,18 @@ class CannotVerify(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedOrder:
     """An order that was read and found to be whole; its bytes are not stored yet."""
 
     type: JobType
     request: Request
-    inputs: Mapping[str, Given]
+    inputs: Mapping[str, SentBlob]
     strategy: dict[str, Any]
     criteria: dict[str, Any]
-    ailment: str = ""  # why this node could not verify it
+    verifier_problem: str = ""  # why this node could not verify it
 
 
-class Ordering:
+class OrderIntake:
     """Reads orders and opens them."""
 
     def __init__(self, jobs: Jobs, market: Market, objects: Objects, policy: Policy) -> None:
@@ -74,34 +74,34 @@ class Ordering:
         self._market = market
         self._objects = objects
         self._policy = policy
-        self._ailment: Callable[[], str] = lambda: ""
+        self._verifier_problem: Callable[[], str] = lambda: ""
 
-    def watch(self, ailment: Callable[[], str]) -> None:
+    def watch(self, verifier_problem: Callable[[], str]) -> None:
         """Take new orders only while nothing ails what verifies them. Whoever verifies in this process says so."""
-        self._ailment = ailment
+        self._verifier_problem = verifier_problem
 
     def read(
         self,
         type_: JobType,
         request: Mapping[str, Any],
-        inputs: Mapping[str, Given],
+        inputs: Mapping[str, SentBlob],
         strategy: dict[str, Any],
         criteria: dict[str, Any],
-    ) -> Asked:
+    ) -> ParsedOrder:
         """An order from untrusted parts; touches no database."""
         found = read_request(type_, self._plain(request), self._policy.of(VerificationPolicy))
         _check_inputs(type_, found, inputs)
         budget = found.terms.max_cost_msat
         chosen = fallback.strategy_json(self._market.strategy(strategy)) if strategy else {}
         wanted = selection_rules.criteria_json(selection_rules.criteria_from(type_, budget, criteria))
-        return Asked(type_, found, dict(inputs), chosen, wanted, self._ailment())
+        return ParsedOrder(type_, found, dict(inputs), chosen, wanted, self._verifier_problem())
 
-    def open(self, tx: Tx, who: Principal, asked: Asked) -> tuple[Job, bool]:
+    def open(self, tx: Tx, who: Principal, asked: ParsedOrder) -> tuple[Job, bool]:
         """Keep the order's bytes and open the job; says whether it is a new one."""
         terms = asked.request.terms
         buyer = buyer_of(who)
-        if asked.ailment and not self._jobs.is_known(tx, who, terms.idempotency_key):
-            raise CannotVerify(why=asked.ailment)
+        if asked.verifier_problem and not self._jobs.is_known(tx, who, terms.idempotency_key):
+            raise CannotVerify(why=asked.verifier_problem)
         blobs.keep(tx, self._objects, asked.inputs.values(), buyer, [buyer, who.source], self._limits())
         self._check_hidden(tx, asked)
         order = Order(
@@ -124,7 +124,7 @@ class Ordering:
             raise TooLarge(what="The request", size=len(data), limit=limit)
         return parse_json(data)
 
-    def _check_hidden(self, tx: Tx, asked: Asked) -> None:
+    def _check_hidden(self, tx: Tx, asked: ParsedOrder) -> None:
         given = asked.inputs.get(HIDDEN)
         if given is None:
             return
@@ -138,7 +138,7 @@ class Ordering:
         return {REPOSITORY: most, DIFF: diff, HIDDEN: min(most, _HIDDEN_BYTES_MAX)}
 
 
-def _check_inputs(type_: JobType, request: Request, inputs: Mapping[str, Given]) -> None:
+def _check_inputs(type_: JobType, request: Request, inputs: Mapping[str, SentBlob]) -> None:
     lacking, extra = _NEEDED[type_] - set(inputs), set(inputs) - _ALLOWED[type_]
     if lacking:
         raise BadInputs(why=f"'{min(lacking)}' is missing")

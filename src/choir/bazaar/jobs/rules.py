@@ -22,7 +22,7 @@ _PROGRESS = (AttemptState.VERIFYING, AttemptState.DELIVERED, AttemptState.RUNNIN
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class VerdictValue:
     """What a verdict means for the attempt and for the money."""
 
     state: AttemptState
@@ -54,19 +54,19 @@ def verify_us(policy: BazaarPolicy) -> int:
     return (policy.verify_tries_max + 1) * policy.verify_s_max * MICROSECONDS
 
 
-def settle(job: Job, attempt: Attempt, verdict: Verdict, held: int, policy: BazaarPolicy) -> Settled:
+def settle(job: Job, attempt: Attempt, verdict: Verdict, held: int, policy: BazaarPolicy) -> VerdictValue:
     """What an attempt gets for its verdict, out of what is held."""
     price = pricing.price(Terms(attempt.base, attempt.per_unit, attempt.cap), verdict.units_milli, attempt.ceiling)
     if not verdict.visible_passed:
-        return Settled(AttemptState.FAILED, None, verdict.reason)
+        return VerdictValue(AttemptState.FAILED, None, verdict.reason)
     if job.winner is not None or job.cancelled_us is not None:
         consolation = min(held, pricing.part(price, policy.lost_race_bps))
-        return Settled(AttemptState.LOST, pricing.shares(consolation, policy), "bazaar.another_was_first")
+        return VerdictValue(AttemptState.LOST, pricing.shares(consolation, policy), "bazaar.another_was_first")
     if not verdict.passed:
         fee = min(held, pricing.part(price, policy.hidden_fee_bps))
-        return Settled(AttemptState.FAILED, pricing.shares(fee, policy), verdict.reason)
+        return VerdictValue(AttemptState.FAILED, pricing.shares(fee, policy), verdict.reason)
     assert price <= held, "an attempt's ceiling leaves room for every other payment"
-    return Settled(AttemptState.PASSED, pricing.shares(price, policy))
+    return VerdictValue(AttemptState.PASSED, pricing.shares(price, policy))
 
 
 def ceiling(held: int, racing: int, handed_in: int, policy: BazaarPolicy) -> int:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from choir.bazaar.attempts.model import NODE_AWAY, Attempt, AttemptState
 from choir.bazaar.jobs import rules, store
-from choir.bazaar.jobs.lifecycle import Lives
+from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import (
     SOURCE,
     BuyerNeeded,
@@ -28,7 +28,7 @@ from choir.bazaar.jobs.model import (
     job_id,
 )
 from choir.bazaar.jobs.summaries import summary_of
-from choir.bazaar.settlement import service as settling
+from choir.bazaar.settlement import service as settlement
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope, agent_owner, person_owner
@@ -61,8 +61,8 @@ _FOR_ALL = frozenset({"opened", "cancel_asked", "closed", "expired", "cancelled"
 class Jobs:
     """Use cases of buyers, and the assignment of their jobs; all inside the caller's transaction."""
 
-    def __init__(self, lives: Lives, objects: Objects) -> None:
-        self._lives = lives
+    def __init__(self, lifecycle: JobLifecycle, objects: Objects) -> None:
+        self._lifecycle = lifecycle
         self._objects = objects
 
     def open(self, tx: Tx, who: Principal, order: Order, key: str) -> Job:
@@ -77,14 +77,14 @@ class Jobs:
         """The same, and whether the job is new."""
         buyer = buyer_of(who)
         who.must(Scope.BUY)
-        policy = self._lives.policy
+        policy = self._lifecycle.policy
         rules.check_budget(order.budget, policy)
         known = store.job_by_key(tx, buyer, key)
         request = self._objects.put_atom(tx, order.request, buyer).hash
         if known is not None:
             return _same(known, order, request), False
         job = replace(self._new_job(tx, buyer, who.source, order, request, key), delegation=who.delegation)
-        self._lives.market.check(job)
+        self._lifecycle.market.check(job)
         inserted = store.insert_job(tx, job, summary_of(order.type, order.request))
         if not inserted:  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
@@ -95,7 +95,7 @@ class Jobs:
         if live > policy.open_jobs_per_buyer_max:
             raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
         self._enter(tx, job, live)
-        self._lives.settling.hold(tx, who, job, captures=policy.captures_max)
+        self._lifecycle.settlement.hold(tx, who, job, captures=policy.captures_max)
         return job, True
 
     @staticmethod
@@ -105,40 +105,40 @@ class Jobs:
 
     def open_own(self, tx: Tx, order: Order, key: str) -> Job:
         """An order of the node's own, which the platform pays. The same key gives the same job."""
-        policy = self._lives.policy
+        policy = self._lifecycle.policy
         known = store.job_by_key(tx, SOURCE, key)
         if known is not None:
             return known
         request = self._objects.put_atom(tx, order.request, None).hash
         job = self._new_job(tx, SOURCE, SOURCE, order, request, key)
-        self._lives.market.check(job)
+        self._lifecycle.market.check(job)
         inserted = store.insert_job(tx, job, summary_of(order.type, order.request))
         if not inserted:  # another process was quicker, and has committed
             known = store.job_by_key(tx, SOURCE, key)
             assert known is not None
             return known
         self._enter(tx, job, store.live_jobs(tx, SOURCE))
-        self._lives.settling.hold_own(tx, job, policy.captures_max)
+        self._lifecycle.settlement.hold_own(tx, job, policy.captures_max)
         return job
 
     def _enter(self, tx: Tx, job: Job, live: int) -> None:
         """What a new order needs before its money is set aside."""
         self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {job.request, *job.inputs.values()})
-        self._lives.note(tx, job, "opened", job.actor, type=job.type.value, budget=str(job.budget))
+        self._lifecycle.note(tx, job, "opened", job.actor, type=job.type.value, budget=str(job.budget))
         if job.type in EXAMINED:
             # Behind deliveries, which are somebody's work, and behind the orders of who has fewer of them.
-            yields_us = live * self._lives.policy.verify_turn_s * MICROSECONDS
+            yields_us = live * self._lifecycle.policy.verify_turn_s * MICROSECONDS
             schedule(tx, EXAMINE, str(job.id), job.created_us, yields_us=yields_us)
 
     def _new_job(self, tx: Tx, buyer: str, actor: str, order: Order, request: ObjectHash, key: str) -> Job:
-        policy = self._lives.policy
-        now_us = self._lives.clock.now_us()
+        policy = self._lifecycle.policy
+        now_us = self._lifecycle.clock.now_us()
         time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
         examine_s = policy.examine_s_max if order.type in EXAMINED else 0
         offer_us = now_us + examine_s * MICROSECONDS
         expires_us = rules.job_expires_us(now_us, time_limit_s, policy)
         return Job(
-            id=self._lives.new_id(),
+            id=self._lifecycle.new_id(),
             buyer=buyer,
             actor=actor,
             delegation=None,
@@ -149,7 +149,7 @@ class Jobs:
             inputs=dict(order.inputs),
             hidden=order.hidden,
             budget=order.budget,
-            hold=settling.hold_of(actor, key),
+            hold=settlement.hold_of(actor, key),
             strategy=order.strategy,
             criteria=order.criteria,
             time_limit_s=time_limit_s,
@@ -169,14 +169,14 @@ class Jobs:
 
     def examined(self, tx: Tx, id_: UUID, reason: str = "", said: str = "") -> Job:
         """The order was looked at: it is offered now, or called off because nothing could pass. Twice is once."""
-        job = self._lives.lock(tx, id_)
+        job = self._lifecycle.lock(tx, id_)
         if job.state is not JobState.OPEN or job.cancelled_us is not None or store.attempts(tx, id_):
             return job
-        now_us = self._lives.clock.now_us()
+        now_us = self._lifecycle.clock.now_us()
         if reason:
-            self._lives.note(tx, job, "unverifiable", SOURCE, reason=reason, said=said)
-            return self._lives.go_on(tx, replace(job, cancelled_us=now_us))
-        self._lives.note(tx, job, "examined", SOURCE)
+            self._lifecycle.note(tx, job, "unverifiable", SOURCE, reason=reason, said=said)
+            return self._lifecycle.go_on(tx, replace(job, cancelled_us=now_us))
+        self._lifecycle.note(tx, job, "examined", SOURCE)
         return self._assign(tx, replace(job, offer_us=now_us, ready_us=now_us))
 
     def cancel(self, tx: Tx, who: Principal, id_: UUID) -> Job:
@@ -185,31 +185,33 @@ class Jobs:
         found = store.job(tx, id_)
         if found is None or found.buyer not in owners_of(who):
             raise UnknownJob(job=job_id(id_))
-        job = self._lives.lock(tx, id_)
+        job = self._lifecycle.lock(tx, id_)
         if job.cancelled_us is not None:
             return job
         if not job.is_live:
             raise JobOver(job=job_id(job.id), state=job.state.value)
-        job = replace(job, cancelled_us=self._lives.clock.now_us())
-        self._lives.note(tx, job, "cancel_asked", who.source)
-        return self._lives.go_on(tx, job, who.source)
+        job = replace(job, cancelled_us=self._lifecycle.clock.now_us())
+        self._lifecycle.note(tx, job, "cancel_asked", who.source)
+        return self._lifecycle.go_on(tx, job, who.source)
 
     def assign(self, tx: Tx, id_: UUID) -> Job:
         """Offer an open job to providers; if nobody fits now, it is tried again soon."""
-        job = self._lives.lock(tx, id_)
+        job = self._lifecycle.lock(tx, id_)
         return self._assign(tx, job) if job.state is JobState.OPEN else job
 
     def _assign(self, tx: Tx, job: Job) -> Job:
-        lives = self._lives
-        now_us = lives.clock.now_us()
+        lifecycle = self._lifecycle
+        now_us = lifecycle.clock.now_us()
         attempts = store.attempts(tx, job.id)
-        racing = lives.market.racing(job)
-        ceiling = rules.ceiling(lives.settling.held(tx, job), racing, len(rules.handed_in(attempts)), lives.policy)
-        chosen = lives.market.choose(tx, job, attempts, ceiling, now_us)
+        racing = lifecycle.market.racing(job)
+        ceiling = rules.ceiling(
+            lifecycle.settlement.held(tx, job), racing, len(rules.handed_in(attempts)), lifecycle.policy
+        )
+        chosen = lifecycle.market.choose(tx, job, attempts, ceiling, now_us)
         steps: list[store.Step] = []
         for n, choice in enumerate(chosen, len(attempts) + 1):
             attempt = Attempt(
-                id=lives.new_id(),
+                id=lifecycle.new_id(),
                 job=job.id,
                 n=n,
                 provider=choice.provider,
@@ -225,31 +227,31 @@ class Jobs:
             store.insert_attempt(tx, attempt)
             attempts.append(attempt)
             why = choice.explanation
-            steps.append(lives.step(job, "offered", SOURCE, attempt=attempt, why=why))
-        return lives.go_on(tx, job, attempts=attempts, steps=steps)
+            steps.append(lifecycle.step(job, "offered", SOURCE, attempt=attempt, why=why))
+        return lifecycle.go_on(tx, job, attempts=attempts, steps=steps)
 
     def to_offer(self, tx: Tx, limit: int) -> list[UUID]:
         """Open jobs whose turn it is."""
-        return store.to_offer(tx, self._lives.clock.now_us(), limit)
+        return store.to_offer(tx, self._lifecycle.clock.now_us(), limit)
 
     def waiting_for(self, tx: Tx, providers: Collection[UUID], limit: int) -> list[UUID]:
         """Open jobs that these providers may be able to take now, the longest waiting first."""
-        now_us = self._lives.clock.now_us()
-        types = self._lives.market.types_of(tx, providers)
+        now_us = self._lifecycle.clock.now_us()
+        types = self._lifecycle.market.types_of(tx, providers)
         found = [one for type_ in types for one in store.waiting(tx, type_, now_us, limit)]
         return [id_ for _, id_ in sorted(found)[:limit]]
 
     def to_look_at(self, tx: Tx, limit: int) -> list[UUID]:
         """Jobs of which some time is over, or whose provider no longer answers."""
-        now_us = self._lives.clock.now_us()
-        policy = self._lives.policy
+        now_us = self._lifecycle.clock.now_us()
+        policy = self._lifecycle.policy
         verify_us = policy.verify_s_max * policy.verify_tries_max * MICROSECONDS
         late = store.to_look_at(tx, now_us, verify_us, limit)
         return sorted({*late, *store.at_work_unheard(tx, now_us, limit)})
 
     def excuse(self, tx: Tx) -> int:
         """The node itself was away: what could not be handed in or verified then counts against nobody."""
-        return store.resume(tx, self._lives.clock.now_us())
+        return store.resume(tx, self._lifecycle.clock.now_us())
 
     @staticmethod
     def live_until(tx: Tx, until_us: int) -> int:
@@ -258,7 +260,7 @@ class Jobs:
 
     def put_off(self, tx: Tx, since_us: int, by_us: int) -> None:
         """What was still to come then comes so much later, for as long as the budget is held; sooner, if below zero."""
-        store.put_off(tx, since_us, by_us, rules.verify_us(self._lives.policy))
+        store.put_off(tx, since_us, by_us, rules.verify_us(self._lifecycle.policy))
 
     def turn_back(self, tx: Tx, since_us: int, by_us: int) -> None:
         """The clock was at the one time and is so much earlier now: everybody keeps the time that was left."""
@@ -267,16 +269,16 @@ class Jobs:
 
     def look(self, tx: Tx, id_: UUID) -> Job:
         """See whether a time is over or a provider has vanished, and go on accordingly."""
-        job = self._lives.lock(tx, id_)
+        job = self._lifecycle.lock(tx, id_)
         if job.closed_us is not None:
             return job
-        now_us = self._lives.clock.now_us()
+        now_us = self._lifecycle.clock.now_us()
         working = rules.at_work(store.attempts(tx, id_))
-        gone = self._lives.market.gone(tx, [attempt.provider for attempt in working], now_us)
+        gone = self._lifecycle.market.gone(tx, [attempt.provider for attempt in working], now_us)
         for attempt in working:
-            if now_us >= attempt.deadline_us and rules.is_excused(attempt, self._lives.policy):
-                self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, NODE_AWAY)
-                self._lives.note(tx, job, "excused", SOURCE, attempt=attempt, reason=NODE_AWAY)
+            if now_us >= attempt.deadline_us and rules.is_excused(attempt, self._lifecycle.policy):
+                self._lifecycle.end_attempt(tx, job, attempt, AttemptState.CANCELLED, NODE_AWAY)
+                self._lifecycle.note(tx, job, "excused", SOURCE, attempt=attempt, reason=NODE_AWAY)
                 continue
             if now_us >= attempt.deadline_us:
                 state, reason = AttemptState.TIMED_OUT, "bazaar.timed_out"
@@ -284,30 +286,30 @@ class Jobs:
                 state, reason = AttemptState.GONE, "bazaar.provider_gone"
             else:
                 continue
-            self._lives.end_attempt(tx, job, attempt, state, reason)
-            self._lives.note(tx, job, state.value, SOURCE, attempt=attempt)
+            self._lifecycle.end_attempt(tx, job, attempt, state, reason)
+            self._lifecycle.note(tx, job, state.value, SOURCE, attempt=attempt)
         self._end_unverifiable(tx, job, now_us)
-        return self._lives.go_on(tx, job)
+        return self._lifecycle.go_on(tx, job)
 
     def _end_unverifiable(self, tx: Tx, job: Job, now_us: int) -> None:
         """What the node itself could not verify in time counts for nobody and against nobody."""
         for attempt in rules.handed_in(store.attempts(tx, job.id)):
-            if now_us >= rules.verify_until_us(job, attempt, self._lives.policy):
-                self._lives.end_attempt(tx, job, attempt, AttemptState.CANCELLED, "bazaar.not_verified_in_time")
-                self._lives.note(tx, job, "not_verified", SOURCE, attempt=attempt)
+            if now_us >= rules.verify_until_us(job, attempt, self._lifecycle.policy):
+                self._lifecycle.end_attempt(tx, job, attempt, AttemptState.CANCELLED, "bazaar.not_verified_in_time")
+                self._lifecycle.note(tx, job, "not_verified", SOURCE, attempt=attempt)
 
     def forget(self, tx: Tx, owner: str) -> None:
         """The owner is erased: their orders are called off, and what they were working on goes to others.
 
         Only what must be said now is said now; the node goes on with each of these jobs right after the commit.
         """
-        now_us = self._lives.clock.now_us()
-        for id_ in store.live_of(tx, owner, self._lives.policy.open_jobs_per_buyer_max):
-            job = self._lives.lock(tx, id_)
+        now_us = self._lifecycle.clock.now_us()
+        for id_ in store.live_of(tx, owner, self._lifecycle.policy.open_jobs_per_buyer_max):
+            job = self._lifecycle.lock(tx, id_)
             if job.closed_us is None and job.cancelled_us is None:
                 job = replace(job, cancelled_us=now_us)
                 store.save_job(tx, job)
-                self._lives.note(tx, job, "cancel_asked", SOURCE, reason="bazaar.buyer_erased")
+                self._lifecycle.note(tx, job, "cancel_asked", SOURCE, reason="bazaar.buyer_erased")
             schedule(tx, LOOK, str(id_), now_us)
         for attempt in store.at_work_of_owner(tx, owner):
             schedule(tx, LOOK, str(attempt), now_us)
@@ -325,7 +327,7 @@ class Jobs:
     def of_buyer(self, tx: Tx, who: Principal, *, before: UUID | None = None, limit: int | None = None) -> list[Job]:
         """One's own orders, newest first."""
         who.must(Scope.READ)
-        most = self._lives.policy.page_rows_max
+        most = self._lifecycle.policy.page_rows_max
         return store.jobs_of(tx, buyer_of(who), before=before, limit=min(limit or most, most))
 
     @staticmethod
@@ -340,7 +342,7 @@ class Jobs:
 
     def held(self, tx: Tx, job: Job) -> int:
         """What is still set aside for a job; for who may see it whole."""
-        return self._lives.settling.held(tx, job)
+        return self._lifecycle.settlement.held(tx, job)
 
 
 def may_see(who: Principal, job: Job, attempts: Callable[[], Sequence[Attempt]]) -> bool:

@@ -14,7 +14,7 @@ from choir.bazaar.events import STEPS
 from choir.bazaar.jobs.model import Job, JobEvent, JobState, JobType, job_id
 from choir.foundation.ids import LAST_ID
 from choir.storage.database import Tx
-from choir.storage.outbox import ANNOUNCE_NEWS, event_bell
+from choir.storage.outbox import ANNOUNCE_NEWS, event_wakeup
 
 _JOB: LiteralString = (
     "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
@@ -159,13 +159,13 @@ class Step:
 
 def add_steps(tx: Tx, job_: UUID, at_us: int, steps: Sequence[Step]) -> None:
     """Note steps and announce them; the job's row is locked, so that numbers have no gaps."""
-    _ring(tx, steps)
+    _wake(tx, steps)
     tx.run(f"with {_STEPS}", *_steps(job_, at_us, steps))
 
 
 def advance(tx: Tx, job: Job, attempt: Attempt | None, at_us: int, steps: Sequence[Step]) -> None:
     """Write what changed about a locked job and one of its attempts, note the steps and announce them: all at once."""
-    _ring(tx, steps)
+    _wake(tx, steps)
     saved = (*_job_changes(job), *_steps(job.id, at_us, steps))
     if attempt is None:
         tx.run(f"with job as (update jobs set {_JOB_CHANGES}), {_STEPS}", *saved)  # noqa: S608
@@ -352,9 +352,9 @@ def _attempt_changes(item: Attempt) -> tuple[Any, ...]:
     return (item.state, item.delivered_us, item.ended_us, *handed, *ended, item.id)
 
 
-def _ring(tx: Tx, steps: Sequence[Step]) -> None:
+def _wake(tx: Tx, steps: Sequence[Step]) -> None:
     for step in steps:
-        tx.ring(event_bell(STEPS[step.what]))
+        tx.wake(event_wakeup(STEPS[step.what]))
 
 
 def _steps(job_: UUID, at_us: int, steps: Sequence[Step]) -> tuple[Any, ...]:

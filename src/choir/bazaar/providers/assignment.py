@@ -13,7 +13,7 @@ from uuid import UUID
 from choir.bazaar.providers.fallback import (
     Assign,
     Next,
-    Pinned,
+    PinnedProvider,
     PreferredThenPool,
     Strategy,
     Try,
@@ -27,7 +27,7 @@ from choir.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class Assignment:
     """Who shall try now, each with a slot; and what the strategy said."""
 
     chosen: tuple[Scored, ...]  # terms to fix at assignment: `scored.candidate.terms`
@@ -35,7 +35,7 @@ class Assigned:
     explanation: Selected
 
 
-class Assigning:
+class Assignments:
     """Assignments; inside the caller's transaction."""
 
     def __init__(self, providers: Providers) -> None:
@@ -50,17 +50,17 @@ class Assigning:
         history: Sequence[Try],
         now_us: int,
         seed: bytes,
-    ) -> Assigned:
+    ) -> Assignment:
         """Reserve slots of those who shall try now. Keep the seed: with it the choice can be explained."""
         told = self._candidates(tx, criteria, strategy, now_us, seed)
         decision = next_assignments(strategy, history, [one.candidate.provider for one in told.ranked], now_us)
         if not isinstance(decision, Assign):
-            return Assigned((), decision, told)
+            return Assignment((), decision, told)
         taken = self._reserve(tx, job, strategy, history, told, now_us, places=len(decision.providers))
         if not taken:
-            return Assigned((), Wait(), told)
+            return Assignment((), Wait(), told)
         chosen = tuple(one for one in told.ranked if one.candidate.provider in taken)
-        return Assigned(chosen, Assign(tuple(one.candidate.provider for one in chosen)), told)
+        return Assignment(chosen, Assign(tuple(one.candidate.provider for one in chosen)), told)
 
     def _reserve(
         self,
@@ -90,7 +90,7 @@ class Assigning:
         """The best, with those that the strategy names put in front."""
         select = self._providers.selection.select
         named = _named(strategy)
-        if isinstance(strategy, Pinned):
+        if isinstance(strategy, PinnedProvider):
             return select(tx, replace(criteria, providers=named), now_us, seed)
         pool = select(tx, criteria, now_us, seed)
         if not named:
@@ -106,7 +106,7 @@ class Assigning:
 
 def _named(strategy: Strategy) -> tuple[UUID, ...]:
     match strategy:
-        case Pinned(provider):
+        case PinnedProvider(provider):
             return (provider,)
         case PreferredThenPool(preferred):
             return preferred

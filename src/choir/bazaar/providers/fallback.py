@@ -56,13 +56,13 @@ class SequentialRetry:
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedProvider:
     provider: UUID
     attempts: int
     backoff_us: int
 
 
-Strategy = FirstAvailable | PreferredThenPool | Race | SequentialRetry | Pinned
+Strategy = FirstAvailable | PreferredThenPool | Race | SequentialRetry | PinnedProvider
 
 
 class TryState(StrEnum):
@@ -114,7 +114,7 @@ def next_assignments(strategy: Strategy, history: Sequence[Try], candidates: Seq
     match strategy:
         case Race(count):
             return _race(count, history, candidates)
-        case Pinned(provider):
+        case PinnedProvider(provider):
             return _pinned(strategy, history, provider in candidates, now_us)
         case SequentialRetry(attempts, backoff_us):
             return _one(history, candidates, attempts, backoff_us, now_us)
@@ -150,7 +150,7 @@ def _race(count: int, history: Sequence[Try], candidates: Sequence[UUID]) -> Nex
     return Assign(chosen) if chosen else Wait()
 
 
-def _pinned(strategy: Pinned, history: Sequence[Try], free: bool, now_us: int) -> Next:
+def _pinned(strategy: PinnedProvider, history: Sequence[Try], free: bool, now_us: int) -> Next:
     if any(tried.state is TryState.REFUSED for tried in history):
         return GiveUp("pinned_refused")
     return _one(history, [strategy.provider] if free else [], strategy.attempts, strategy.backoff_us, now_us)
@@ -194,7 +194,10 @@ def strategy_from(asked: dict[str, Any], limits: FallbackLimits) -> Strategy:
             strategy, known = Race(_number(asked, "count", 2, 2, limits.race_max)), known | {"count"}
         case "pinned":
             provider = _provider(asked.get("provider"))
-            strategy, known = Pinned(provider, attempts, backoff_us), known | {"provider", "attempts", "backoff_ms"}
+            strategy, known = (
+                PinnedProvider(provider, attempts, backoff_us),
+                known | {"provider", "attempts", "backoff_ms"},
+            )
         case _:
             raise BadStrategy(why=f"there is no kind '{str(kind)[:40]}'")
     if unknown := set(asked) - known:
@@ -214,7 +217,7 @@ def strategy_json(strategy: Strategy) -> dict[str, Any]:
             return {"kind": "preferred_then_pool", "preferred": names, "attempts": attempts}
         case Race(count):
             return {"kind": "race", "count": count}
-        case Pinned(provider, attempts, backoff_us):
+        case PinnedProvider(provider, attempts, backoff_us):
             return {
                 "kind": "pinned",
                 "provider": provider_id(provider),

@@ -14,14 +14,14 @@ from choir.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ListedProvider:
     """A provider with the prices in force for what it sells."""
 
     view: ProviderView
     books: dict[JobType, Book]
 
 
-def show(tx: Tx, providers: Sequence[Provider], now_us: int) -> list[Shown]:
+def show(tx: Tx, providers: Sequence[Provider], now_us: int) -> list[ListedProvider]:
     """These providers, in their order."""
     ids = [provider.id for provider in providers]
     market = {row.provider: row for row in store.markets(tx, ids)}
@@ -46,5 +46,5 @@ def show(tx: Tx, providers: Sequence[Provider], now_us: int) -> list[Shown]:
             raw_volume=record.volume,
             organic_volume=record.organic,
         )
-        found.append(Shown(view, books[provider.id]))
+        found.append(ListedProvider(view, books[provider.id]))
     return found

@@ -15,7 +15,7 @@ from choir.bazaar.attempts.model import NODE_AWAY, NOT_ASKED_AGAIN, Attempt, Att
 from choir.bazaar.jobs.model import Job, JobType
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers import fallback, selection_rules
-from choir.bazaar.providers.assignment import Assigning
+from choir.bazaar.providers.assignment import Assignments
 from choir.bazaar.providers.fallback import FallbackLimits, GiveUp, Strategy, Try, TryState
 from choir.bazaar.providers.model import ONE_BPS, OutcomeRecord
 from choir.bazaar.providers.service import Providers
@@ -25,7 +25,7 @@ from choir.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Choice:
     """A provider with a slot reserved for the job."""
 
     provider: UUID
@@ -39,7 +39,7 @@ class Market:
 
     def __init__(self, providers: Providers, policy: BazaarPolicy) -> None:
         self._providers = providers
-        self._assigning = Assigning(providers)
+        self._assignments = Assignments(providers)
         self._limits = FallbackLimits(policy.attempts_max, policy.backoff_s * MICROSECONDS, policy.race_max)
 
     def strategy(self, asked: dict[str, Any]) -> Strategy:
@@ -60,15 +60,15 @@ class Market:
         found = fallback.next_assignments(self.strategy(job.strategy), _history(attempts), (), now_us)
         return isinstance(found, GiveUp)
 
-    def choose(self, tx: Tx, job: Job, attempts: Sequence[Attempt], ceiling: int, now_us: int) -> list[Chosen]:
+    def choose(self, tx: Tx, job: Job, attempts: Sequence[Attempt], ceiling: int, now_us: int) -> list[Choice]:
         """Reserve slots of those who shall try now; nobody, if nobody fits at the moment."""
         criteria = selection_rules.criteria_from(job.type, ceiling, job.criteria)
         seed = job.id.bytes + len(attempts).to_bytes(4)
         strategy = self.strategy(job.strategy)
-        assigned = self._assigning.assign(tx, job.id, criteria, strategy, _history(attempts), now_us, seed)
+        assigned = self._assignments.assign(tx, job.id, criteria, strategy, _history(attempts), now_us, seed)
         explained = assigned.explanation.as_json()
         return [
-            Chosen(scored.candidate.provider, scored.candidate.owner, scored.candidate.terms, explained)
+            Choice(scored.candidate.provider, scored.candidate.owner, scored.candidate.terms, explained)
             for scored in assigned.chosen
         ]
 

@@ -68,7 +68,7 @@ class Qualifications:
         after = replace(offer, qualification=state, failed_in_row=failed, retry_us=retry_us, qualified_us=since_us)
         self._save(tx, after, told.reason)
         if told.passed:
-            tx.ring(FREE, provider)
+            tx.wake(FREE, provider)
         return True
 
     def count(self, tx: Tx, provider: UUID, told: OutcomeRecord) -> None:

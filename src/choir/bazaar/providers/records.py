@@ -37,7 +37,7 @@ class Added(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JobFacts:
     """Whom an owner is taken for."""
 
     key: str
@@ -96,12 +96,12 @@ class Records:
         changed = sum(self.rebuild(tx, one) for one in ids)
         return (ids[-1] if len(ids) == limit else None), changed
 
-    def told(self, tx: Tx, owner: str) -> Told:
+    def told(self, tx: Tx, owner: str) -> JobFacts:
         """Whom an owner is taken for. What is neither a person nor an agent stands for itself."""
         if not owner.startswith(("person:", "agent:")):
-            return Told(owner, Cluster(frozenset({owner}), frozenset(), complete=True))
+            return JobFacts(owner, Cluster(frozenset({owner}), frozenset(), complete=True))
         cluster = self._clusters.cluster_of(tx, owner)
-        return Told(min(cluster.members) if cluster.complete else _LARGE, cluster)
+        return JobFacts(min(cluster.members) if cluster.complete else _LARGE, cluster)
 
     def independence(self, tx: Tx, provider_owner: str, buyer: str) -> int:
         """How independent a buyer is of a provider's owner; the node itself is of everybody."""
@@ -110,7 +110,7 @@ class Records:
         return self._clusters.independence(tx, provider_owner, buyer)
 
     @staticmethod
-    def _outcome(provider: Provider, told: OutcomeRecord, own: Told, buyer: Told) -> Outcome:
+    def _outcome(provider: Provider, told: OutcomeRecord, own: JobFacts, buyer: JobFacts) -> Outcome:
         apart = INDEPENDENT_BPS  # as the node itself is of everybody
         if told.buyer.startswith(("person:", "agent:")):
             apart = between(provider.owner, own.cluster, told.buyer, lambda: buyer.cluster)
@@ -151,7 +151,7 @@ class Records:
         record = record.plus(record_rules.share(old, self._policy), -1).plus(record_rules.share(new, self._policy))
         self._save(tx, row, record)
 
-    def _rebuild(self, tx: Tx, provider: Provider, row: MarketRow, own: Told) -> bool:
+    def _rebuild(self, tx: Tx, provider: Provider, row: MarketRow, own: JobFacts) -> bool:
         for buyer in record_store.buyers_of(tx, provider.id):
             independence = self.independence(tx, provider.owner, buyer)
             record_store.recluster(tx, provider.id, buyer, self.told(tx, buyer).key, independence)

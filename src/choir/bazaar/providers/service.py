@@ -16,7 +16,7 @@ from choir.bazaar.jobs.model import FREE, QUALIFY, JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import events, promises, record_store, rules, store
 from choir.bazaar.providers import listing as showing
-from choir.bazaar.providers.listing import Shown
+from choir.bazaar.providers.listing import ListedProvider
 from choir.bazaar.providers.model import (
     AlreadyProvider,
     Book,
@@ -161,7 +161,7 @@ class Providers:
         """Providers that are not retired, in order of id."""
         return store.page(tx, after, self._rows(limit))
 
-    def show(self, tx: Tx, *providers: Provider) -> list[Shown]:
+    def show(self, tx: Tx, *providers: Provider) -> list[ListedProvider]:
         """These providers with their prices, as anybody may see them."""
         return showing.show(tx, providers, self._clock.now_us())
 
@@ -210,8 +210,8 @@ class Providers:
         events.changed(
             self._outbox, tx, "capabilities", row.provider, by.source, types=sorted(set(types)), capacity=capacity
         )
-        tx.ring(QUALIFY, row.provider)
-        tx.ring(FREE, row.provider)
+        tx.wake(QUALIFY, row.provider)
+        tx.wake(FREE, row.provider)
         return store.offers(tx, row.provider, now_us)
 
     def heartbeat(self, tx: Tx, by: Principal, beat: Heartbeat) -> MarketRow:
@@ -228,8 +228,8 @@ class Providers:
         if not row.is_alive(now_us):
             events.changed(self._outbox, tx, "online", row.provider, by.source)
         if not row.is_alive(now_us) or beat.healthy != row.healthy or slots > row.slots:
-            tx.ring(QUALIFY, row.provider)
-            tx.ring(FREE, row.provider)
+            tx.wake(QUALIFY, row.provider)
+            tx.wake(FREE, row.provider)
         return replace(
             row, alive_until_us=until_us, healthy=beat.healthy, busy_elsewhere=busy, slots=slots, version=version
         )
@@ -238,7 +238,7 @@ class Providers:
         """Finish what is at work and take nothing new; or take work again."""
         row = self._own(tx, by)
         store.set_draining(tx, row.provider, on)
-        tx.ring(FREE, row.provider)
+        tx.wake(FREE, row.provider)
         events.changed(self._outbox, tx, "draining" if on else "undrained", row.provider, by.source)
 
     def silence_round(self, tx: Tx) -> int:
@@ -272,8 +272,8 @@ class Providers:
         """Give a job's slot back; False: it had none, or had given it back before."""
         if not store.release(tx, provider, job):
             return False
-        tx.ring(FREE, provider)
-        tx.ring(QUALIFY, provider)
+        tx.wake(FREE, provider)
+        tx.wake(QUALIFY, provider)
         return True
 
     def types_of(self, tx: Tx, providers: Collection[UUID]) -> list[JobType]:

@@ -12,11 +12,11 @@ from uuid import UUID
 from choir.bazaar.attempts.model import Attempt, AttemptState
 from choir.bazaar.contracts import Terms
 from choir.bazaar.jobs import store
-from choir.bazaar.jobs.lifecycle import Lives
+from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import SOURCE, Job, JobState, JobType, job_id
 from choir.bazaar.jobs.summaries import summary_of
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.providers.fallback import Pinned, strategy_json
+from choir.bazaar.providers.fallback import PinnedProvider, strategy_json
 from choir.bazaar.providers.model import NotQualifying, provider_id
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.qualification import trials
@@ -28,22 +28,24 @@ from choir.objects.service import Objects
 from choir.storage.database import Tx
 
 
-class Qualifying:
+class QualificationJobs:
     """Gives out qualification jobs; inside the caller's transaction."""
 
-    def __init__(self, lives: Lives, providers: Providers, objects: Objects, policy: ProvidersPolicy) -> None:
-        self._lives = lives
+    def __init__(
+        self, lifecycle: JobLifecycle, providers: Providers, objects: Objects, policy: ProvidersPolicy
+    ) -> None:
+        self._lifecycle = lifecycle
         self._providers = providers
         self._objects = objects
         self._policy = policy
 
     def begin(self, tx: Tx, provider: UUID, type_: JobType) -> Job:
         """Give a provider its qualification job for a type; refused if it cannot take one now."""
-        lives = self._lives
-        now_us = lives.clock.now_us()
-        id_ = lives.new_id()
+        lifecycle = self._lifecycle
+        now_us = lifecycle.clock.now_us()
+        id_ = lifecycle.new_id()
         terms = Terms(0, self._policy.qualification_limit_s, job_id(id_))
-        trial = trials.make(type_, Chance(lives.entropy), terms)
+        trial = trials.make(type_, Chance(lifecycle.entropy), terms)
         job = self._job(tx, id_, provider, type_, trial, now_us)
         store.insert_job(tx, job, summary_of(type_, trial.request))
         if not self._providers.reserve(tx, provider, job.id):
@@ -52,9 +54,9 @@ class Qualifying:
         self._providers.begin_qualification(tx, provider, type_, job.id)
         attempt = self._attempt(job, provider, self._providers.get(tx, provider).owner)
         store.insert_attempt(tx, attempt)
-        lives.note(tx, job, "opened", SOURCE, type=type_.value, budget="0", qualification=True)
-        lives.note(tx, job, "offered", SOURCE, attempt=attempt, qualification=True)
-        lives.note(tx, job, job.state.value, SOURCE)
+        lifecycle.note(tx, job, "opened", SOURCE, type=type_.value, budget="0", qualification=True)
+        lifecycle.note(tx, job, "offered", SOURCE, attempt=attempt, qualification=True)
+        lifecycle.note(tx, job, job.state.value, SOURCE)
         return job
 
     def _job(self, tx: Tx, id_: UUID, provider: UUID, type_: JobType, trial: Trial, now_us: int) -> Job:
@@ -74,7 +76,7 @@ class Qualifying:
             hidden=trial.commitment,
             budget=0,
             hold=id_,
-            strategy=strategy_json(Pinned(provider, 1, 0)),
+            strategy=strategy_json(PinnedProvider(provider, 1, 0)),
             criteria={},
             time_limit_s=limit_s,
             created_us=now_us,
@@ -94,7 +96,7 @@ class Qualifying:
 
     def _attempt(self, job: Job, provider: UUID, owner: str) -> Attempt:
         return Attempt(
-            id=self._lives.new_id(),
+            id=self._lifecycle.new_id(),
             job=job.id,
             n=1,
             provider=provider,

@@ -38,7 +38,7 @@ _EXCEPT = re.compile(r"(\s*except) [^:#]+:\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PlantedDiff:
     """A diff that adds one file, the file itself, and where the defects are."""
 
     path: str
@@ -54,7 +54,7 @@ class _Defect:
     text: str  # the whole line as it becomes
 
 
-def make(entropy: Entropy) -> Made | None:
+def make(entropy: Entropy) -> PlantedDiff | None:
     """A diff with defects; None where this machine has no sources to make one of."""
     for _ in range(_TRIES):
         try:
@@ -70,7 +70,7 @@ def make(entropy: Entropy) -> Made | None:
     return None
 
 
-def _made(path: str, lines: list[str], defects: Sequence[_Defect], salt: str) -> Made:
+def _made(path: str, lines: list[str], defects: Sequence[_Defect], salt: str) -> PlantedDiff:
     for defect in defects:
         lines[defect.line - 1] = defect.text
     content = "".join(f"{line}\n" for line in lines).encode()
@@ -80,7 +80,7 @@ def _made(path: str, lines: list[str], defects: Sequence[_Defect], salt: str) ->
         f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"
     )
     planted = Planted(tuple(sorted((path, defect.line) for defect in defects)), len(lines), salt)
-    return Made(path, content, (head + body).encode(), planted)
+    return PlantedDiff(path, content, (head + body).encode(), planted)
 
 
 def _chosen(entropy: Entropy, found: list[_Defect]) -> list[_Defect]:

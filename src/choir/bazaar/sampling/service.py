@@ -18,14 +18,14 @@ from uuid import UUID
 from choir.bazaar.attempts.model import Attempt, attempt_id
 from choir.bazaar.contracts import CodeReviewRequest, Terms
 from choir.bazaar.jobs import store
-from choir.bazaar.jobs.lifecycle import Lives
+from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import SOURCE, Job, JobType
 from choir.bazaar.jobs.service import Jobs, Order
 from choir.bazaar.policy import VerificationPolicy
-from choir.bazaar.providers.fallback import Pinned, strategy_json
+from choir.bazaar.providers.fallback import PinnedProvider, strategy_json
 from choir.bazaar.qualification.bundles import bundle_of
 from choir.bazaar.sampling import defects as planting
-from choir.bazaar.sampling.defects import Made
+from choir.bazaar.sampling.defects import PlantedDiff
 from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY
 from choir.foundation.canonical import ObjectHash, bytes_hash
 from choir.foundation.clock import MICROSECONDS, Entropy
@@ -34,7 +34,7 @@ from choir.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedReview:
     """The order after which one with planted defects comes, and who was asked to do it."""
 
     job: Job
@@ -42,29 +42,29 @@ class Followed:
     request: CodeReviewRequest
 
 
-class Sampling:
+class PlantedReviews:
     """Orders planted reviews."""
 
-    def __init__(self, lives: Lives, jobs: Jobs, objects: Objects, policy: VerificationPolicy) -> None:
-        self._lives = lives
+    def __init__(self, lifecycle: JobLifecycle, jobs: Jobs, objects: Objects, policy: VerificationPolicy) -> None:
+        self._lifecycle = lifecycle
         self._jobs = jobs
         self._objects = objects
         self._policy = policy
 
-    def followed(self, tx: Tx, id_: UUID) -> Followed | None:
+    def followed(self, tx: Tx, id_: UUID) -> FollowedReview | None:
         """What an attempt was about; None if it has been followed already."""
         attempt = store.attempt(tx, id_)
         job = None if attempt is None else store.job(tx, attempt.job)
         if attempt is None or job is None or store.job_by_key(tx, SOURCE, _key(attempt)) is not None:
             return None
         request = CodeReviewRequest.from_json(self._objects.get_atom(tx, job.request), self._policy)
-        return Followed(job, attempt, request)
+        return FollowedReview(job, attempt, request)
 
-    def made(self) -> Made | None:
+    def made(self) -> PlantedDiff | None:
         """A diff with defects; touches no database."""
-        return planting.make(self._lives.entropy)
+        return planting.make(self._lifecycle.entropy)
 
-    def order(self, tx: Tx, after: Followed, made: Made) -> Job | None:
+    def order(self, tx: Tx, after: FollowedReview, made: PlantedDiff) -> Job | None:
         """Have the provider of an attempt do a planted review; None if the platform cannot pay for it."""
         budget = self._budget(tx, after)
         if budget is None:
@@ -76,7 +76,7 @@ class Sampling:
             contents[REPOSITORY], commit = bundle.data, bundle.commit
         request = CodeReviewRequest(
             diff=bytes_hash(made.diff),
-            terms=Terms(budget, after.job.time_limit_s, _random_key(self._lives.entropy)),
+            terms=Terms(budget, after.job.time_limit_s, _random_key(self._lifecycle.entropy)),
             head_commit=commit,
             focus=after.request.focus,
             depth=after.request.depth,
@@ -94,15 +94,15 @@ class Sampling:
     def _keep(self, tx: Tx, contents: dict[str, bytes]) -> dict[str, ObjectHash]:
         return {name: self._objects.put_blob(tx, [data], None).hash for name, data in contents.items()}
 
-    def _budget(self, tx: Tx, after: Followed) -> int | None:
+    def _budget(self, tx: Tx, after: FollowedReview) -> int | None:
         """About what the order has cost, as a person would say it; None if the platform has less."""
         budget = min(after.job.budget, _rounded_up(after.attempt.paid))
-        enough = self._lives.policy.budget_msat_min <= budget <= self._lives.settling.fees(tx)
+        enough = self._lifecycle.policy.budget_msat_min <= budget <= self._lifecycle.settlement.fees(tx)
         return budget if enough else None
 
-    def _pinned(self, provider: UUID) -> Pinned:
-        policy = self._lives.policy
-        return Pinned(provider, policy.attempts_max, policy.backoff_s * MICROSECONDS)
+    def _pinned(self, provider: UUID) -> PinnedProvider:
+        policy = self._lifecycle.policy
+        return PinnedProvider(provider, policy.attempts_max, policy.backoff_s * MICROSECONDS)
 
 
 def _rounded_up(amount: int) -> int:

@@ -28,7 +28,7 @@ class Debt:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class DebtPart:
     """What of a payment went to a creditor."""
 
     debt: Debt
@@ -57,7 +57,7 @@ def lock(tx: Tx, debtor: str) -> None:
     tx.rows("select 1 from disputes where id = any(%s) order by id for update", disputes)
 
 
-def take(tx: Tx, debtor: str, amount: int) -> list[Taken]:
+def take(tx: Tx, debtor: str, amount: int) -> list[DebtPart]:
     """Of a payment to this account, what goes to whom it owes; noted as paid."""
     taken = split(_open(tx, debtor), amount) if amount > 0 else []
     for one in taken:
@@ -69,14 +69,14 @@ def take(tx: Tx, debtor: str, amount: int) -> list[Taken]:
     return taken
 
 
-def split(debts: Sequence[Debt], amount: int) -> list[Taken]:
+def split(debts: Sequence[Debt], amount: int) -> list[DebtPart]:
     """How far an amount reaches. Pure."""
-    taken: list[Taken] = []
+    taken: list[DebtPart] = []
     for debt in debts:
         part = min(debt.left, amount)
         if part <= 0:
             break
-        taken.append(Taken(debt, part))
+        taken.append(DebtPart(debt, part))
         amount -= part
     return taken
 

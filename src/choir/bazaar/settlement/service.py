@@ -18,7 +18,7 @@ from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.jobs.model import SOURCE, Job, Verdict, job_id
 from choir.bazaar.providers import store as provider_store
 from choir.bazaar.settlement import debts
-from choir.bazaar.settlement.debts import Taken
+from choir.bazaar.settlement.debts import DebtPart
 from choir.bazaar.settlement.pricing import Shares
 from choir.bazaar.verification.versions import NAME as VERIFIER
 from choir.bazaar.verification.versions import verifier_version
@@ -47,7 +47,7 @@ _WHY = {
 }
 
 
-class Settling:
+class Settlement:
     """The money side of jobs."""
 
     def __init__(
@@ -112,7 +112,7 @@ class Settling:
 
     def pay(
         self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool
-    ) -> list[Taken]:
+    ) -> list[DebtPart]:
         """Pay an attempt's shares out of the hold; a final payment gives the rest back.
 
         What somebody owes goes to whom they owe it; says how much of it did.
@@ -194,7 +194,7 @@ class Settling:
         return before[-1].public if before else None
 
 
-def _less_debts(parts: Sequence[tuple[str, int]], taken: Sequence[Taken]) -> dict[str, int]:
+def _less_debts(parts: Sequence[tuple[str, int]], taken: Sequence[DebtPart]) -> dict[str, int]:
     """Who gets how much when debts are taken off. It adds up to the same."""
     amounts = dict.fromkeys((to for to, _ in parts), 0)
     for to, amount in parts:
@@ -204,7 +204,7 @@ def _less_debts(parts: Sequence[tuple[str, int]], taken: Sequence[Taken]) -> dic
     return {to: amount for to, amount in amounts.items() if amount}
 
 
-def _disputes(taken: Sequence[Taken]) -> list[UUID]:
+def _disputes(taken: Sequence[DebtPart]) -> list[UUID]:
     return sorted({one.debt.dispute for one in taken})
 
 

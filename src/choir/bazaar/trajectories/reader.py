@@ -149,7 +149,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedTrajectory:
     """A trajectory's name and its provider's signature over it."""
 
     hash: ObjectHash
@@ -157,7 +157,7 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedTrajectory:
     """What a trajectory must be of."""
 
     job: str  # as it is shown: job_…
@@ -180,10 +180,10 @@ def header(job: str, provider: bytes, kind: JobType, base_commit: str, started_u
     return Header(job, base_commit or NO_REPOSITORY, npub(provider), TYPE_NAMES[kind], started_us)
 
 
-def sign(data: bytes, key: SecretKey) -> Signed:
+def sign(data: bytes, key: SecretKey) -> SignedTrajectory:
     """Name and sign a whole trajectory."""
     name = bytes_hash(data)
-    return Signed(name, sign_hash(name, key))
+    return SignedTrajectory(name, sign_hash(name, key))
 
 
 def sign_hash(name: ObjectHash, key: SecretKey) -> bytes:
@@ -205,8 +205,8 @@ def parse(data: bytes, policy: WorkersPolicy, bytes_max: int = BYTES_MAX) -> Tra
 
 def check(
     data: bytes,
-    expected: Expected,
-    signed: Signed,
+    expected: ExpectedTrajectory,
+    signed: SignedTrajectory,
     policy: WorkersPolicy,
     bytes_max: int = BYTES_MAX,
 ) -> Trajectory:
@@ -221,7 +221,9 @@ def check(
     return found
 
 
-def check_content(data: bytes, expected: Expected, policy: WorkersPolicy, bytes_max: int = BYTES_MAX) -> Trajectory:
+def check_content(
+    data: bytes, expected: ExpectedTrajectory, policy: WorkersPolicy, bytes_max: int = BYTES_MAX
+) -> Trajectory:
     """The same without the signature, for whoever has looked at that already."""
     found = parse(data, policy, bytes_max)
     head = found.header
@@ -323,7 +325,7 @@ def _check_steps(lines: tuple[Line, ...]) -> None:
             raise WrongResult(line=number)
 
 
-def _check_times(found: Trajectory, expected: Expected, skew_us: int) -> None:
+def _check_times(found: Trajectory, expected: ExpectedTrajectory, skew_us: int) -> None:
     told_us = [line.at_us for line in found.lines if line.at_us is not None]  # @start always tells it
     early = expected.assigned_us is not None and told_us[0] < expected.assigned_us - skew_us
     late = expected.delivered_us is not None and told_us[-1] > expected.delivered_us + skew_us

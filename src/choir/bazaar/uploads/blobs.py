@@ -29,7 +29,7 @@ class NotUploaded(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SentBlob:
     """Bytes as they were given: themselves, or the hash of what was uploaded."""
 
     what: str  # for messages: which bytes they are
@@ -45,20 +45,20 @@ class Given:
         return self.hash
 
 
-def read_given(what: str, data: str | None, name: str | None) -> Given:
+def read_blob(what: str, data: str | None, name: str | None) -> SentBlob:
     """From what travels: base64 or a hash, exactly one of them."""
     if (data is None) == (name is None):
         raise BadBlob(what=what, why="give either `data` or `hash`")
     if data is None:
-        return Given(what, hash=ObjectHash(name or ""))
+        return SentBlob(what, hash=ObjectHash(name or ""))
     try:
-        return Given(what, data=base64.b64decode(data, validate=True))
+        return SentBlob(what, data=base64.b64decode(data, validate=True))
     except (binascii.Error, ValueError):
         raise BadBlob(what=what, why="`data` must be base64 with its padding, and nothing else") from None
 
 
 def keep(
-    tx: Tx, objects: Objects, given: Collection[Given], payer: str, holders: Collection[str], limits: dict[str, int]
+    tx: Tx, objects: Objects, given: Collection[SentBlob], payer: str, holders: Collection[str], limits: dict[str, int]
 ) -> None:
     """Store what came along, charged to the payer, and see that what is named was put by one of the holders.
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from choir.bazaar.verification import trees
 from choir.bazaar.verification.decision import Deciders
-from choir.bazaar.verification.expectations import Expected, expected_from
+from choir.bazaar.verification.expectations import ExpectedOutcome, expected_from
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report
 from choir.bazaar.verification.test_runs import Bench
@@ -26,11 +26,11 @@ _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class BaseState:
     """The buyer's tests in the buyer's tree."""
 
     report: Report
-    expected: Expected
+    expected: ExpectedOutcome
 
     @property
     def deciders(self) -> Deciders:
@@ -40,24 +40,24 @@ class Before:
 
 
 @dataclass(slots=True)
-class Base:
+class BaseTree:
     """A buyer's tree."""
 
     folder: Path
     tree: Path
     users: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
-    known: dict[tuple[str, str], Before | Report] = field(default_factory=dict)
+    known: dict[tuple[str, str], BaseState | Report] = field(default_factory=dict)
 
-    def before(self, bench: Bench, command: str, subdir: str) -> Before:
+    def before(self, bench: Bench, command: str, subdir: str) -> BaseState:
         """A pytest command, run once and remembered."""
         with self.lock:
             found = self.known.get((command, subdir))
-            if not isinstance(found, Before):
+            if not isinstance(found, BaseState):
                 report = bench.run(self.tree, command, subdir)
                 expected = expected_from(self.tree, command, subdir, report)
                 codes = bench.codes(self.tree, sorted(expected.files))
-                found = Before(report, replace(expected, static_codes=codes))
+                found = BaseState(report, replace(expected, static_codes=codes))
                 self.known[command, subdir] = found
             return found
 
@@ -77,11 +77,11 @@ class Bases:
         self._folder = folder
         self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Base] = OrderedDict()
+        self._kept: OrderedDict[str, BaseTree] = OrderedDict()
         self._counter = 0
 
     @contextmanager
-    def use(self, runs: Runs, bundle: Path, commit: str, cancelled: Callable[[], bool]) -> Iterator[Base]:
+    def use(self, runs: Runs, bundle: Path, commit: str, cancelled: Callable[[], bool]) -> Iterator[BaseTree]:
         """The tree of a commit, for as long as it is needed."""
         base = self._take(runs, bundle, commit, cancelled)
         try:
@@ -90,7 +90,7 @@ class Bases:
             with self._lock:
                 base.users -= 1
 
-    def _take(self, runs: Runs, bundle: Path, commit: str, cancelled: Callable[[], bool]) -> Base:
+    def _take(self, runs: Runs, bundle: Path, commit: str, cancelled: Callable[[], bool]) -> BaseTree:
         key = f"{_hash_of(bundle)} {commit}"
         with self._lock:
             base = self._kept.get(key)
@@ -101,7 +101,7 @@ class Bases:
             self._counter += 1
             folder = self._folder / f"base-{self._counter}"
         try:
-            base = Base(folder, trees.check_out(runs, bundle, commit, folder, cancelled), users=1)
+            base = BaseTree(folder, trees.check_out(runs, bundle, commit, folder, cancelled), users=1)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

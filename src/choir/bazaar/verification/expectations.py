@@ -31,7 +31,7 @@ class Static:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedOutcome:
     """The buyer's tests."""
 
     ids: frozenset[str]
@@ -50,7 +50,7 @@ class Expected:
         return frozenset(item.file for item in self.statics)
 
 
-def expected_from(tree: Path, command: str, subdir: str, before: Report) -> Expected:
+def expected_from(tree: Path, command: str, subdir: str, before: Report) -> ExpectedOutcome:
     """What the buyer's tree says must be reported after the patch."""
     found = parse_pytest(command)
     assert found is not None
@@ -62,10 +62,10 @@ def expected_from(tree: Path, command: str, subdir: str, before: Report) -> Expe
     choosing = any(word.startswith(_CHOOSING) or "::" in word for word in found.arguments)
     partial = choosing or not before.has_collected  # which files the configuration chooses is not known then
     skipped = frozenset(before.with_outcome(Outcome.SKIPPED))
-    return Expected(frozenset(before.collected), statics, skipped, before.codes, partial=partial)
+    return ExpectedOutcome(frozenset(before.collected), statics, skipped, before.codes, partial=partial)
 
 
-def judge(expected: Expected, report: Report) -> Fault:  # noqa: PLR0911 - a list of reasons, each its own line
+def judge(expected: ExpectedOutcome, report: Report) -> Fault:  # noqa: PLR0911 - a list of reasons, each its own line
     """Whether the report is whole, honest and good; the first reason against it."""
     stopped = {
         "timeout": ("tests.timed_out", "The tests did not end within the time limit."),
@@ -97,7 +97,7 @@ def judge(expected: Expected, report: Report) -> Fault:  # noqa: PLR0911 - a lis
     return GOOD
 
 
-def _missing(expected: Expected, report: Report) -> bool:
+def _missing(expected: ExpectedOutcome, report: Report) -> bool:
     if expected.ids - report.collected.keys():
         return True
     there = {(file, name_of(node)) for node, (_, file) in report.collected.items()}
@@ -107,11 +107,11 @@ def _missing(expected: Expected, report: Report) -> bool:
     return bool(lacking)
 
 
-def _is_expected(node: str, expected: Expected, report: Report) -> bool:
+def _is_expected(node: str, expected: ExpectedOutcome, report: Report) -> bool:
     return node in expected.ids or report.collected[node][1] in expected.files
 
 
-def _codes_of(node: str, expected: Expected, report: Report) -> frozenset[str]:
+def _codes_of(node: str, expected: ExpectedOutcome, report: Report) -> frozenset[str]:
     """What the code of a test may be: as collected in the buyer's tree, or as read there, or at least unchanged."""
     if node in expected.codes:
         return frozenset({expected.codes[node]})
@@ -119,7 +119,7 @@ def _codes_of(node: str, expected: Expected, report: Report) -> frozenset[str]:
     return expected.static_codes.get((report.collected[node][1], name_of(node)), collected)
 
 
-def _static_skips(expected: Expected, report: Report) -> set[str]:
+def _static_skips(expected: ExpectedOutcome, report: Report) -> set[str]:
     may = {(item.file, item.name) for item in expected.statics if item.may_skip}
     return {node for node, (_, file) in report.collected.items() if (file, name_of(node)) in may}
 

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenRequest
 from choir.bazaar.contracts.commands import parse_pytest
 from choir.bazaar.jobs.model import Visibility
-from choir.bazaar.verification.expectations import Expected, judge, statics_of
+from choir.bazaar.verification.expectations import ExpectedOutcome, judge, statics_of
 from choir.bazaar.verification.model import Findings
 from choir.bazaar.verification.reports import Report
 from choir.bazaar.verification.test_runs import Bench
@@ -29,7 +29,9 @@ def run(hidden: HiddenChecks, tree: Path, request: PatchGenRequest, bench: Bench
         faults, last = [], None
         for _ in range(bench.policy.hidden_runs):
             last = bench.run(tree, check.command, request.subdir)
-            faults.append(_fault(check, Expected(frozenset(last.collected), statics, frozenset(), {}, codes), last))
+            faults.append(
+                _fault(check, ExpectedOutcome(frozenset(last.collected), statics, frozenset(), {}, codes), last)
+            )
             if not faults[-1][0]:
                 break
         reason, sentence = faults[-1]
@@ -38,7 +40,7 @@ def run(hidden: HiddenChecks, tree: Path, request: PatchGenRequest, bench: Bench
         findings.add(f"hidden check {place + 1}", reason, sentence, evidence | last.summary(), Visibility.HIDDEN)
 
 
-def _fault(check: HiddenCheck, expected: Expected, report: Report) -> tuple[str, str]:
+def _fault(check: HiddenCheck, expected: ExpectedOutcome, report: Report) -> tuple[str, str]:
     if parse_pytest(check.command) is not None:
         good = bool(report.collected) and not judge(expected, report)[0]
     else:

@@ -26,7 +26,7 @@ from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.market import Market
 from choir.bazaar.sampling import planted
 from choir.bazaar.sampling.planted import Planted
-from choir.bazaar.trajectories.reader import Expected, check_content, commit_of
+from choir.bazaar.trajectories.reader import ExpectedTrajectory, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.canonical import ObjectHash
@@ -53,11 +53,11 @@ class Case:
 
     order: Order
     delivery: Delivery
-    trajectory: Expected
+    trajectory: ExpectedTrajectory
     planted: Planted | None = None
 
 
-class Inspecting:
+class Inspection:
     """Verifies attempts and disputes. Calls block for as long as verification takes."""
 
     def __init__(
@@ -196,7 +196,7 @@ class Inspecting:
             result=read_result(job.type, self._objects.get_atom(tx, attempt.result), policy),
             trajectory=self._bytes(tx, attempt.trajectory),
         )
-        expected = Expected(
+        expected = ExpectedTrajectory(
             job=job_id(job.id),
             provider=self._signer(tx, attempt),
             type=job.type,

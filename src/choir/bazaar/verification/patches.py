@@ -13,7 +13,7 @@ from pathlib import Path
 from choir.bazaar.contracts import Evidence, PatchGenRequest, PatchGenResult
 from choir.bazaar.verification import changes as rules
 from choir.bazaar.verification import control, decision, hidden, introspection, trees
-from choir.bazaar.verification.bases import Base
+from choir.bazaar.verification.bases import BaseTree
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.expectations import judge
 from choir.bazaar.verification.model import Delivery, Findings, Order
@@ -33,7 +33,7 @@ _APPLY_FAULTS = {
 class PatchCheck:
     """One delivery of a patch, checked step by step."""
 
-    def __init__(self, order: Order, delivery: Delivery, base: Base, bench: Bench, findings: Findings) -> None:
+    def __init__(self, order: Order, delivery: Delivery, base: BaseTree, bench: Bench, findings: Findings) -> None:
         assert isinstance(order.request, PatchGenRequest)
         assert isinstance(delivery.result, PatchGenResult)
         self.order = order

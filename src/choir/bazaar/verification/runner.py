@@ -22,7 +22,7 @@ from choir.bazaar.jobs.lifecycle import VERIFY
 from choir.bazaar.jobs.orders import CannotVerify
 from choir.bazaar.jobs.service import EXAMINE
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
-from choir.bazaar.verification.inspection import Inspecting
+from choir.bazaar.verification.inspection import Inspection
 from choir.bazaar.verification.service import Verifier
 from choir.feature import Base
 from choir.objects.service import Objects
@@ -60,7 +60,7 @@ class Bench:
         self._verifier: Verifier | None = None
         self._own: FolderLock | None = None
         self._looked = -_PROBE_AGAIN_S
-        self._ailment = ""
+        self._verifier_problem = ""
 
     def clean(self) -> None:
         """Remove what killed processes left behind; those that live hold locks on what is theirs."""
@@ -75,18 +75,18 @@ class Bench:
                     path.unlink(missing_ok=True)
                 lock.release()
 
-    def ailment(self) -> str:
+    def verifier_problem(self) -> str:
         """Why nothing can be verified here; empty if it can. Looked at anew from time to time while it is so."""
         with self._lock:
-            if self._ailment and time.monotonic() - self._looked < _PROBE_AGAIN_S:
-                return self._ailment
-            if self._ailment:
+            if self._verifier_problem and time.monotonic() - self._looked < _PROBE_AGAIN_S:
+                return self._verifier_problem
+            if self._verifier_problem:
                 self._close_sandboxes()
             self._looked = time.monotonic()
-            self._ailment = self._look()
-            if self._ailment:
-                log.error("this node cannot verify anything", extra={"why": self._ailment})
-            return self._ailment
+            self._verifier_problem = self._look()
+            if self._verifier_problem:
+                log.error("this node cannot verify anything", extra={"why": self._verifier_problem})
+            return self._verifier_problem
 
     def _look(self) -> str:
         if self._verifier is not None:
@@ -153,7 +153,7 @@ class VerificationRunner:
         self._stopping = stopping
         self._ended = threading.Event()
         self.bench = bench or Bench(node)
-        self._inspecting: Inspecting | None = None
+        self._inspection: Inspection | None = None
         handlers = Handlers(quick={}, slow={EXAMINE: self._examine, VERIFY: self._verify, REVERIFY: self._reverify})
         self._schedulers = [
             Scheduler(node.database, handlers, node.clock, node.policy.of(NodePolicy))
@@ -187,16 +187,16 @@ class VerificationRunner:
         return self._ended.is_set() or self._stopping()
 
     def _examine(self, task: Task) -> None:
-        inspecting = self._ready()
-        self._do(task, inspecting.examine, inspecting.give_up_order)
+        inspection = self._ready()
+        self._do(task, inspection.examine, inspection.give_up_order)
 
     def _verify(self, task: Task) -> None:
-        inspecting = self._ready()
-        self._do(task, inspecting.verify, inspecting.give_up)
+        inspection = self._ready()
+        self._do(task, inspection.verify, inspection.give_up)
 
     def _reverify(self, task: Task) -> None:
-        inspecting = self._ready()
-        self._do(task, inspecting.reverify, inspecting.give_up_dispute)
+        inspection = self._ready()
+        self._do(task, inspection.reverify, inspection.give_up_dispute)
 
     def _do(
         self, task: Task, work: Callable[[UUID, Callable[[], bool]], None], give_up: Callable[[UUID, str], None]
@@ -205,7 +205,7 @@ class VerificationRunner:
         id_ = UUID(task.key)
         policy = self._node.policy.of(BazaarPolicy)
         self._unless_stopping()
-        if self.bench.ailment():
+        if self.bench.verifier_problem():
             give_up(id_, NO_SANDBOX)
             return
         deadline = time.monotonic() + policy.verify_s_max
@@ -225,11 +225,11 @@ class VerificationRunner:
                 scheduler.halt()
             raise Postponed
 
-    def _ready(self) -> Inspecting:
+    def _ready(self) -> Inspection:
         node = self._node
-        if self._inspecting is None:
+        if self._inspection is None:
             bazaar = node.of(Bazaar)
-            self._inspecting = Inspecting(
+            self._inspection = Inspection(
                 node.database,
                 node.of(Objects),
                 bazaar.jobs,
@@ -240,4 +240,4 @@ class VerificationRunner:
                 self.bench.folder(),
                 node.policy.of(WorkersPolicy),
             )
-        return self._inspecting
+        return self._inspection

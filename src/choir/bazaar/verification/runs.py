@@ -14,7 +14,7 @@ from choir.bazaar.verification.trees import guarded
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import Entropy
 from choir.foundation.errors import ChoirError
-from choir.sandbox.model import Ended, Limits, Result, Spec
+from choir.sandbox.model import EndReason, Limits, Result, Spec
 
 
 def run_spec(request: SandboxRunRequest, policy: VerificationPolicy) -> Spec:
@@ -84,6 +84,6 @@ def _rerun(
     findings.units_milli = min(round(again.usage.cpu_s * 1000), request.cpu_s_max * 1000)
     evidence = {"rerun": True, "stdout": bytes_hash(ours.stdout), "stderr": bytes_hash(ours.stderr)}
     evidence |= {"exit_code": ours.exit_code, "ended": again.ended.value}
-    same = again.ended is Ended.EXITED and ours == output
+    same = again.ended is EndReason.EXITED and ours == output
     differs = ("run.output_differs", "Run again, the command gives another output or code.")
     findings.need("re-run", *(("", "") if same else differs), evidence=evidence)

@@ -19,7 +19,7 @@ from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, Resu
 from choir.bazaar.jobs.model import JobType, Verdict
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification import reviews, runs, texts, toolchain
-from choir.bazaar.verification.bases import Base, Bases
+from choir.bazaar.verification.bases import Bases, BaseTree
 from choir.bazaar.verification.expectations import judge
 from choir.bazaar.verification.model import Delivery, Failed, Findings, Order, Runs
 from choir.bazaar.verification.patches import PatchCheck
@@ -147,7 +147,7 @@ def _check_order(order: Order) -> None:
         raise BadOrder(why="the hidden checks are not those that the request commits to")
 
 
-def _examine_patch(request: PatchGenRequest, base: Base, bench: Bench, findings: Findings) -> None:
+def _examine_patch(request: PatchGenRequest, base: BaseTree, bench: Bench, findings: Findings) -> None:
     text = "The tests pass without the patch, so they prove nothing about it."
     if request.evidence is Evidence.EXIT_CODE:
         passed = base.plain(bench, request.test_command, request.subdir).ended_well

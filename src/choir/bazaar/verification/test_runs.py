@@ -21,7 +21,7 @@ from choir.bazaar.verification.reports import Report, read_report
 from choir.bazaar.verification.toolchain import TARGET
 from choir.bazaar.verification.trees import guarded, size_of
 from choir.foundation.clock import Entropy
-from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec
+from choir.sandbox.model import EndReason, InFile, Limits, Mount, Result, Spec
 
 TREE = "/work/tree"
 _ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}  # ids of tests may hold sets
@@ -133,7 +133,9 @@ class Bench:
                     return read_report(json.loads(said["body"]))
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 continue
-        stopped = {Ended.TIMEOUT: "timeout", Ended.CPU: "timeout", Ended.OUTPUT: "flood"}.get(result.ended, "")
+        stopped = {EndReason.TIMEOUT: "timeout", EndReason.CPU: "timeout", EndReason.OUTPUT: "flood"}.get(
+            result.ended, ""
+        )
         if result.out_of_memory:
             stopped = "memory"
         return read_report(_NO_REPORT | {"exit_code": result.exit_code or 1, "stopped": stopped})

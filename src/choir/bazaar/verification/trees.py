@@ -18,7 +18,7 @@ from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Cancelled, Runs
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.errors import Invalid
-from choir.sandbox.model import Ended, InFile, Limits, Result, Spec
+from choir.sandbox.model import EndReason, InFile, Limits, Result, Spec
 from choir.sandbox.repositories import environment
 
 _MEMORY_BYTES = 512_000_000  # for git itself; what lies in the workspace counts on top
@@ -90,7 +90,7 @@ class DoesNotApply(Exception):
 def guarded(runs: Runs, spec: Spec, cancelled: Callable[[], bool]) -> Result:
     """Run a spec; a run that was cancelled has no verdict."""
     result = runs.run(spec, None, cancelled)
-    if result.ended is Ended.CANCELLED:
+    if result.ended is EndReason.CANCELLED:
         raise Cancelled
     return result
 
@@ -110,7 +110,7 @@ def check_out(runs: Runs, bundle: Path, commit: str, folder: Path, cancelled: Ca
     result = guarded(runs, spec, cancelled)
     found = result.stdout.decode(errors="replace").strip()
     if not result.ok or found != commit:
-        why = "git cannot read it." if result.ended is Ended.EXITED else f"git was stopped ({result.ended})."
+        why = "git cannot read it." if result.ended is EndReason.EXITED else f"git was stopped ({result.ended})."
         raise NoBase(commit=commit[:64], why=why)
     refused = result.files_refused
     if len(refused) >= _REFUSED_MAX or any(item.startswith("'tree':") for item in refused):  # cut off, not odd entries
@@ -138,7 +138,7 @@ def apply(
     result = guarded(runs, spec, cancelled)
     if not result.ok:
         full = b"No space left" in result.stderr or b"Out of memory" in result.stderr
-        grown = full or result.out_of_memory or result.ended is not Ended.EXITED or result.exit_code > 128
+        grown = full or result.out_of_memory or result.ended is not EndReason.EXITED or result.exit_code > 128
         raise DoesNotApply("too_large" if grown else "does_not_apply")
     if b"\nerror:" in b"\n" + result.stderr:  # git takes what it can read and ends with code 0 all the same
         raise DoesNotApply("does_not_apply")

@@ -27,14 +27,14 @@ from choir.bazaar.contracts import (
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.workers import profiles
-from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, SecretInside, WorkOrder
+from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, SecretInside, WorkOrder, WorkProduct
 from choir.bazaar.workers.patch_work import WORK, check_out_base, compute_diff, hand_over
 from choir.bazaar.workers.profiles import Call, CommandProfile
 from choir.bazaar.workers.shop import PYTEST_PATH, Workshop
 from choir.foundation.errors import ChoirError
 from choir.foundation.words import count
 from choir.sandbox.egress.model import Egress
-from choir.sandbox.model import Ended, InFile, Limits, Mount, Result, Spec
+from choir.sandbox.model import EndReason, InFile, Limits, Mount, Result, Spec
 from choir.sandbox.tiers.base import PAYLOAD_PATH
 
 assert profiles.REPOSITORY == WORK
@@ -74,7 +74,7 @@ class CommandWorker:
     def types(self) -> frozenset[JobType]:
         return self.profile.types
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         """Whether its program can be found, as far as that can be told from outside."""
         lacking = [name for name in self.profile.passed if name not in self._own]
         if lacking:
@@ -85,7 +85,7 @@ class CommandWorker:
             return f"the program {program} is in none of {PAYLOAD_PATH}"
         return next((f"{mount.source} is not there" for mount in self.profile.mounts if not mount.source.exists()), "")
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         if order.type not in self.types:
             raise NotMine(worker=self.name, why=f"its profile does not name {order.type.word}")
         trajectory.withhold(self._secrets)
@@ -96,7 +96,9 @@ class CommandWorker:
             raise SecretInside
         return produced
 
-    def _work(self, order: WorkOrder, folder: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def _work(
+        self, order: WorkOrder, folder: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled
+    ) -> WorkProduct:
         request = order.request
         if isinstance(request, PatchGenRequest):
             return self._patch(order, folder, trajectory, cancelled)
@@ -106,7 +108,9 @@ class CommandWorker:
         result = self._run(order, base, None, trajectory, cancelled)
         return self._written(order, _output(result))
 
-    def _patch(self, order: WorkOrder, folder: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def _patch(
+        self, order: WorkOrder, folder: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled
+    ) -> WorkProduct:
         base = check_out_base(self._shop, order, order.base_commit, folder / "base", cancelled)
         left = folder / "left"
         left.mkdir()
@@ -133,7 +137,7 @@ class CommandWorker:
             lines.close()
         asked = [f"{record.method} {record.host} {record.outcome}" for record in result.requests]
         trajectory.tool("Command", shlex.join(call.argv), f"exit {result.exit_code}, {result.ended.value}; {asked}")
-        if result.ended is Ended.OUTPUT:
+        if result.ended is EndReason.OUTPUT:
             raise NotDone(why="the agent wrote without end and was stopped")
         return result
 
@@ -165,7 +169,7 @@ class CommandWorker:
             owner=order.job,
         )
 
-    def _written(self, order: WorkOrder, data: bytes) -> Produced:
+    def _written(self, order: WorkOrder, data: bytes) -> WorkProduct:
         """What an agent wrote instead of changing files."""
         policy = self._shop.verification
         if isinstance(order.request, CodeReviewRequest):
@@ -173,11 +177,11 @@ class CommandWorker:
                 review = StructuredReview.from_bytes(data, policy)
             except ChoirError as error:
                 raise NotDone(why=f"the agent's review cannot be read: {error}".rstrip(".")) from None
-            return Produced(review.to_bytes(), CodeReviewResult(), count(len(review.issues), "issue"))
+            return WorkProduct(review.to_bytes(), CodeReviewResult(), count(len(review.issues), "issue"))
         assert isinstance(order.request, TextGenRequest)
         if not data.strip() or len(data) > policy.text_bytes_max:
             raise NotDone(why="the agent's text is empty or too long")
-        return Produced(data, TextGenResult(model=self.profile.model), f"{len(data)} bytes of text")
+        return WorkProduct(data, TextGenResult(model=self.profile.model), f"{len(data)} bytes of text")
 
 
 def _files(order: WorkOrder) -> tuple[InFile, ...]:

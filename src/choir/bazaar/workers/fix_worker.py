@@ -17,7 +17,7 @@ from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.verification.decision import is_test
 from choir.bazaar.verification.trees import entries_of
 from choir.bazaar.workers.inside import source
-from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, WorkOrder
+from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, WorkOrder, WorkProduct
 from choir.bazaar.workers.patch_work import WORK, check_out_base, compute_diff, hand_over
 from choir.bazaar.workers.shop import PYTHON, TOOLS, Workshop
 from choir.sandbox.model import InFile, Limits, Spec
@@ -35,10 +35,10 @@ class FixWorker:
     def __init__(self, shop: Workshop) -> None:
         self._shop = shop
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         return self._shop.lacking()
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         request = order.request
         if not isinstance(request, PatchGenRequest):
             raise NotMine(worker=self.name, why="it makes patches and nothing else")
@@ -59,7 +59,7 @@ class FixWorker:
         folder: Path,
         trajectory: TrajectoryWriter,
         cancelled: IsCancelled,
-    ) -> Produced:
+    ) -> WorkProduct:
         """The smallest step that is accepted."""
         why = "the fixers find nothing to fix"
         seen = {b""}

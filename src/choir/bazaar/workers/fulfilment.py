@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from choir.bazaar.contracts import JobResult
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.trajectories import reader as trajectories
-from choir.bazaar.trajectories.reader import Signed
+from choir.bazaar.trajectories.reader import SignedTrajectory
 from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.verification.model import Cancelled
-from choir.bazaar.workers.model import BrokeDown, IsCancelled, Produced, Stopped, TimeUp, Worker, WorkOrder
+from choir.bazaar.workers.model import BrokeDown, IsCancelled, Stopped, TimeUp, Worker, WorkOrder, WorkProduct
 from choir.foundation.canonical import ObjectHash, bytes_hash
 from choir.foundation.clock import Clock
 from choir.foundation.errors import ChoirError
@@ -23,12 +23,12 @@ from choir.identity.keys.secret_values import SecretKey
 
 
 @dataclass(frozen=True, slots=True)
-class Fulfilled:
+class FulfilledOrder:
     """What a provider hands in, or why not. The trajectory is there in either case."""
 
     order: WorkOrder
     trajectory: bytes
-    signed: Signed  # the trajectory's name and signature
+    signed: SignedTrajectory  # the trajectory's name and signature
     artifact: bytes = b""
     claimed: ObjectHash | None = None  # of the artifact
     result: JobResult | None = None
@@ -41,20 +41,20 @@ class Fulfilled:
 
 
 @dataclass(frozen=True, slots=True)
-class Fulfilling:
+class Fulfilment:
     """`fulfil` with a provider's key, as the worker pool takes it."""
 
     key: SecretKey
     clock: Clock
     policy: WorkersPolicy
 
-    def __call__(self, order: WorkOrder, worker: Worker, cancelled: IsCancelled) -> Fulfilled:
+    def __call__(self, order: WorkOrder, worker: Worker, cancelled: IsCancelled) -> FulfilledOrder:
         return fulfil(order, worker, self.key, self.clock, self.policy, cancelled)
 
 
 def fulfil(
     order: WorkOrder, worker: Worker, key: SecretKey, clock: Clock, policy: WorkersPolicy, cancelled: IsCancelled
-) -> Fulfilled:
+) -> FulfilledOrder:
     """Let the worker work; never raises for what the worker does."""
     public = trajectories.provider_of(key)
     header = trajectories.header(order.job, public, order.type, order.base_commit, clock.now_us())
@@ -68,15 +68,15 @@ def fulfil(
     data = file.getvalue()
     signed = trajectories.sign(data, key)
     if produced is None:
-        return Fulfilled(order, data, signed, error=error)
+        return FulfilledOrder(order, data, signed, error=error)
     result = replace(produced.result, trajectory_id=signed.hash)
     signature = trajectories.sign_hash(bytes_hash(result.to_bytes()), key)
-    return Fulfilled(order, data, signed, produced.artifact, bytes_hash(produced.artifact), result, signature)
+    return FulfilledOrder(order, data, signed, produced.artifact, bytes_hash(produced.artifact), result, signature)
 
 
 def _attempt(
     order: WorkOrder, worker: Worker, writer: TrajectoryWriter, cancelled: IsCancelled
-) -> tuple[Produced | None, ChoirError | None]:
+) -> tuple[WorkProduct | None, ChoirError | None]:
     def over() -> bool:
         return cancelled() or order.left_s <= 0
 

@@ -45,7 +45,7 @@ class WorkOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
+class WorkProduct:
     """What a worker made."""
 
     artifact: bytes
@@ -64,11 +64,11 @@ class Worker(Protocol):
     @property
     def types(self) -> frozenset[JobType]: ...
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         """Why it cannot work now, or nothing."""
         ...
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         """Do it. Raises `NotDone` if it cannot be done well; then nothing is handed in."""
         ...
 

@@ -20,7 +20,7 @@ from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.trees import check_out, entries_of
-from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, WorkOrder
+from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, WorkOrder, WorkProduct
 from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.words import count
@@ -121,7 +121,7 @@ def _copy(source: Path, target: Path, before: Collection[str], policy: SandboxPo
 
 def hand_over(
     shop: Workshop, order: WorkOrder, diff: bytes, trajectory: TrajectoryWriter, cancelled: IsCancelled, check: bool
-) -> Produced:
+) -> WorkProduct:
     """The patch, if it is one, and if it would pass what we can see."""
     request = order.request
     assert isinstance(request, PatchGenRequest)
@@ -135,7 +135,7 @@ def hand_over(
     if check:
         self_check(shop, order, diff, result, trajectory, cancelled)
     names = ", ".join(item.path for item in files[:5])
-    return Produced(diff, result, f"changed {count(len(files), 'file')}: {names}")
+    return WorkProduct(diff, result, f"changed {count(len(files), 'file')}: {names}")
 
 
 def self_check(

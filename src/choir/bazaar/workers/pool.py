@@ -17,7 +17,7 @@ from typing import Protocol
 
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import WorkersPolicy
-from choir.bazaar.workers.fulfilment import Fulfilled
+from choir.bazaar.workers.fulfilment import FulfilledOrder
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NoPlace, Stopped, Stuck, Worker, WorkOrder
 from choir.foundation.errors import Unavailable
 from choir.sandbox.model import Result, Spec, Tier
@@ -27,10 +27,10 @@ from choir.sandbox.pump import OnOutput
 _TICK_S = 0.05
 
 
-class Fulfils(Protocol):
+class Fulfiller(Protocol):
     """How an order is fulfilled; `fulfilling.fulfil` with a provider's key."""
 
-    def __call__(self, order: WorkOrder, worker: Worker, cancelled: IsCancelled) -> Fulfilled: ...
+    def __call__(self, order: WorkOrder, worker: Worker, cancelled: IsCancelled) -> FulfilledOrder: ...
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _Record:
 class _Active:
     order: WorkOrder
     worker: Worker
-    future: Future[Fulfilled]
+    future: Future[FulfilledOrder]
     began: float
     stop: threading.Event = field(default_factory=threading.Event)
     stopping_since: float | None = None
@@ -61,7 +61,7 @@ class WorkerHealth:
 
     name: str
     types: tuple[str, ...]
-    ailment: str  # why it gets no job, or nothing
+    problem: str  # why it gets no job, or nothing
     done: int
     refused: int
     broke_down: int
@@ -88,7 +88,7 @@ class WorkerPool:
     """Takes orders and gives futures. Safe to call from many threads."""
 
     def __init__(
-        self, workers: Sequence[Worker], fulfils: Fulfils, policy: WorkersPolicy, capacity: int | None = None
+        self, workers: Sequence[Worker], fulfils: Fulfiller, policy: WorkersPolicy, capacity: int | None = None
     ) -> None:
         self._workers = tuple(workers)
         self._fulfils = fulfils
@@ -108,9 +108,9 @@ class WorkerPool:
     def types(self) -> frozenset[JobType]:
         """What can be done here now."""
         with self._lock:
-            return frozenset(kind for worker in self._workers if not self._ailment(worker) for kind in worker.types)
+            return frozenset(kind for worker in self._workers if not self._problem(worker) for kind in worker.types)
 
-    def submit(self, order: WorkOrder) -> Future[Fulfilled]:
+    def submit(self, order: WorkOrder) -> Future[FulfilledOrder]:
         """Take an order, or refuse it at once. The first worker that does this type and is well gets it."""
         with self._lock:
             worker = self._choose(order.type)
@@ -131,9 +131,9 @@ class WorkerPool:
             raise NoPlace(why=f"nobody here does {kind.value}")
         if len(self._active) + len(self._stuck) >= self.capacity:
             raise NoPlace(why=f"all {self.capacity} places are taken")
-        well = [worker for worker in able if not self._ailment(worker)]
+        well = [worker for worker in able if not self._problem(worker)]
         if not well:
-            raise NoPlace(why=f"{able[0].name} is not well: {self._ailment(able[0])}")
+            raise NoPlace(why=f"{able[0].name} is not well: {self._problem(able[0])}")
         return well[0]
 
     def cancel(self, job: str) -> bool:
@@ -188,15 +188,15 @@ class WorkerPool:
         total = record.done + record.refused + record.broke_down
         kinds = tuple(sorted(kind.value for kind in worker.types))
         mean_s = record.seconds / total if total else 0.0
-        ailment = self._ailment(worker)
-        return WorkerHealth(worker.name, kinds, ailment, record.done, record.refused, record.broke_down, mean_s)
+        problem = self._problem(worker)
+        return WorkerHealth(worker.name, kinds, problem, record.done, record.refused, record.broke_down, mean_s)
 
-    def _ailment(self, worker: Worker) -> str:
+    def _problem(self, worker: Worker) -> str:
         left = self._records[id(worker)].rests_until - time.monotonic()
         if left > 0:
             return f"it broke down too often and rests for {left:.0f} seconds"
         try:
-            return worker.ailment()
+            return worker.problem()
         except Exception as error:  # a worker that cannot even say how it is
             return f"{type(error).__name__} when it was asked"
 
@@ -204,7 +204,7 @@ class WorkerPool:
 
     def _run(self, number: int, item: _Active) -> None:
         """One order in a thread of its own."""
-        outcome: Fulfilled | None = None
+        outcome: FulfilledOrder | None = None
         error: BaseException | None = None
         try:
             outcome = self._fulfils(item.order, item.worker, item.stop.is_set)
@@ -219,7 +219,7 @@ class WorkerPool:
             self._lock.notify_all()
         _resolve(item.future, outcome, error)
 
-    def _note(self, item: _Active, outcome: Fulfilled | None) -> None:
+    def _note(self, item: _Active, outcome: FulfilledOrder | None) -> None:
         record = self._records[id(item.worker)]
         record.seconds += time.monotonic() - item.began
         if outcome is not None and outcome.is_done:
@@ -263,7 +263,7 @@ class WorkerPool:
         return now - item.stopping_since > self._policy.stuck_s
 
 
-def _resolve(future: Future[Fulfilled], outcome: Fulfilled | None, error: BaseException | None) -> None:
+def _resolve(future: Future[FulfilledOrder], outcome: FulfilledOrder | None, error: BaseException | None) -> None:
     if outcome is not None:
         future.set_result(outcome)
     else:

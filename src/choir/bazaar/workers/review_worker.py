@@ -33,7 +33,7 @@ from choir.bazaar.verification.reviews import files_of
 from choir.bazaar.verification.trees import DoesNotApply, NoBase, apply, check_out
 from choir.bazaar.workers.findings import RULES, Finding, read_all
 from choir.bazaar.workers.inside import source
-from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, NotMine, Produced, WorkOrder
+from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, NotMine, WorkOrder, WorkProduct
 from choir.bazaar.workers.shop import PYTHON, TOOLS, Workshop
 from choir.foundation.errors import Invalid
 from choir.foundation.words import count
@@ -56,10 +56,10 @@ class ReviewWorker:
     def __init__(self, shop: Workshop) -> None:
         self._shop = shop
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         return self._shop.lacking()
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         request = order.request
         if not isinstance(request, CodeReviewRequest) or order.diff is None:
             raise NotMine(worker=self.name, why="it reviews diffs and nothing else")
@@ -74,7 +74,7 @@ class ReviewWorker:
             said = self._analyse(order, texts, trajectory, cancelled)
         found = read_all(said["found"], {path: text.split("\n") for path, text in texts.items()})
         review = compose(request, files, texts, found, said["failed"], self._shop.verification.review_findings_max)
-        return Produced(review.to_bytes(), CodeReviewResult(), review.summary)
+        return WorkProduct(review.to_bytes(), CodeReviewResult(), review.summary)
 
     def _texts(
         self, order: WorkOrder, files: Mapping[str, FileDiff], folder: Path, cancelled: IsCancelled

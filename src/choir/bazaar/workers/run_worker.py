@@ -10,9 +10,9 @@ from choir.bazaar.contracts import SandboxRunRequest, SandboxRunResult
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.verification.runs import output_of, run_spec
-from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, Produced, WorkOrder
+from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, WorkOrder, WorkProduct
 from choir.bazaar.workers.shop import Workshop
-from choir.sandbox.model import Ended, Result
+from choir.sandbox.model import EndReason, Result
 
 
 class RunWorker:
@@ -24,10 +24,10 @@ class RunWorker:
     def __init__(self, shop: Workshop) -> None:
         self._shop = shop
 
-    def ailment(self) -> str:
+    def problem(self) -> str:
         return ""
 
-    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> Produced:
+    def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         request = order.request
         if not isinstance(request, SandboxRunRequest):
             raise NotMine(worker=self.name, why="it runs commands and nothing else")
@@ -38,12 +38,12 @@ class RunWorker:
         trajectory.user(f"Run: {shlex.join(request.argv)}")
         result = self._shop.run(spec, cancelled, "the command")
         trajectory.tool("Run", shlex.join(request.argv), told(result))
-        whole = not (result.stdout_truncated or result.stderr_truncated) and result.ended is Ended.EXITED
+        whole = not (result.stdout_truncated or result.stderr_truncated) and result.ended is EndReason.EXITED
         if not whole:
             raise NotDone(why="the command wrote more than a delivery can hold")
         output = output_of(result)
         claims = SandboxRunResult(exit_code=output.exit_code, cpu_milli=round(result.usage.cpu_s * 1000))
-        return Produced(output.to_bytes(), claims, f"ended with code {output.exit_code}")
+        return WorkProduct(output.to_bytes(), claims, f"ended with code {output.exit_code}")
 
 
 def told(result: Result) -> str:

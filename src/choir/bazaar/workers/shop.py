@@ -24,7 +24,7 @@ from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.model import IsCancelled, Stopped, TimeUp, WorkOrder
 from choir.foundation.clock import Clock, SystemClock
 from choir.foundation.errors import Unavailable
-from choir.sandbox.model import Ended, Mount, Result, Spec
+from choir.sandbox.model import EndReason, Mount, Result, Spec
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.pool import Runner
 from choir.sandbox.pump import OnOutput
@@ -107,7 +107,7 @@ class Workshop:
     def run(self, spec: Spec, cancelled: IsCancelled, what: str, on_output: OnOutput | None = None) -> Result:
         """Run a spec to its own end; a run that had to be stopped is a refusal."""
         result = self.runner.run(spec, on_output, cancelled)
-        if result.ended is Ended.CANCELLED:
+        if result.ended is EndReason.CANCELLED:
             raise Stopped
         if result.timed_out:
             raise TimeUp(what=what)

@@ -10,7 +10,7 @@ from choir.doors.accounts.shapes import TransferIn, TransferOut
 from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, ReaderOrOperatorDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import Limit, page, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.ledger.routes import Account, Cursor, statement_cursor
 from choir.doors.ledger.shapes import AccountOut, AccountPage, BalanceOut, PostedOut, StatementPage
 from choir.foundation.clock import parse_time
@@ -24,7 +24,7 @@ from choir.ledger.model import UnknownAccount, account_name
 from choir.ledger.policy import LedgerPolicy
 from choir.storage.database import Tx
 
-router = Room(tags=["money"], route_class=AccessRoute)
+router = RoomRouter(tags=["money"], route_class=AccessRoute)
 
 
 @router.get("/me/accounts")

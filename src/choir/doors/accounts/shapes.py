@@ -13,7 +13,7 @@ from choir.ledger.model import account_name
 
 if TYPE_CHECKING:
     from choir.doors.ledger.shapes import PostedOut
-    from choir.identity.delegations.transfers import Transferred
+    from choir.identity.delegations.transfers import TransferResult
 
 
 class TransferIn(Wire, json_schema_extra=example(to="grace", asset="SAT", amount="21000", memo="thank you")):
@@ -54,6 +54,6 @@ class TransferOut(
     model_config = ConfigDict(populate_by_name=True)
 
     @classmethod
-    def of(cls, item: Transferred, amount: int, posted: PostedOut) -> TransferOut:
+    def of(cls, item: TransferResult, amount: int, posted: PostedOut) -> TransferOut:
         shown = {"posted": posted, "from": item.from_, "to": item.to, "amount": str(amount)}
         return cls.model_validate(shown | {"asset": account_name(item.to).asset.name})

@@ -6,7 +6,7 @@ from choir.doors.agents.shapes import AgentOut, AgentPage
 from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 
 
-class Agents(Room[R]):
+class AgentsClient(Room[R]):
     """Agents, of a person or standing on a Nostr key."""
 
     @pages

@@ -19,7 +19,7 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.people.shapes import NameIn
 from choir.identity.agents.model import agent_id, parse_agent_id
 from choir.identity.credentials.model import BadCredential
@@ -29,7 +29,7 @@ from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["agents"], route_class=AccessRoute, prefix="/agents")
+router = RoomRouter(tags=["agents"], route_class=AccessRoute, prefix="/agents")
 
 
 @router.get("")

@@ -207,7 +207,7 @@ def stranger_at(address: str, token: str = "") -> Iterator[Client]:
         yield client
 
 
-class Ticking:
+class Ticker:
     """A text with the time that has passed since it began to wait; it goes on by itself wherever it is drawn."""
 
     def __init__(self, text: str) -> None:
@@ -226,7 +226,7 @@ def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    status = console().status(Ticking(text))
+    status = console().status(Ticker(text))
     timer = threading.Timer(_WAIT_S, status.start)
     timer.daemon = True
     timer.start()

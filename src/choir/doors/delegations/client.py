@@ -12,7 +12,7 @@ from choir.foundation.money import Asset
 Cap = tuple[Asset | str, str, int]  # asset, period (day, week, month or total), smallest units
 
 
-class Delegations(Room[R]):
+class DelegationsClient(Room[R]):
     """How far agents may act for a person."""
 
     @pages

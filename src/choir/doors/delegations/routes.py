@@ -10,7 +10,7 @@ from choir.doors.delegations.shapes import DelegationIn, DelegationOut, Delegati
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyDep, ReaderDep, SignedInDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.identity.agents.model import parse_agent_id
 from choir.identity.delegations.model import Cap, Delegation, delegation_id, parse_delegation_id
 from choir.identity.model import Role
@@ -18,7 +18,7 @@ from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["delegations"], route_class=AccessRoute, prefix="/delegations")
+router = RoomRouter(tags=["delegations"], route_class=AccessRoute, prefix="/delegations")
 
 _AGAIN = also(200, DelegationOut, "This key had made it before.")
 

@@ -7,7 +7,7 @@ from choir.doors.disputes.shapes import DisputeOut, DisputePage
 from choir.doors.sdk.calls import Call, R, Room, call, pages, path
 
 
-class Disputes(Room[R]):
+class DisputesClient(Room[R]):
     """Disputes, for both sides and for operators."""
 
     @call

@@ -18,11 +18,11 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, last_id, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["disputes"], route_class=AccessRoute)
+router = RoomRouter(tags=["disputes"], route_class=AccessRoute)
 
 
 @router.get("/jobs/{job}/disputes", responses=problems(404))

@@ -7,7 +7,7 @@ from typing import Any
 from choir.doors.sdk import answers
 from choir.doors.sdk.calls import Call, R, Room, stream
 from choir.doors.sdk.errors import NodeError
-from choir.doors.sdk.streams import Told
+from choir.doors.sdk.streams import StreamEvent
 from choir.doors.shapes import Wire
 
 MISSED = "events.missed"
@@ -34,7 +34,7 @@ class Event(Wire):
         return self.type == MISSED
 
     @classmethod
-    def read(cls, told: Told) -> Event:
+    def read(cls, told: StreamEvent) -> Event:
         value = told.value
         if not isinstance(value, dict):
             raise NodeError(detail="The node told an event that is not one.")
@@ -44,7 +44,7 @@ class Event(Wire):
         return answers.read(cls, {**value, "position": told.id})
 
 
-class Events(Room[R]):
+class EventsClient(Room[R]):
     """Part of the client itself."""
 
     @stream

@@ -12,8 +12,8 @@ from choir.doors.http.cookies import session_token
 from choir.doors.http.credentials import Operators
 from choir.doors.http.event_stream import MEDIA_TYPE, EventStream
 from choir.doors.http.openapi import problems
-from choir.doors.http.rooms import Room
-from choir.doors.http.streams import Hearing, Stands, Streams
+from choir.doors.http.rooms import RoomRouter
+from choir.doors.http.streams import Stands, Streams, Subscription
 from choir.foundation.errors import Unauthenticated
 from choir.identity.credentials import standing
 from choir.identity.model import Principal, Role
@@ -21,7 +21,7 @@ from choir.node import Node
 from choir.storage.outbox import Position
 from choir.storage.policy import NodePolicy
 
-router = Room(tags=["events"], route_class=AccessRoute)
+router = RoomRouter(tags=["events"], route_class=AccessRoute)
 
 _EXAMPLE = (
     "retry: 1000\n\nid: 812-1\nevent: identity.person.signed_up\n"
@@ -58,7 +58,7 @@ async def stream_events(
     """
     resumed = last_event_id or after
     streams: Streams = request.app.state.streams
-    hearing = Hearing(None if who.role is Role.OPERATOR else who.source, type_, subject)
+    hearing = Subscription(None if who.role is Role.OPERATOR else who.source, type_, subject)
     position, whole = await streams.first_position(Position.parse(resumed) if resumed else None)
     stream = streams.open(who.source, hearing, _stands(request, node, who))
     stream.position = position

@@ -26,7 +26,7 @@ from choir.identity.credentials.tokens import TOKEN_PREFIX
 from choir.identity.keys.model import KeyNeeded
 from choir.identity.model import Principal, Role
 from choir.node import Node
-from choir.operations.operators import Known
+from choir.operations.operators import KnownOperator
 from choir.storage.database import Tx
 from choir.storage.policy import NodePolicy
 
@@ -39,7 +39,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 class Operators:
     """Knows the operators' tokens by their hashes only. Further ones are told apart by their names."""
 
-    def __init__(self, token: str, further: Callable[[], Mapping[str, Known]] = dict) -> None:
+    def __init__(self, token: str, further: Callable[[], Mapping[str, KnownOperator]] = dict) -> None:
         self._digest = hashlib.sha256(token.encode()).digest() if token else b""
         self._further = further  # by name, as they are now
 

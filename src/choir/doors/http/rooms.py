@@ -16,7 +16,7 @@ BELOW = "/v1"  # where all rooms are
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 
-class Room(APIRouter):
+class RoomRouter(APIRouter):
     """To be included below `BELOW`, once all its routes are there."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

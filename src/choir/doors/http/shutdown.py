@@ -23,7 +23,7 @@ _HARD_S = 14.0  # before the supervisor ends it by force
 _LOOK_S = 0.05
 
 
-class Ending:
+class Shutdown:
     """Watches over the end of this process."""
 
     def __init__(self, stop_waiting: Callable[[], None]) -> None:

@@ -36,7 +36,7 @@ _RETRY_S = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class Subscription:
     """What a stream is to hear: of what it may, what was asked for."""
 
     name: str | None  # an owner; None: the operator, who hears everything
@@ -54,7 +54,7 @@ class Hearing:
 class Stream:
     """One client's stream: a queue with a limit, filled by the feed and emptied by the sender."""
 
-    def __init__(self, source: str, hearing: Hearing, stands: Stands, limit: int) -> None:
+    def __init__(self, source: str, hearing: Subscription, stands: Stands, limit: int) -> None:
         self.source = source
         self.hearing = hearing
         self.stands = stands
@@ -63,7 +63,7 @@ class Stream:
         self.why = ""
         self._limit = limit
         self._waiting: deque[Event] = deque()
-        self._bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
     def hear(self, event: Event) -> None:
         """Called for every new event; never blocks."""
@@ -74,24 +74,24 @@ class Stream:
             self.end("slow reader")
             return
         self._waiting.append(event)
-        self._bell.set()
+        self._wakeup.set()
 
     def end(self, why: str) -> None:
         """No more; what waits is not sent, and the client asks for it again."""
         if not self.over.is_set():
             self.why = why
             self.over.set()
-            self._bell.set()
+            self._wakeup.set()
 
     async def next(self, limit_s: float) -> list[Event]:
         """What came meanwhile; nothing after so many seconds of silence, or when it is over."""
         try:
             async with asyncio.timeout(limit_s):
-                await self._bell.wait()
+                await self._wakeup.wait()
         except TimeoutError:
             if not self._waiting:  # else one came in the last moment
                 return []
-        self._bell.clear()
+        self._wakeup.clear()
         events = [event for event in self._waiting if event.position > self.position]
         self._waiting.clear()
         return [] if self.over.is_set() else events
@@ -115,7 +115,7 @@ class Streams:
     def count(self) -> int:
         return len(self._streams)
 
-    def open(self, source: str, hearing: Hearing, stands: Stands) -> Stream:
+    def open(self, source: str, hearing: Subscription, stands: Stands) -> Stream:
         """A place for a stream, or the refusal of one too many."""
         policy = self._policy
         if self._stopping or len(self._streams) >= policy.streams_max:

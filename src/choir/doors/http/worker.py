@@ -20,7 +20,7 @@ import uvicorn
 from choir.doors.http.app import create_app
 from choir.doors.http.connection import Limits, limited_protocol
 from choir.doors.http.proxies import Proxies
-from choir.doors.http.shutdown import Ending
+from choir.doors.http.shutdown import Shutdown
 from choir.doors.http.streams import Streams
 from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import load
@@ -47,7 +47,7 @@ def main() -> None:
         connections_max=_CONNECTIONS,
         wait_s=policy.of(NodePolicy).database_wait_s_max,
     )
-    ending = Ending(database.stop_waiting)
+    ending = Shutdown(database.stop_waiting)
 
     def leave(*_: object) -> NoReturn:
         ending.begin()
@@ -79,7 +79,7 @@ def _allow_files() -> None:
 class _Server(uvicorn.Server):
     """The server, with an end that has a deadline from the moment of the signal."""
 
-    def __init__(self, config: uvicorn.Config, ending: Ending, streams: Streams) -> None:
+    def __init__(self, config: uvicorn.Config, ending: Shutdown, streams: Streams) -> None:
         super().__init__(config)
         self._ending = ending
         self._streams = streams
@@ -93,7 +93,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _serve(node: Node, listener: socket.socket, ending: Ending) -> None:
+def _serve(node: Node, listener: socket.socket, ending: Shutdown) -> None:
     streams = Streams(node.database, node.outbox, node.policy.of(NodePolicy))
     app = create_app(node, streams)
     config = uvicorn.Config(

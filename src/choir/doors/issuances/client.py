@@ -9,7 +9,7 @@ from choir.doors.issuances.shapes import IssuanceOut, IssuancePage
 from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 
 
-class Issuances(Room[R]):
+class IssuancesClient(Room[R]):
     """Issuances: one operator proposes, another approves, and the entry is posted."""
 
     @call

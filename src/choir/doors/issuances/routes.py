@@ -10,7 +10,7 @@ from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.credentials import Operators
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.issuances.shapes import IssuanceIn, IssuanceOut, IssuancePage
 from choir.foundation.money import parse_units
 from choir.ledger.issuances.model import Issuance, issuance_id, parse_issuance_id
@@ -20,7 +20,7 @@ from choir.ledger.policy import LedgerPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["issuances"], route_class=AccessRoute)
+router = RoomRouter(tags=["issuances"], route_class=AccessRoute)
 
 
 def _operators(request: Request) -> Operators:
@@ -44,7 +44,7 @@ def propose_issuance(
     legs = tuple(Leg(leg.from_, leg.to, parse_units(leg.amount)) for leg in body.legs)
 
     def propose(tx: Tx) -> tuple[Issuance, bool]:
-        return node.issuing.propose(tx, who.source, legs, reason=body.reason, key=key)
+        return node.issuances.propose(tx, who.source, legs, reason=body.reason, key=key)
 
     issuance, new = node.write(propose)
     if not new:
@@ -63,7 +63,7 @@ def list_issuances(
 ) -> IssuancePage:
     """All of them, or those that are open, the newest first."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
-    page = node.issuing.newest if state is None else node.issuing.newest_open
+    page = node.issuances.newest if state is None else node.issuances.newest_open
     with node.read() as tx:
         found = page(tx, before=before_id(cursor, parse_issuance_id), limit=size)
     following = issuance_id(found[-1].id) if len(found) == size else None
@@ -75,7 +75,7 @@ def get_issuance(issuance: str, _: OperatorDep, node: NodeDep, operators: Operat
     """One issuance, and who has agreed to it."""
     id_ = parse_issuance_id(issuance)
     with node.read() as tx:
-        return _shown(node, node.issuing.get(tx, id_), operators)
+        return _shown(node, node.issuances.get(tx, id_), operators)
 
 
 @router.post("/issuances/{issuance}/approve", responses=problems(404, 409))
@@ -85,7 +85,7 @@ def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: 
     Only those count who are operators at that moment, and were when they agreed.
     """
     id_ = parse_issuance_id(issuance)
-    approved = node.write(lambda tx: node.issuing.approve(tx, who.source, id_, operators.since))
+    approved = node.write(lambda tx: node.issuances.approve(tx, who.source, id_, operators.since))
     return _shown(node, approved, operators)
 
 
@@ -93,13 +93,13 @@ def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: 
 def withdraw_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
     """Let nothing come of it; every operator may."""
     id_ = parse_issuance_id(issuance)
-    return _shown(node, node.write(lambda tx: node.issuing.withdraw(tx, who.source, id_)), operators)
+    return _shown(node, node.write(lambda tx: node.issuances.withdraw(tx, who.source, id_)), operators)
 
 
 def _shown(node: Node, issuance: Issuance, operators: Operators) -> IssuanceOut:
     return IssuanceOut.of(
         issuance,
-        node.issuing.state(issuance),
-        needed=node.issuing.operators_needed(issuance),
+        node.issuances.state(issuance),
+        needed=node.issuances.operators_needed(issuance),
         agreed=len(agreed(issuance, operators.since)),
     )

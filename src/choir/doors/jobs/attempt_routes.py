@@ -8,16 +8,16 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from choir.bazaar.attempts.deliveries import ARTIFACT, TRAJECTORY, Delivered
+from choir.bazaar.attempts.deliveries import ARTIFACT, TRAJECTORY, SentDelivery
 from choir.bazaar.attempts.model import attempt_id, parse_attempt_id
 from choir.bazaar.jobs.model import SOURCE
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.settlement.service import pay_key
-from choir.bazaar.uploads.blobs import read_given
+from choir.bazaar.uploads.blobs import read_blob
 from choir.doors.http.access import AccessRoute, MarketReaderDep, NodeDep, ReaderOrSellerDep, SellerDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.jobs.blob_parts import BYTES, Part, answer_part
 from choir.doors.jobs.shapes import (
     AttemptOut,
@@ -41,7 +41,7 @@ from choir.storage.database import Tx
 
 WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
 
-router = Room(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
+router = RoomRouter(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
 
 
 @router.get("", responses=problems(404))
@@ -89,15 +89,15 @@ def give_back(attempt: str, body: GiveBackIn, who: SellerDep, node: NodeDep) -> 
 def hand_in(attempt: str, body: HandIn, who: SellerDep, node: NodeDep) -> AttemptOut:
     """Deliver. The artifact is in escrow until it is verified and paid; the same delivery again changes nothing."""
     id_ = parse_attempt_id(attempt)
-    sent = Delivered(
-        artifact=read_given(ARTIFACT, body.artifact.data, body.artifact.hash),
+    sent = SentDelivery(
+        artifact=read_blob(ARTIFACT, body.artifact.data, body.artifact.hash),
         claimed=parse_object_hash(body.claimed),
         result=body.result,
-        trajectory=read_given(TRAJECTORY, body.trajectory.data, body.trajectory.hash),
+        trajectory=read_blob(TRAJECTORY, body.trajectory.data, body.trajectory.hash),
         result_signature=bytes.fromhex(body.result_signature),
         trajectory_signature=bytes.fromhex(body.trajectory_signature),
     )
-    return AttemptOut.of(node.write(lambda tx: node.bazaar.delivering.hand_in(tx, who, id_, sent)))
+    return AttemptOut.of(node.write(lambda tx: node.bazaar.deliveries.hand_in(tx, who, id_, sent)))
 
 
 @router.get("/{attempt}/verdict", responses=problems(404))

@@ -15,7 +15,7 @@ from choir.doors.jobs.shapes import IdOut, JobOut, JobPage, JobStepList, Request
 from choir.doors.sdk.calls import Call, R, Room, call, pages, path
 
 
-class Uploads(Room[R]):
+class UploadsClient(Room[R]):
     """Bytes that are too many for one request, in parts. Every step can be repeated."""
 
     @call
@@ -44,7 +44,7 @@ class Uploads(Room[R]):
         return Call("DELETE", path("/v1/uploads/{id}", id=upload), type(None), again=True)
 
 
-class Jobs(Room[R]):
+class JobsClient(Room[R]):
     """Orders: one's own, and those one was asked to work on."""
 
     @call
@@ -124,7 +124,7 @@ class Jobs(Room[R]):
         return Call("POST", path("/v1/jobs/{id}/disputes", id=job), DisputeOut, body, again=True)
 
 
-class Ids(Room[R]):
+class IdsClient(Room[R]):
     """Ids by their beginning."""
 
     @call

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from fastapi import Path, Response
 
-from choir.bazaar.jobs.access import Seen
+from choir.bazaar.jobs.access import VisibleJob
 from choir.bazaar.jobs.model import Job, job_id, parse_job_id
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers import selection_rules
-from choir.bazaar.uploads.blobs import Given, read_given
+from choir.bazaar.uploads.blobs import SentBlob, read_blob
 from choir.doors.http.access import (
     AccessRoute,
     BuyerDep,
@@ -21,7 +21,7 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.jobs.blob_parts import BYTES, Part, answer_part
 from choir.doors.jobs.shapes import (
     IdOut,
@@ -42,7 +42,7 @@ from choir.storage.database import Tx
 
 log = logging.getLogger(__name__)
 
-router = Room(tags=["jobs"], route_class=AccessRoute)
+router = RoomRouter(tags=["jobs"], route_class=AccessRoute)
 
 _SEED_BYTES = 16
 IdPrefix = Annotated[str, Path(max_length=60, pattern=r"^[a-z]+_[A-Za-z0-9]+$", description="Such as job_01j9zr1v7c.")]
@@ -56,9 +56,9 @@ IdPrefix = Annotated[str, Path(max_length=60, pattern=r"^[a-z]+_[A-Za-z0-9]+$", 
 def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> JobOut:
     """Order work: the budget is held, and the job is offered to providers. The key in the request makes it one job."""
     bazaar = node.bazaar
-    inputs: dict[str, Given] = {name: read_given(name, blob.data, blob.hash) for name, blob in body.inputs.items()}
-    asked = bazaar.ordering.read(body.type, body.request, inputs, body.strategy, body.criteria)
-    job, new = node.write(lambda tx: bazaar.ordering.open(tx, who, asked))
+    inputs: dict[str, SentBlob] = {name: read_blob(name, blob.data, blob.hash) for name, blob in body.inputs.items()}
+    asked = bazaar.orders.read(body.type, body.request, inputs, body.strategy, body.criteria)
+    job, new = node.write(lambda tx: bazaar.orders.open(tx, who, asked))
     if not new:
         response.status_code = 200
     elif job.ready_us <= node.clock.now_us():  # others are examined first
@@ -157,5 +157,5 @@ def _offered(node: Node, job: Job) -> Job:
         return job
 
 
-def _shown(tx: Tx, node: Node, seen: Seen) -> JobOut:
+def _shown(tx: Tx, node: Node, seen: VisibleJob) -> JobOut:
     return JobOut.of(seen, node.bazaar.jobs.held(tx, seen.job) if seen.whole else None)

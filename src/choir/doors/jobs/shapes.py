@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from choir.bazaar.attempts.model import Attempt
-    from choir.bazaar.jobs.access import Seen
+    from choir.bazaar.jobs.access import VisibleJob
     from choir.bazaar.jobs.model import Job, JobEvent
     from choir.bazaar.uploads.service import Progress
     from choir.doors.ledger.shapes import ProofOut
@@ -264,7 +264,7 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
         return _job(item, attempts, (), held, summary)
 
     @classmethod
-    def of(cls, item: Seen, held: int | None) -> JobOut:
+    def of(cls, item: VisibleJob, held: int | None) -> JobOut:
         return _job(item.job, len(item.attempts), item.attempts, held if item.whole else None, item.summary)
 
 

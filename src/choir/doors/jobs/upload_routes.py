@@ -9,11 +9,11 @@ from fastapi import Path
 from choir.bazaar.uploads.service import parse_upload_id
 from choir.doors.http.access import AccessRoute, BuyerOrSellerDep, NodeDep, RawBodyDep
 from choir.doors.http.openapi import problems
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.jobs.shapes import UploadIn, UploadOut
 from choir.foundation.canonical import parse_object_hash
 
-router = Room(prefix="/uploads", tags=["uploads"], route_class=AccessRoute)
+router = RoomRouter(prefix="/uploads", tags=["uploads"], route_class=AccessRoute)
 
 _RAW: dict[str, Any] = {
     "requestBody": {

@@ -6,7 +6,7 @@ from choir.doors.keys.shapes import KeyList
 from choir.doors.sdk.calls import Call, R, Room, call
 
 
-class Keys(Room[R]):
+class KeysClient(Room[R]):
     """The Nostr keys of accounts."""
 
     @call

@@ -9,7 +9,7 @@ from fastapi import Query, Response
 
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, OptionalKeyDep, PersonReaderDep
 from choir.doors.http.openapi import also, problems
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.keys.shapes import BroughtKeyIn, KeyIn, KeyList, KeyOut, NewKeyOut, PhraseIn
 from choir.identity.agents.model import UnknownAgent
 from choir.identity.keys.nostr_keys import parse_public, parse_secret
@@ -20,7 +20,7 @@ from choir.identity.people.model import UnknownPerson
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["keys"], route_class=AccessRoute, prefix="/keys")
+router = RoomRouter(tags=["keys"], route_class=AccessRoute, prefix="/keys")
 
 Owner = Annotated[
     str | None, Query(max_length=80, description="One's own or one of one's agents'. Default: the person who asks.")

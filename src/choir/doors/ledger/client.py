@@ -29,7 +29,7 @@ from choir.doors.ledger.shapes import (
 from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, new_key, pages, path
 
 
-class Ledger(Room[R]):
+class LedgerClient(Room[R]):
     """What the client itself offers; every other part of a node is a room of the client."""
 
     # Accounts

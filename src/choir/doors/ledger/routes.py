@@ -15,7 +15,7 @@ from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number, page, page_rows
 from choir.doors.http.problems import problem_of
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.ledger.shapes import (
     AccountAct,
     AccountActIn,
@@ -68,7 +68,7 @@ from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["ledger"], route_class=AccessRoute, responses=problems(404, 409))
+router = RoomRouter(tags=["ledger"], route_class=AccessRoute, responses=problems(404, 409))
 
 _AGAIN = "This key had been accepted before."
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character

@@ -12,7 +12,7 @@ class PublishAnswer(RootModel[LiabilitiesOut | LiabilitiesUnderWayOut]):
     """What was signed, or that it is being counted."""
 
 
-class Liabilities(Room[R]):
+class LiabilitiesClient(Room[R]):
     """What the node owes to people and agents. `choir.doors.liabilities.proof.check` checks a proof."""
 
     @call

@@ -11,7 +11,7 @@ from fastapi import Path, Query, Response
 from choir.doors.http.access import AccessRoute, AnyoneDep, NodeDep, OperatorDep, ReaderDep
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
 from choir.doors.http.openapi import also, problems
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.liabilities.shapes import (
     AssetTotalOut,
     BesideOut,
@@ -23,13 +23,13 @@ from choir.doors.liabilities.shapes import (
 )
 from choir.foundation.clock import format_time
 from choir.ledger.liabilities import tree
-from choir.ledger.liabilities.model import Asked, CountingFailed, OwedProof, Proof, Share, Snapshot
+from choir.ledger.liabilities.model import CountingFailed, OwedProof, Proof, PublicationRequest, Share, Snapshot
 from choir.ledger.liabilities.service import note_of
 from choir.ledger.policy import LedgerPolicy
 from choir.node import Node
 from choir.storage.policy import NodePolicy
 
-router = Room(tags=["liabilities"], route_class=AccessRoute)
+router = RoomRouter(tags=["liabilities"], route_class=AccessRoute)
 
 _LOOK_S = 2  # how often a client is asked to look
 _PAUSE_S = 0.05  # how often we look
@@ -49,9 +49,9 @@ def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> Li
     It takes some seconds for each hundred thousand accounts, and goes on whether somebody waits for it or not.
     """
     asked = node.write(node.liabilities.ask)
-    found = _waited_for(node, asked) if isinstance(asked, Asked) else asked
+    found = _waited_for(node, asked) if isinstance(asked, PublicationRequest) else asked
     if found is None:
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, PublicationRequest)
         under_way = LiabilitiesUnderWayOut(size=asked.size, interval_s=_LOOK_S, problem=asked.problem)
         return Response(under_way.model_dump_json(), status_code=202, media_type="application/json")
     if found is asked:
@@ -60,7 +60,7 @@ def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> Li
         return shown(found, node.liabilities.rotations(tx))
 
 
-def _waited_for(node: Node, asked: Asked) -> Snapshot | None:
+def _waited_for(node: Node, asked: PublicationRequest) -> Snapshot | None:
     """What was asked for, if it is there soon; well before the request would be ended."""
     until = time.monotonic() + min(
         node.policy.of(LedgerPolicy).liabilities_wait_s, node.policy.of(NodePolicy).request_s_max / 2

@@ -22,7 +22,7 @@ class LoginAnswer(Wire):
     secret: str | None = Field(default=None, repr=False)
 
 
-class Logins(Room[R]):
+class LoginsClient(Room[R]):
     """How a program gets a token of whoever approves it in the browser (see `choir login`)."""
 
     @call

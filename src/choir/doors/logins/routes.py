@@ -6,7 +6,7 @@ from fastapi import Response
 
 from choir.doors.http.access import AccessRoute, AddressDep, AnyoneDep, FreshDep, NodeDep, PersonDep
 from choir.doors.http.openapi import also, problems
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.logins.shapes import LoginIn, LoginOut, LoginStartedOut, LoginWaitingOut, VerifierIn
 from choir.doors.tokens.shapes import NewTokenOut, TokenOut
 from choir.foundation.clock import format_time
@@ -15,7 +15,7 @@ from choir.identity.credentials.model import login_id, parse_login_id
 from choir.identity.credentials.tries import settled
 from choir.identity.policy import DelegationsPolicy
 
-router = Room(tags=["logins"], route_class=AccessRoute, prefix="/logins")
+router = RoomRouter(tags=["logins"], route_class=AccessRoute, prefix="/logins")
 
 
 @router.post("", status_code=201, responses=problems(429))

@@ -13,7 +13,7 @@ from choir.bazaar.attempts.model import UnknownAttempt
 from choir.bazaar.policy import BazaarPolicy
 from choir.doors.jobs.shapes import AttemptOut, JobOut
 from choir.doors.mesh import receipts
-from choir.doors.mesh.model import Judged, winner_of
+from choir.doors.mesh.model import JudgedDelivery, winner_of
 from choir.doors.sdk import blobs, node_keys
 from choir.doors.sdk.policies import policy_of
 from choir.foundation.errors import Invalid, NotFound
@@ -33,7 +33,7 @@ class NothingJudged(NotFound):
     )
 
 
-def judged(client: Client, job: JobOut, attempt: str | None = None) -> Judged:
+def judged(client: Client, job: JobOut, attempt: str | None = None) -> JudgedDelivery:
     """An attempt at a job: the one that is named, the one that was paid for, or else the last that was judged."""
     found = chosen(job, attempt)
     if found.verdict is None or found.artifact is None:
@@ -44,7 +44,7 @@ def judged(client: Client, job: JobOut, attempt: str | None = None) -> Judged:
     receipts.check_receipt(client.attempts.receipt(found.id), job, found, key)
     part = partial(client.attempts.artifact_part, found.id)
     data = blobs.whole(part, found.artifact, "The artifact", policy_of(client).of(BazaarPolicy).artifact_bytes_max)
-    return Judged(job, found, data, told.verdict)
+    return JudgedDelivery(job, found, data, told.verdict)
 
 
 def chosen(job: JobOut, wanted: str | None = None) -> AttemptOut:

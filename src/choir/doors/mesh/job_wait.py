@@ -29,11 +29,11 @@ _SILENT_STATE = "unknown"
 OnChange = Callable[[JobOut], None]
 
 
-class Bell:
+class JobSignal:
     """Rings when something happened to a job, or to any of one's own; where no stream can be had it is silent."""
 
     def __init__(self, client: Client, job: str | None) -> None:
-        self.rung = threading.Event()
+        self.woken = threading.Event()
         self._client = client.twin()  # its connection can be cut without cutting the others
         self._job = job
         self._thread = threading.Thread(target=self._listen, name="choir-waiting", daemon=True)
@@ -45,7 +45,7 @@ class Bell:
     def _listen(self) -> None:
         with suppress(Exception):  # it only makes waiting shorter; closing it while it reads has many faces
             for _ in self._client.events(type_="bazaar.job", subject=self._job):
-                self.rung.set()
+                self.woken.set()
 
 
 def wait_for(
@@ -59,7 +59,7 @@ def wait_for(
 ) -> JobOut:
     """The job once it is `done`; `on_change` sees it each time that it was looked at."""
     began = time.monotonic()
-    bell = Bell(client, job)
+    wakeup = JobSignal(client, job)
     pause_s = _PAUSE_S_FIRST
     state = _SILENT_STATE
     try:
@@ -75,8 +75,8 @@ def wait_for(
             left_s = None if timeout_s is None else began + timeout_s - time.monotonic()
             if (left_s is not None and left_s <= 0) or (stop is not None and stop.is_set()):
                 raise NotDoneYet(job=job, state=state, seconds=int(time.monotonic() - began))
-            woken = bell.rung.wait(pause_s if left_s is None else min(pause_s, left_s))
-            bell.rung.clear()
+            woken = wakeup.woken.wait(pause_s if left_s is None else min(pause_s, left_s))
+            wakeup.woken.clear()
             pause_s = _PAUSE_S_FIRST if woken else min(pause_s * _PAUSE_GROWS, _PAUSE_S_MAX)
     finally:
-        bell.close()
+        wakeup.close()

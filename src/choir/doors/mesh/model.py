@@ -73,7 +73,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedDelivery:
     """An attempt with its verdict, passed or not. All of it was checked here against hashes and signatures."""
 
     job: JobOut
@@ -93,7 +93,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Judged):
+class Outcome(JudgedDelivery):
     """Work that was done, verified and paid."""
 
     artifact: Artifact  # the data as what it is

@@ -18,7 +18,7 @@ from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_
 from choir.bazaar.jobs.model import JobType, Verdict
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.sampling import planted
-from choir.bazaar.trajectories.reader import Expected, check_content, commit_of
+from choir.bazaar.trajectories.reader import ExpectedTrajectory, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import Verifier
 from choir.doors.jobs.shapes import AttemptOut, JobOut, SignedOut
@@ -207,7 +207,7 @@ def _trajectory_check(
     if delivery.result.trajectory_id not in ("", attempt.trajectory):  # the result is signed, so it binds this too
         told = "The result that the provider signed names another trajectory."
         return Check("trajectory", passed=False, reason="trajectory.wrong_hash", details=told)
-    expected = Expected(
+    expected = ExpectedTrajectory(
         job=job.id,
         provider=provider,
         type=job.type,

@@ -18,7 +18,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, 
 from choir.doors.http.access import AccessRoute, AnyoneDep, NodeDep, OperatorDep
 from choir.doors.http.etags import IfNoneMatch, tag_of, unchanged
 from choir.doors.http.openapi import problems
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.node.shapes import ExplainOut, NodeOut, PolicyOut, PolicyValueOut
 from choir.foundation.clock import format_time
 from choir.foundation.errors import ChoirError
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _SOON_S = 5.0
 _threads = CapacityLimiter(4)
 
-router = Room(tags=["node"], route_class=AccessRoute, responses=problems(404, 409))
+router = RoomRouter(tags=["node"], route_class=AccessRoute, responses=problems(404, 409))
 health = APIRouter(tags=["health"])
 
 

@@ -13,7 +13,7 @@ from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 from choir.foundation.money import Asset
 
 
-class Me(Room[R]):
+class MeClient(Room[R]):
     """Whoever asks."""
 
     @call
@@ -47,7 +47,7 @@ class Me(Room[R]):
         return Call("POST", "/v1/transfers", TransferOut, body, key=key_or_new(key))
 
 
-class People(Room[R]):
+class PeopleClient(Room[R]):
     """Other people."""
 
     @call

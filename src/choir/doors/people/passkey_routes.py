@@ -7,13 +7,13 @@ from base64 import urlsafe_b64decode
 
 from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, PersonDep, SessionDep
 from choir.doors.http.openapi import problems
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.people.shapes import CeremonyOut, NameIn, NewPasskeyIn, PasskeyList, PasskeyOut
 from choir.identity.credentials.challenges import parse_ceremony_id
 from choir.identity.credentials.model import UnknownPasskey
 from choir.identity.credentials.tries import settled
 
-router = Room(tags=["passkeys"], route_class=AccessRoute, prefix="/me/passkeys")
+router = RoomRouter(tags=["passkeys"], route_class=AccessRoute, prefix="/me/passkeys")
 
 
 @router.get("")

@@ -18,7 +18,7 @@ from choir.doors.http.access import (
 from choir.doors.http.cookies import clear_session
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.people.shapes import ActOut, ActPage, ClusterOut, CodesLeftOut, CodesOut, HomeIn, MeOut, PersonOut
 from choir.foundation.clock import format_time
 from choir.identity import audit
@@ -28,7 +28,7 @@ from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["people"], route_class=AccessRoute)
+router = RoomRouter(tags=["people"], route_class=AccessRoute)
 
 Owner = Annotated[str, Query(max_length=80, examples=["person:01j9zq4n8ve5trx0k2m3b4c5d6"])]
 
@@ -55,7 +55,7 @@ def revoke_vouch(handle: str, who: PersonDep, node: NodeDep) -> None:
 @router.delete("/people/{handle}", status_code=204, responses=problems(404))
 def erase_person(handle: str, who: OperatorDep, node: NodeDep) -> None:
     """Erase a person: everything that names them goes, the journal stays whole."""
-    node.write(lambda tx: node.erasing.erase(tx, node.people.by_handle(tx, handle).id, actor=who.source))
+    node.write(lambda tx: node.erasure.erase(tx, node.people.by_handle(tx, handle).id, actor=who.source))
 
 
 @router.get("/me")
@@ -68,7 +68,7 @@ def get_me(who: SignedInDep, node: NodeDep) -> MeOut:
 @router.delete("/me", status_code=204, responses=problems(404))
 def erase_me(who: FreshDep, node: NodeDep, response: Response) -> None:
     """Erase the person who asks: everything that names them goes, the journal stays whole. There is no way back."""
-    node.write(lambda tx: node.erasing.erase_self(tx, who))
+    node.write(lambda tx: node.erasure.erase_self(tx, who))
     clear_session(response, node)
 
 

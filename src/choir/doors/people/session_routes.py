@@ -14,7 +14,7 @@ from choir.doors.http.access import (
 )
 from choir.doors.http.cookies import clear_session, set_session
 from choir.doors.http.openapi import problems
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.people.routes import me_view, person_view
 from choir.doors.people.shapes import (
     CeremonyOut,
@@ -33,12 +33,12 @@ from choir.doors.people.shapes import (
 )
 from choir.foundation.errors import Refusal
 from choir.identity.credentials.challenges import parse_ceremony_id
-from choir.identity.credentials.passkeys import Shown
-from choir.identity.credentials.sessions import Session, Started
+from choir.identity.credentials.passkeys import ShownPasskey
+from choir.identity.credentials.sessions import Session, StartedSession
 from choir.identity.credentials.tries import settled
 from choir.storage.database import Tx
 
-router = Room(tags=["signing in"], route_class=AccessRoute)
+router = RoomRouter(tags=["signing in"], route_class=AccessRoute)
 
 
 @router.post("/sign-up/begin", responses=problems(409, 429))
@@ -52,7 +52,7 @@ def finish_sign_up(body: NewPasskeyIn, _: AnyoneDep, node: NodeDep, response: Re
     """Become a person, with the gift for it, and be signed in. The recovery codes are shown this once."""
     ceremony = parse_ceremony_id(body.ceremony)
 
-    def finish(tx: Tx) -> tuple[Started, SignedUpOut] | Refusal:
+    def finish(tx: Tx) -> tuple[StartedSession, SignedUpOut] | Refusal:
         done = node.people.finish_sign_up(tx, ceremony, body.answer, body.name)
         if isinstance(done, Refusal):
             return done
@@ -77,7 +77,7 @@ def finish_sign_in(body: ShownPasskeyIn, _: AnyoneDep, node: NodeDep, response: 
     """Be signed in by a passkey that was shown."""
     ceremony = parse_ceremony_id(body.ceremony)
 
-    def finish(tx: Tx) -> tuple[Started, MeOut] | Refusal:
+    def finish(tx: Tx) -> tuple[StartedSession, MeOut] | Refusal:
         shown = node.passkeys.finish_sign_in(tx, ceremony, body.answer)
         if isinstance(shown, Refusal):
             return shown
@@ -137,7 +137,7 @@ def finish_confirming(body: ShownPasskeyIn, _: PersonDep, token: SessionDep, nod
     def finish(tx: Tx) -> Session | Refusal:
         session = node.sessions.find(tx, token)
         shown = node.passkeys.finish_confirming(tx, session.person, session.passkey, ceremony, body.answer)
-        return node.sessions.confirm(tx, token, shown) if isinstance(shown, Shown) else shown
+        return node.sessions.confirm(tx, token, shown) if isinstance(shown, ShownPasskey) else shown
 
     confirmed = settled(node.database, finish)
     return SessionOut.of(confirmed, confirmed)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from choir.identity.audit import Act
     from choir.identity.clusters.service import Cluster
     from choir.identity.credentials.passkeys import Ceremony
-    from choir.identity.credentials.recovery import Recovered
+    from choir.identity.credentials.recovery import RecoveredAccount
     from choir.identity.credentials.sessions import Session
     from choir.identity.model import Principal
     from choir.identity.people.store import PasskeyRow
@@ -267,7 +267,7 @@ class RecoveredOut(Wire, json_schema_extra=example(passkey=_PASSKEY, ended=_ENDE
     ended: RecoveryEndedOut
 
     @classmethod
-    def of(cls, item: Recovered) -> RecoveredOut:
+    def of(cls, item: RecoveredAccount) -> RecoveredOut:
         return cls(passkey=PasskeyOut.of(item.passkey, None), ended=RecoveryEndedOut(**asdict(item.ended)))
 
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from choir.bazaar.attempts.model import AttemptOver, UnknownAttempt
 from choir.bazaar.contracts import BadField
 from choir.bazaar.jobs.reasons import in_words
-from choir.bazaar.workers.fulfilment import Fulfilled
+from choir.bazaar.workers.fulfilment import FulfilledOrder
 from choir.bazaar.workers.model import NoPlace, NotDone, WorkOrder
 from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.jobs.shapes import StartedOut
 from choir.doors.provider import delivery
 from choir.doors.provider.model import BadOrder, Tell
-from choir.doors.provider.orders import Fetching
+from choir.doors.provider.orders import OrderFetcher
 from choir.doors.provider.retry import patiently
 from choir.doors.sdk.client import Client
 from choir.foundation.errors import ChoirError
@@ -44,7 +44,7 @@ class Phase(StrEnum):
 
 
 @dataclass(slots=True, eq=False)
-class Carried:
+class AttemptRun:
     """An attempt that this process has taken."""
 
     attempt: str
@@ -68,16 +68,16 @@ class Carried:
 class Carrier:
     """Carries attempts; each in a thread of its own."""
 
-    def __init__(self, client: Client, pool: WorkerPool, fetching: Fetching, folder: Path, tell: Tell) -> None:
+    def __init__(self, client: Client, pool: WorkerPool, fetcher: OrderFetcher, folder: Path, tell: Tell) -> None:
         self._client = client
         self._pool = pool
-        self._fetching = fetching
+        self._fetcher = fetcher
         self._folder = folder
         self._tell = tell
         self._counting = threading.Lock()
         self.given_back_stopping = 0  # because this process stops
 
-    def carry(self, item: Carried) -> bool:
+    def carry(self, item: AttemptRun) -> bool:
         """Do all of it; whether it was handed in."""
         try:
             with tempfile.TemporaryDirectory(prefix="order-", dir=self._folder, ignore_cleanup_errors=True) as folder:
@@ -92,19 +92,19 @@ class Carrier:
             self._give_back(item, "The provider's machine failed at it.")
         return False
 
-    def stop(self, item: Carried, *, over: bool) -> None:
+    def stop(self, item: AttemptRun, *, over: bool) -> None:
         """Stop the work: the node has no use for it any more (`over`), or this process ends."""
         (item.over if over else item.stop).set()
         self._pool.cancel(item.job)
 
-    def _worked(self, item: Carried, folder: Path) -> Fulfilled:
+    def _worked(self, item: AttemptRun, folder: Path) -> FulfilledOrder:
         def begin() -> StartedOut:
             return self._client.attempts.start(item.attempt, order=True)
 
         def ask() -> WorkOrder:
             for left in folder.iterdir():  # of a try that a broken connection ended
                 left.unlink()
-            return self._fetching.order(item.attempt, item.job, begun.order, item.deadline, folder, item.unwanted)
+            return self._fetcher.order(item.attempt, item.job, begun.order, item.deadline, folder, item.unwanted)
 
         begun = patiently(begin, item.deadline, item.unwanted)
         order = patiently(ask, item.deadline, item.unwanted)
@@ -116,7 +116,7 @@ class Carrier:
             self._pool.cancel(item.job)
         return future.result()
 
-    def _hand_in(self, item: Carried, outcome: Fulfilled) -> bool:
+    def _hand_in(self, item: AttemptRun, outcome: FulfilledOrder) -> bool:
         if outcome.error is not None:
             raise outcome.error
         if item.over.is_set():
@@ -131,7 +131,7 @@ class Carrier:
         self._say("handed_in", item, artifact=outcome.claimed, trajectory=outcome.signed.hash)
         return True
 
-    def _end(self, item: Carried, error: ChoirError) -> None:
+    def _end(self, item: AttemptRun, error: ChoirError) -> None:
         """It will not be handed in."""
         if item.over.is_set():
             self._say("cancelled", item, why="The node has no use for it any more.")
@@ -140,7 +140,7 @@ class Carrier:
         else:
             self._give_back(item, reason_of(error), str(error))
 
-    def _give_back(self, item: Carried, reason: str, why: str = "") -> None:
+    def _give_back(self, item: AttemptRun, reason: str, why: str = "") -> None:
         item.phase = Phase.GIVING_BACK
         deadline = min(item.deadline, time.monotonic() + _GIVE_BACK_S) if item.stop.is_set() else item.deadline
         again = reason == STOPPING
@@ -157,9 +157,9 @@ class Carrier:
 
     def refuse(self, attempt: str, job: str, reason: str) -> None:
         """Give an attempt back that was never taken."""
-        self._give_back(Carried(attempt, job, 0, time.monotonic() + _GIVE_BACK_S), reason)
+        self._give_back(AttemptRun(attempt, job, 0, time.monotonic() + _GIVE_BACK_S), reason)
 
-    def _say(self, what: str, item: Carried, **facts: object) -> None:
+    def _say(self, what: str, item: AttemptRun, **facts: object) -> None:
         took_s = round(time.monotonic() - item.taken, 3)
         self._tell(what, job=item.job, attempt=item.attempt, type=item.type, took_s=took_s, **facts)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 
-from choir.bazaar.workers.fulfilment import Fulfilled
+from choir.bazaar.workers.fulfilment import FulfilledOrder
 from choir.doors.jobs.shapes import AttemptOut
 from choir.doors.sdk.client import Client
 from choir.doors.sdk.errors import NodeError
@@ -18,7 +18,7 @@ INLINE_BYTES_MAX = 200_000
 _ROUNDS_MAX = 10_000  # of at most a thousand missing parts each
 
 
-def hand_in(client: Client, attempt: str, outcome: Fulfilled) -> AttemptOut:
+def hand_in(client: Client, attempt: str, outcome: FulfilledOrder) -> AttemptOut:
     """Deliver what a worker made."""
     assert outcome.result is not None
     assert outcome.claimed is not None

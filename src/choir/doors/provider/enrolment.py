@@ -13,7 +13,7 @@ from choir.bazaar.providers.rules import key_proof_digest
 from choir.bazaar.trajectories.reader import provider_of
 from choir.doors.provider.home import DEFAULT_NAME
 from choir.doors.provider.machine import Machine
-from choir.doors.provider.model import ServedElsewhere, Wanted
+from choir.doors.provider.model import ServedElsewhere, ServeOptions
 from choir.doors.providers.shapes import ProviderOut
 from choir.doors.sdk.client import Client
 from choir.identity.keys.secret_values import SecretKey
@@ -45,7 +45,7 @@ def known(client: Client) -> ProviderOut | None:
         return None
 
 
-def enrol(client: Client, owner: str, key: SecretKey, wanted: Wanted, machine: Machine) -> ProviderOut:
+def enrol(client: Client, owner: str, key: SecretKey, wanted: ServeOptions, machine: Machine) -> ProviderOut:
     """Be registered with these claims, this key, these types and this capacity, and take work."""
     found = known(client)
     proof = proof_of(key, owner)
@@ -66,7 +66,7 @@ def enrol(client: Client, owner: str, key: SecretKey, wanted: Wanted, machine: M
     return client.providers.drain(False) if found.draining else found
 
 
-def _claims(found: ProviderOut | None, wanted: Wanted, machine: Machine) -> dict[str, str]:
+def _claims(found: ProviderOut | None, wanted: ServeOptions, machine: Machine) -> dict[str, str]:
     """What is claimed: as asked, else as it was."""
     before = found.claimed if found is not None else None
     return {

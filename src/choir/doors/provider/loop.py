@@ -23,7 +23,7 @@ from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.model import ProviderRetired
 from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.jobs.shapes import AttemptOut
-from choir.doors.provider.carrier import STOPPING, Carried, Carrier, Phase
+from choir.doors.provider.carrier import STOPPING, AttemptRun, Carrier, Phase
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.model import Tell
 from choir.doors.provider.retry import PAUSE_S, longer, passes, spread
@@ -56,7 +56,7 @@ class Totals:
     earned: int = 0  # by the node's books
 
 
-class Serving:
+class ProviderLoop:
     """Serves one provider. `run` works in one thread; `drain`, `stop_now` and `wake` may be called from any."""
 
     def __init__(
@@ -80,9 +80,9 @@ class Serving:
         self._version = version
         self._drain_s = policy.drain_s if drain_s is None else drain_s
         self._lock = threading.Lock()
-        self._carried: dict[str, Carried] = {}
+        self._carried: dict[str, AttemptRun] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()  # taken once, never again
-        self._handed: dict[str, Carried] = {}  # waiting for a verdict
+        self._handed: dict[str, AttemptRun] = {}  # waiting for a verdict
         self._changed: set[str | None] = set()  # jobs that something happened to; None: perhaps any
         self._asked_for: set[str] = set()  # attempts that may have a verdict by now
         self._wake = threading.Event()
@@ -134,7 +134,7 @@ class Serving:
     def draining(self) -> bool:
         return self._draining.is_set()
 
-    def at_work(self) -> list[Carried]:
+    def at_work(self) -> list[AttemptRun]:
         with self._lock:
             return list(self._carried.values())
 
@@ -257,14 +257,14 @@ class Serving:
             self._remember(item.id)
             self._carrier.refuse(item.id, item.job, "Too little time is left for it.")
             return
-        carried = Carried(item.id, item.job, int(item.ceiling), time.monotonic() + left_s)
+        carried = AttemptRun(item.id, item.job, int(item.ceiling), time.monotonic() + left_s)
         with self._lock:
             self._carried[item.id] = carried
         again = item.state == AttemptState.RUNNING.value  # an earlier process had begun it
         self._tell("taken", job=item.job, attempt=item.id, left_s=round(left_s), again=again, trial=not carried.ceiling)
         threading.Thread(target=self._carry, args=(carried,), name=f"choir-{item.id}", daemon=True).start()
 
-    def _carry(self, carried: Carried) -> None:
+    def _carry(self, carried: AttemptRun) -> None:
         handed_in = False
         try:
             handed_in = self._carrier.carry(carried)

@@ -16,12 +16,12 @@ from pathlib import Path
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.workers.catalogue import workers
-from choir.bazaar.workers.fulfilment import Fulfilling
+from choir.bazaar.workers.fulfilment import Fulfilment
 from choir.bazaar.workers.model import Worker
 from choir.bazaar.workers.pool import PooledRunner, WorkerPool
 from choir.bazaar.workers.shop import Workshop
 from choir.doors.provider.home import ProviderHome
-from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, Wanted, short_type
+from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, ServeOptions, short_type
 from choir.foundation.clock import Clock
 from choir.foundation.policy import Policy, load
 from choir.foundation.settings import Settings
@@ -49,7 +49,9 @@ class Machine:
 
 
 @contextmanager
-def started(home: ProviderHome, wanted: Wanted, key: SecretKey, clock: Clock, policy: Policy) -> Iterator[Machine]:
+def started(
+    home: ProviderHome, wanted: ServeOptions, key: SecretKey, clock: Clock, policy: Policy
+) -> Iterator[Machine]:
     """The machine, ready for work; at the end it is cleared."""
     folder = home.folder / "work"
     shutil.rmtree(folder, ignore_errors=True)  # an earlier process's, which was killed
@@ -68,7 +70,7 @@ def started(home: ProviderHome, wanted: Wanted, key: SecretKey, clock: Clock, po
         ):
             found = workers(wanted.workers, shop, os.environ, wanted.model, wanted.api)
             types = offered(found, wanted.types)
-            fulfils = Fulfilling(key, clock, policy.of(WorkersPolicy))
+            fulfils = Fulfilment(key, clock, policy.of(WorkersPolicy))
             with WorkerPool(found, fulfils, policy.of(WorkersPolicy), wanted.capacity) as pool:
                 yield Machine(pool, types, shop.folder, model_of(found, wanted), sandboxes.unlimited())
     shutil.rmtree(folder, ignore_errors=True)
@@ -103,14 +105,14 @@ def offered(found: Sequence[Worker], asked: Sequence[JobType]) -> tuple[JobType,
     for kind in asked:
         if kind not in able:
             raise NoSuchWork(type=short_type(kind), able=", ".join(short_type(each) for each in sorted(able)))
-    ailments = {worker.name: worker.ailment() for worker in found}
-    now = {kind for worker in found if not ailments[worker.name] for kind in worker.types}
+    problems = {worker.name: worker.problem() for worker in found}
+    now = {kind for worker in found if not problems[worker.name] for kind in worker.types}
     if not now:
-        raise NobodyWell(why="; ".join(f"{name}: {ailment}" for name, ailment in ailments.items()))
+        raise NobodyWell(why="; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     return tuple(sorted(asked or now))
 
 
-def model_of(found: Sequence[Worker], wanted: Wanted) -> str:
+def model_of(found: Sequence[Worker], wanted: ServeOptions) -> str:
     """Which model the workers use, as the provider claims it; empty where there is none."""
     if wanted.model:
         return wanted.model

@@ -14,7 +14,7 @@ Tell = Callable[..., None]  # tell("taken", job=…, attempt=…)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ServeOptions:
     """How a provider is to serve, as its owner asked."""
 
     workers: tuple[str, ...]
@@ -29,7 +29,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProviderReport:
     """Something that happened here."""
 
     at: str

@@ -28,7 +28,7 @@ from choir.foundation.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Fetching:
+class OrderFetcher:
     """Brings orders here."""
 
     client: Client

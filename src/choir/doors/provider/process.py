@@ -23,11 +23,11 @@ from choir.doors.provider import enrolment, machine, seller
 from choir.doors.provider.carrier import Carrier
 from choir.doors.provider.clocks import NodeClock
 from choir.doors.provider.home import ProviderHome
-from choir.doors.provider.loop import Serving
+from choir.doors.provider.loop import ProviderLoop
 from choir.doors.provider.machine import Machine
-from choir.doors.provider.model import KeyOfAnother, Tell, Wanted
+from choir.doors.provider.model import KeyOfAnother, ServeOptions, Tell
 from choir.doors.provider.news import Listener
-from choir.doors.provider.orders import Fetching
+from choir.doors.provider.orders import OrderFetcher
 from choir.doors.provider.report import Journal, JsonLines, Lines, Sink
 from choir.doors.provider.seller import Seller
 from choir.doors.sdk import homes
@@ -40,7 +40,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one: the te
 
 
 def serve(
-    home: ProviderHome, wanted: Wanted, policy: Policy, *, node: str | None = None, key_file: Path | None = None,
+    home: ProviderHome, wanted: ServeOptions, policy: Policy, *, node: str | None = None, key_file: Path | None = None,
     public_url: str | None = None, as_json: bool = False,
 ) -> None:  # fmt: skip
     """Serve a provider until a signal ends it."""
@@ -70,9 +70,14 @@ def _introduce(found: Seller, at_hand: Machine, tell: Tell) -> None:
 
 
 def _serve(
-    found: Seller, wanted: Wanted, policy: Policy, at_hand: Machine, tell: Tell, show: Callable[[Serving], None],
+    found: Seller,
+    wanted: ServeOptions,
+    policy: Policy,
+    at_hand: Machine,
+    tell: Tell,
+    show: Callable[[ProviderLoop], None],
     signals: Signals,
-) -> None:  # fmt: skip
+) -> None:
     with found.client() as client:
         found.home.keep()
         try:
@@ -80,25 +85,25 @@ def _serve(
         except ResultKeyTaken:
             raise KeyOfAnother(home=found.home.folder) from None
         homes.declare(client)  # whoever buys from the same home is not independent of it
-        fetching = Fetching(client, frozenset(at_hand.types), policy)
-        carrier = Carrier(client, at_hand.pool, fetching, at_hand.folder, tell)
-        serving = Serving(
+        fetcher = OrderFetcher(client, frozenset(at_hand.types), policy)
+        carrier = Carrier(client, at_hand.pool, fetcher, at_hand.folder, tell)
+        loop = ProviderLoop(
             client, at_hand.pool, carrier, found.clock, policy.of(WorkersPolicy), tell,
             version=f"choir {version('choir')}", drain_s=wanted.drain_s,
         )  # fmt: skip
-        serving.begin_counting()
+        loop.begin_counting()
         tell(
             "serving", provider=provider.id, types=[kind.value for kind in at_hand.types],
             workers=", ".join(wanted.workers), capacity=wanted.capacity, isolation=wanted.isolation.label,
         )  # fmt: skip
         for worker in at_hand.pool.health().workers:
-            if worker.ailment:
-                tell("unwell", worker=worker.name, why=worker.ailment)
-        show(serving)
-        listener = Listener(found.client, serving.wake, serving.no_events, tell)
+            if worker.problem:
+                tell("unwell", worker=worker.name, why=worker.problem)
+        show(loop)
+        listener = Listener(found.client, loop.wake, loop.no_events, tell)
         listener.start()
         try:
-            signals.until_done(serving)
+            signals.until_done(loop)
         finally:
             listener.close()
 
@@ -108,7 +113,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._count = 0
-        self._serving = False
+        self._loop = False
         self._error: BaseException | None = None
 
     @contextmanager
@@ -123,32 +128,32 @@ class Signals:
 
     def _take(self, _number: int, _frame: FrameType | None) -> None:
         self._count += 1
-        if not self._serving:
+        if not self._loop:
             raise KeyboardInterrupt
 
-    def until_done(self, serving: Serving) -> None:
+    def until_done(self, loop: ProviderLoop) -> None:
         """Let it serve; raises what it ended with."""
-        thread = threading.Thread(target=self._run, args=(serving,), name="choir-provider", daemon=True)
-        self._serving = True
+        thread = threading.Thread(target=self._run, args=(loop,), name="choir-provider", daemon=True)
+        self._loop = True
         thread.start()
         while thread.is_alive():
             if self._count > 1:
-                serving.stop_now()
+                loop.stop_now()
             elif self._count:
-                serving.drain()
+                loop.drain()
             thread.join(_JOIN_S)
         if self._error is not None:
             raise self._error
 
-    def _run(self, serving: Serving) -> None:
+    def _run(self, loop: ProviderLoop) -> None:
         try:
-            serving.run()
+            loop.run()
         except BaseException as error:  # raised in the thread that waits
             self._error = error
 
 
 @contextmanager
-def _shown(as_json: bool, free: Callable[[], None]) -> Iterator[tuple[Tell, Callable[[Serving], None]]]:
+def _shown(as_json: bool, free: Callable[[], None]) -> Iterator[tuple[Tell, Callable[[ProviderLoop], None]]]:
     """Where it is told: JSON lines, a live view on a terminal, or plain lines. The end is told when all is free."""
     from choir.doors.provider.view import Board, live
 
@@ -158,8 +163,8 @@ def _shown(as_json: bool, free: Callable[[], None]) -> Iterator[tuple[Tell, Call
     tell = Journal([*sinks, board])
     with live(board) if on_terminal else nullcontext():
         try:
-            yield tell, lambda serving: setattr(board, "serving", serving)
+            yield tell, lambda loop: setattr(board, "serving", loop)
         finally:
-            if board.serving is not None:
+            if board.loop is not None:
                 free()
-                tell("stopped", **board.serving.summary())
+                tell("stopped", **board.loop.summary())

@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from choir.bazaar.jobs.reasons import in_words
-from choir.doors.provider.model import Told, short_type
+from choir.doors.provider.model import ProviderReport, short_type
 from choir.foundation.clock import Clock, SystemClock, format_time
 from choir.foundation.money import Asset
 from choir.foundation.words import count
 
-Sink = Callable[[Told], None]
+Sink = Callable[[ProviderReport], None]
 
 
 class Journal:
@@ -29,7 +29,7 @@ class Journal:
         self._lock = threading.Lock()
 
     def __call__(self, what: str, **facts: Any) -> None:
-        told = Told(format_time(self._clock.now_us()), what, facts)
+        told = ProviderReport(format_time(self._clock.now_us()), what, facts)
         with self._lock:
             for sink in self._sinks:
                 with suppress(OSError, ValueError):  # nobody reads any more; the work goes on
@@ -42,7 +42,7 @@ class Lines:
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
-    def __call__(self, told: Told) -> None:
+    def __call__(self, told: ProviderReport) -> None:
         self._out.write(f"{told.at[11:19]}  {sentence(told)}\n")
         self._out.flush()
 
@@ -53,7 +53,7 @@ class JsonLines:
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
-    def __call__(self, told: Told) -> None:
+    def __call__(self, told: ProviderReport) -> None:
         self._out.write(json.dumps({"at": told.at, "event": told.what, **told.facts}, default=str) + "\n")
         self._out.flush()
 
@@ -68,7 +68,7 @@ def printable(text: object) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in str(text))
 
 
-def sentence(told: Told) -> str:
+def sentence(told: ProviderReport) -> str:
     """An event in words."""
     facts = {name: printable(_shown(value)) for name, value in told.facts.items() if value is not None}
     kind = _kind(facts.get("type", ""))

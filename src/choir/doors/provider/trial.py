@@ -18,7 +18,7 @@ from choir.bazaar.contracts import PatchGenRequest, Terms
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
 from choir.bazaar.workers.catalogue import workers
-from choir.bazaar.workers.fulfilment import Fulfilled, fulfil
+from choir.bazaar.workers.fulfilment import FulfilledOrder, fulfil
 from choir.bazaar.workers.model import WorkOrder
 from choir.bazaar.workers.shop import Workshop
 from choir.doors.mesh import bundles
@@ -71,7 +71,7 @@ def try_worker(worker: str, folder: Path | str, test_command: str = TEST) -> Tri
     return Trial(found.trajectory.decode(), found.artifact.decode("utf-8", "replace"), found.error, loose)
 
 
-def _fulfilled(order: WorkOrder, name: str, sandboxes: Sandboxes, folder: Path, policy: Policy) -> Fulfilled:
+def _fulfilled(order: WorkOrder, name: str, sandboxes: Sandboxes, folder: Path, policy: Policy) -> FulfilledOrder:
     key = checked_secret(secrets.token_bytes(32))  # a provider keeps one; a trial needs none that lasts
     with Workshop(
         sandboxes, folder, policy.of(WorkersPolicy), policy.of(VerificationPolicy), policy.of(SandboxPolicy)

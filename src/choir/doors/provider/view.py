@@ -13,9 +13,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from choir.doors.provider.carrier import Carried
-from choir.doors.provider.loop import Serving
-from choir.doors.provider.model import Told, short_type
+from choir.doors.provider.carrier import AttemptRun
+from choir.doors.provider.loop import ProviderLoop
+from choir.doors.provider.model import ProviderReport, short_type
 from choir.doors.provider.report import printable, sat, sentence
 from choir.foundation.words import clock, count
 
@@ -28,13 +28,13 @@ class Board:
     """Gathers what is told, and draws it."""
 
     def __init__(self) -> None:
-        self.serving: Serving | None = None
+        self.loop: ProviderLoop | None = None
         self._facts: dict[str, Any] = {}
-        self._news: deque[Told] = deque(maxlen=_LAST)
+        self._news: deque[ProviderReport] = deque(maxlen=_LAST)
         self._counts: Counter[str] = Counter()
         self._idle_since: float | None = None
 
-    def __call__(self, told: Told) -> None:
+    def __call__(self, told: ProviderReport) -> None:
         if told.what in ("seller", "keys", "serving"):
             self._facts |= told.facts
         self._counts[told.what] += 1
@@ -42,11 +42,11 @@ class Board:
             self._news.append(told)
 
     def draw(self) -> RenderableType:
-        serving = self.serving
-        if serving is None:
+        loop = self.loop
+        if loop is None:
             return Text("Getting ready …", style="dim")
-        parts: list[RenderableType] = [self._who(), self._state(serving), Text()]
-        parts += [self._work(serving), Text(), self._last()]
+        parts: list[RenderableType] = [self._who(), self._state(loop), Text()]
+        parts += [self._work(loop), Text(), self._last()]
         return Group(*parts)
 
     def _who(self) -> RenderableType:
@@ -60,33 +60,33 @@ class Board:
         )
         return table
 
-    def _state(self, serving: Serving) -> RenderableType:
-        seen = serving.provider
-        if serving.away_since is not None:
-            state = Text(f"the node is away for {time.monotonic() - serving.away_since:.0f} s", style="red")
-        elif serving.draining:
+    def _state(self, loop: ProviderLoop) -> RenderableType:
+        seen = loop.provider
+        if loop.away_since is not None:
+            state = Text(f"the node is away for {time.monotonic() - loop.away_since:.0f} s", style="red")
+        elif loop.draining:
             state = Text("stopping", style="yellow")
         elif seen is None:
             state = Text("not heard of yet", style="yellow")
         else:
             state = Text("online" if seen.online else "offline", style="green" if seen.online else "red")
-        totals = serving.totals
+        totals = loop.totals
         table = Table.grid(padding=(0, 2))
         table.add_row("state", state)
         if seen is not None:
             sold = [f"{short_type(offer.type)} {offer.qualification}" for offer in seen.offers if offer.offered]
             table.add_row("sells", ", ".join(sold))
-            table.add_row("standing", f"tier {seen.tier}, {len(serving.at_work())} of {seen.slots} slots in use")
+            table.add_row("standing", f"tier {seen.tier}, {len(loop.at_work())} of {seen.slots} slots in use")
         back = self._counts["given_back"]
         told = f"{totals.passed} passed, {totals.failed} did not, {back} given back, earned {sat(totals.earned)}"
         table.add_row("so far", told)
         return table
 
-    def _work(self, serving: Serving) -> RenderableType:
-        at_work = serving.at_work()
+    def _work(self, loop: ProviderLoop) -> RenderableType:
+        at_work = loop.at_work()
         if not at_work:
             self._idle_since = self._idle_since or time.monotonic()
-            waiting = serving.waiting_for_verdicts()
+            waiting = loop.waiting_for_verdicts()
             told = f"waiting for {count(waiting, 'verdict')}" if waiting else "waiting for work"
             return Text(f"{told}  {clock(time.monotonic() - self._idle_since)}", style="dim")
         self._idle_since = None
@@ -101,14 +101,14 @@ class Board:
         return Group(*(Text(f"{told.at[11:19]}  {sentence(told)}", style=_style(told)) for told in self._news))
 
 
-def _row(item: Carried) -> tuple[str, ...]:
+def _row(item: AttemptRun) -> tuple[str, ...]:
     since, left = time.monotonic() - item.taken, max(0.0, item.left_s)
     kind = short_type(item.type) if item.type else ""
     worth = sat(item.ceiling) if item.ceiling else "to qualify"
     return printable(item.job), kind, item.phase.value, f"{since:.0f} s", f"{left:.0f} s", worth
 
 
-def _style(told: Told) -> str:
+def _style(told: ProviderReport) -> str:
     if told.what == "outcome":
         return "green" if told.facts.get("state") == "passed" else "red"
     return "red" if told.what in ("away", "refused", "fault", "not_given_back") else ""

@@ -20,7 +20,7 @@ from choir.doors.providers.shapes import (
 from choir.doors.sdk.calls import Call, R, Room, call, pages, path
 
 
-class Providers(Room[R]):
+class ProvidersClient(Room[R]):
     """Who sells work; `me` and what follows it are for one's own provider."""
 
     @pages
@@ -120,7 +120,7 @@ class Providers(Room[R]):
         return Call("GET", "/v1/providers/me/earnings", EarningsOut, params={"period": period})
 
 
-class AttemptsRoom(Room[R]):
+class AttemptsClient(Room[R]):
     """Tries at jobs: of one's own provider to work on, or at one's own jobs to read about."""
 
     @pages

@@ -23,7 +23,7 @@ from choir.bazaar.settlement.pricing import Terms
 from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, SellerDep, SignedInDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.jobs.shapes import AttemptOut
 from choir.doors.providers.shapes import (
     BeatIn,
@@ -48,7 +48,7 @@ from choir.identity.model import Principal, Role
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(prefix="/providers", tags=["providers"], route_class=AccessRoute)
+router = RoomRouter(prefix="/providers", tags=["providers"], route_class=AccessRoute)
 
 _BEATS = 3  # signs of life that fit the time after which silence counts
 OutcomeCursor = Annotated[

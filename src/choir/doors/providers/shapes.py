@@ -16,7 +16,7 @@ from choir.foundation.clock import format_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from choir.bazaar.providers.listing import Shown
+    from choir.bazaar.providers.listing import ListedProvider
     from choir.bazaar.providers.model import Book, Offer
     from choir.bazaar.providers.record_store import Outcome
     from choir.bazaar.settlement.earnings import Line
@@ -198,7 +198,7 @@ class ProviderOut(Wire, json_schema_extra=example(**_PROVIDER)):
     offers: list[OfferOut]
 
     @classmethod
-    def of(cls, shown: Shown, now_us: int) -> ProviderOut:
+    def of(cls, shown: ListedProvider, now_us: int) -> ProviderOut:
         item, market = shown.view.provider, shown.view.market
         claimed = {
             "name": item.name,

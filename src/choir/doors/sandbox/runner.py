@@ -27,7 +27,7 @@ from choir.foundation.policy import load
 from choir.foundation.settings import load_settings
 from choir.policies import default_policy
 from choir.sandbox.egress.model import EgressRule
-from choir.sandbox.model import Capabilities, Ended, InFile, Mount, Result, Spec, Tier, Trust
+from choir.sandbox.model import Capabilities, EndReason, InFile, Mount, Result, Spec, Tier, Trust
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.rules import stranger_refusal, why_not_default
 from choir.sandbox.service import Sandboxes
@@ -125,9 +125,9 @@ def remarks(result: Result, *, unread_input: bool = False, nobody_reads: bool = 
         yield f"stopped after {result.usage.wall_s:.1f} s: {stopped}"
     if result.out_of_memory:
         yield f"a process was killed: the memory limit of {result.limits.memory_bytes} bytes was reached (--memory)"
-    elif result.ended is Ended.EXITED and result.exit_code in (_NOT_FOUND, _NOT_RUN):
+    elif result.ended is EndReason.EXITED and result.exit_code in (_NOT_FOUND, _NOT_RUN):
         yield _not_started(result)
-    if result.ended is not Ended.OUTPUT and (result.stdout_truncated or result.stderr_truncated):
+    if result.ended is not EndReason.OUTPUT and (result.stdout_truncated or result.stderr_truncated):
         yield f"the output was cut after {result.limits.output_bytes} bytes (--output)"
     if unread_input:
         yield "standard input was not handed in; add --stdin to do so"
@@ -137,11 +137,11 @@ def remarks(result: Result, *, unread_input: bool = False, nobody_reads: bool = 
 def _stopped(result: Result) -> str:
     limits = result.limits
     return {
-        Ended.EXITED: "",
-        Ended.CANCELLED: "it was cancelled",
-        Ended.TIMEOUT: f"the time limit of {limits.wall_s:g} seconds was reached (--wall)",
-        Ended.CPU: f"the limit of {limits.cpu_s} seconds of CPU time was reached (--cpu)",
-        Ended.OUTPUT: f"it wrote more than {limits.flood_bytes} bytes; {limits.output_bytes} are kept (--output)",
+        EndReason.EXITED: "",
+        EndReason.CANCELLED: "it was cancelled",
+        EndReason.TIMEOUT: f"the time limit of {limits.wall_s:g} seconds was reached (--wall)",
+        EndReason.CPU: f"the limit of {limits.cpu_s} seconds of CPU time was reached (--cpu)",
+        EndReason.OUTPUT: f"it wrote more than {limits.flood_bytes} bytes; {limits.output_bytes} are kept (--output)",
     }[result.ended]
 
 

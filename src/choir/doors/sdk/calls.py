@@ -18,7 +18,7 @@ from urllib.parse import quote
 from choir.foundation.errors import Invalid
 
 if TYPE_CHECKING:
-    from choir.doors.sdk.streams import Told
+    from choir.doors.sdk.streams import StreamEvent
     from choir.doors.sdk.transport import AsyncTransport, Transport
 
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ class Call(Generic[T_co]):
     # Of a stream:
     after: str | None = None  # the event to go on behind
     ends: bool = False  # whether it ends by itself
-    reads: Callable[[Told], T_co] | None = None  # how an event becomes the shape; else it is its data
+    reads: Callable[[StreamEvent], T_co] | None = None  # how an event becomes the shape; else it is its data
 
     @property
     def repeatable(self) -> bool:

@@ -7,25 +7,25 @@ from typing import Any
 
 import httpx
 
-from choir.doors.agents.client import Agents
-from choir.doors.delegations.client import Delegations
-from choir.doors.disputes.client import Disputes
-from choir.doors.events.client import Events
-from choir.doors.issuances.client import Issuances
-from choir.doors.jobs.client import Ids, Jobs, Uploads
-from choir.doors.keys.client import Keys
-from choir.doors.ledger.client import Ledger
-from choir.doors.liabilities.client import Liabilities
-from choir.doors.logins.client import Logins
+from choir.doors.agents.client import AgentsClient
+from choir.doors.delegations.client import DelegationsClient
+from choir.doors.disputes.client import DisputesClient
+from choir.doors.events.client import EventsClient
+from choir.doors.issuances.client import IssuancesClient
+from choir.doors.jobs.client import IdsClient, JobsClient, UploadsClient
+from choir.doors.keys.client import KeysClient
+from choir.doors.ledger.client import LedgerClient
+from choir.doors.liabilities.client import LiabilitiesClient
+from choir.doors.logins.client import LoginsClient
 from choir.doors.node.client import NodeClient
-from choir.doors.people.client import Me, People
-from choir.doors.providers.client import AttemptsRoom, Providers
+from choir.doors.people.client import MeClient, PeopleClient
+from choir.doors.providers.client import AttemptsClient, ProvidersClient
 from choir.doors.sdk.auth import Bearer, NostrKey
 from choir.doors.sdk.calls import R, new_key
 from choir.doors.sdk.errors import NoNode
-from choir.doors.sdk.target import Chosen, address_of, choose
+from choir.doors.sdk.target import ChosenCredential, address_of, choose
 from choir.doors.sdk.transport import AsyncTransport, Transport
-from choir.doors.tokens.client import Tokens
+from choir.doors.tokens.client import TokensClient
 from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
 
@@ -35,27 +35,27 @@ _TIMEOUT_S = 60.0
 _PATIENCE_S = 15.0
 
 
-class Rooms(NodeClient[R], Ledger[R], Events[R]):
+class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
     """Every part of a node: the ledger's methods are the client's own, the others have a room each."""
 
     def __init__(self, transport: R) -> None:
         super().__init__(transport)
         self.known_policy: Policy | None = None  # of the node, once somebody asked: `policies.policy_of`
-        self.issuances: Issuances[R] = Issuances(transport)
-        self.liabilities: Liabilities[R] = Liabilities(transport)
-        self.me: Me[R] = Me(transport)
-        self.people: People[R] = People(transport)
-        self.agents: Agents[R] = Agents(transport)
-        self.delegations: Delegations[R] = Delegations(transport)
-        self.tokens: Tokens[R] = Tokens(transport)
-        self.keys: Keys[R] = Keys(transport)
-        self.logins: Logins[R] = Logins(transport)
-        self.uploads: Uploads[R] = Uploads(transport)
-        self.jobs: Jobs[R] = Jobs(transport)
-        self.attempts: AttemptsRoom[R] = AttemptsRoom(transport)
-        self.providers: Providers[R] = Providers(transport)
-        self.disputes: Disputes[R] = Disputes(transport)
-        self.ids: Ids[R] = Ids(transport)
+        self.issuances: IssuancesClient[R] = IssuancesClient(transport)
+        self.liabilities: LiabilitiesClient[R] = LiabilitiesClient(transport)
+        self.me: MeClient[R] = MeClient(transport)
+        self.people: PeopleClient[R] = PeopleClient(transport)
+        self.agents: AgentsClient[R] = AgentsClient(transport)
+        self.delegations: DelegationsClient[R] = DelegationsClient(transport)
+        self.tokens: TokensClient[R] = TokensClient(transport)
+        self.keys: KeysClient[R] = KeysClient(transport)
+        self.logins: LoginsClient[R] = LoginsClient(transport)
+        self.uploads: UploadsClient[R] = UploadsClient(transport)
+        self.jobs: JobsClient[R] = JobsClient(transport)
+        self.attempts: AttemptsClient[R] = AttemptsClient(transport)
+        self.providers: ProvidersClient[R] = ProvidersClient(transport)
+        self.disputes: DisputesClient[R] = DisputesClient(transport)
+        self.ids: IdsClient[R] = IdsClient(transport)
 
     @property
     def ahead_s(self) -> float:
@@ -144,18 +144,18 @@ class AsyncClient(Rooms[AsyncTransport]):
         return _twin(self.url, self.who, self._transport.twin())
 
 
-def _twin(url: str, who: Chosen, transport: Transport) -> Client:
+def _twin(url: str, who: ChosenCredential, transport: Transport) -> Client:
     made = Client.__new__(Client)
     made.url, made.who = url, who
     Rooms.__init__(made, transport)
     return made
 
 
-def _chosen(url: str | None, token: str | None, auth: Any) -> tuple[str, Chosen, httpx.Auth | None]:
+def _chosen(url: str | None, token: str | None, auth: Any) -> tuple[str, ChosenCredential, httpx.Auth | None]:
     """The address, who asks there and why, and how that is shown."""
     settings = load_settings()
     address = address_of(settings, url)
     if auth is not None:
-        return address, Chosen("", "given", "a Nostr key was given"), auth
-    chosen = choose(settings, address) if token is None else Chosen(token, "given", "a token was given")
+        return address, ChosenCredential("", "given", "a Nostr key was given"), auth
+    chosen = choose(settings, address) if token is None else ChosenCredential(token, "given", "a token was given")
     return address, chosen, Bearer(chosen.token) if chosen.token else None

@@ -35,7 +35,7 @@ class NodeKeyChanged(Broken):
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedKey:
     """A node as it was first seen."""
 
     node: str
@@ -50,7 +50,7 @@ def signing_key(client: Client, given: str | None = None) -> bytes:
     found = client.node()
     before = load(client.url)
     if before is None or (before.mode == "dev" and before.key != found.key):
-        save(Pinned(saved_logins.origin_of(client.url), found.key, found.mode))
+        save(PinnedKey(saved_logins.origin_of(client.url), found.key, found.mode))
     elif before.key != found.key:
         raise NodeKeyChanged(node=client.url, key=found.key, before=before.key, file=str(path_of(client.url)))
     return VerifierKey.parse(found.key).public
@@ -66,15 +66,15 @@ def path_of(address: str) -> Path:
     return folder() / f"{quote(saved_logins.origin_of(address), safe='')}.json"
 
 
-def load(address: str) -> Pinned | None:
+def load(address: str) -> PinnedKey | None:
     data = saved_logins.read_private(path_of(address))
     if data is None:
         return None
     try:
-        return Pinned(**json.loads(data))
+        return PinnedKey(**json.loads(data))
     except (ValueError, TypeError):
         raise UnsafeLogin(path=str(path_of(address)), why="it is not a node's key as this version keeps it") from None
 
 
-def save(pinned: Pinned) -> None:
+def save(pinned: PinnedKey) -> None:
     saved_logins.write_private(path_of(pinned.node), json.dumps(asdict(pinned)))

@@ -20,7 +20,7 @@ _BUFFER_BYTES_MAX = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamEvent:
     """One event as it came."""
 
     id: str
@@ -55,7 +55,7 @@ class EventReader:
         """Forget what a broken connection left unfinished."""
         self._begin()
 
-    def feed(self, data: bytes) -> Iterator[Told]:
+    def feed(self, data: bytes) -> Iterator[StreamEvent]:
         """The events that are complete now."""
         self._rest += data
         self._held += len(data)
@@ -74,7 +74,7 @@ class EventReader:
         parts[-1] += held
         return parts
 
-    def _line(self, line: str) -> Told | None:
+    def _line(self, line: str) -> StreamEvent | None:
         if not line:
             return self._dispatch()
         name, _, value = line.partition(":")
@@ -89,10 +89,10 @@ class EventReader:
             self.retry_s = min(int(value[:9]) / 1000, 60.0)
         return None  # a line that starts with a colon is a sign of life
 
-    def _dispatch(self) -> Told | None:
+    def _dispatch(self) -> StreamEvent | None:
         """An id counts even without data: it says how far nothing was missed."""
         self._held = len(self._rest)
         self.last_id = self._id or self.last_id
         data, type_ = self._data, self._type
         self._data, self._type = [], ""
-        return Told(self._id, type_ or "message", "\n".join(data)) if data else None
+        return StreamEvent(self._id, type_ or "message", "\n".join(data)) if data else None

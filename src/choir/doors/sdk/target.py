@@ -21,7 +21,7 @@ _OWN_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenCredential:
     """The credential for a node, and why it is this one."""
 
     token: str = field(repr=False)
@@ -51,21 +51,21 @@ def is_play_node(address: str) -> bool:
         return False
 
 
-def choose(settings: Settings, address: str, *, rather_operator: bool = False) -> Chosen:
+def choose(settings: Settings, address: str, *, rather_operator: bool = False) -> ChosenCredential:
     """Who asks the node at this address; `rather_operator` is for asking after the node itself."""
     if settings.token:
         origin = next(item.origin for item in settings.sources if item.name == "token")
-        return Chosen(settings.token, "setting", f"the setting 'token' ({origin}) says so")
+        return ChosenCredential(settings.token, "setting", f"the setting 'token' ({origin}) says so")
     operator = _operator(settings, address)
     if rather_operator and operator is not None:
         return operator
     saved = saved_logins.load(address)
     if saved is not None:
-        return Chosen(saved.token, "login", f"you logged in to {saved.node}")
-    return operator or Chosen("", "none", "you have not logged in there")
+        return ChosenCredential(saved.token, "login", f"you logged in to {saved.node}")
+    return operator or ChosenCredential("", "none", "you have not logged in there")
 
 
-def choose_operator(settings: Settings, address: str, *, asked: str = "--operator") -> Chosen:
+def choose_operator(settings: Settings, address: str, *, asked: str = "--operator") -> ChosenCredential:
     """The operator of this home's own node, whoever else is logged in; `asked` is the option that says so."""
     found = _operator(settings, address)
     if found is None:
@@ -73,10 +73,10 @@ def choose_operator(settings: Settings, address: str, *, asked: str = "--operato
     return found
 
 
-def _operator(settings: Settings, address: str) -> Chosen | None:
+def _operator(settings: Settings, address: str) -> ChosenCredential | None:
     running = running_node(settings.home) if settings.home.exists() else None
     if running is None or running.url != address:
         return None
     token = operator_token(settings.home)
     why = f"the node at {address} runs on {settings.home}, and you can read its operator's token"
-    return Chosen(token, "operator", why) if token else None
+    return ChosenCredential(token, "operator", why) if token else None

@@ -24,7 +24,7 @@ from choir.doors.sdk.calls import Call
 from choir.doors.sdk.deadlines import limited
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.retry import Attempts
-from choir.doors.sdk.streams import EventReader, Told
+from choir.doors.sdk.streams import EventReader, StreamEvent
 from choir.doors.shapes import TIME_HEADER
 from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.errors import ChoirError, Invalid, Unavailable
@@ -148,7 +148,7 @@ def _stream_request(
     )
 
 
-def _shaped(call: Call[T], told: Told) -> T:
+def _shaped(call: Call[T], told: StreamEvent) -> T:
     return answers.read(call.shape, told.value) if call.reads is None else call.reads(told)
 
 

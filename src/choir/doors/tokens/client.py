@@ -9,7 +9,7 @@ from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 from choir.doors.tokens.shapes import NewTokenOut, TokenPage
 
 
-class Tokens(Room[R]):
+class TokensClient(Room[R]):
     """API tokens."""
 
     @pages

@@ -9,7 +9,7 @@ from fastapi import Response
 from choir.doors.http.access import AccessRoute, NodeDep, OptionalKeyDep, PersonReaderDep, SignedInDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, expires_us, last_id, page_rows
-from choir.doors.http.rooms import Room
+from choir.doors.http.rooms import RoomRouter
 from choir.doors.tokens.shapes import NewTokenOut, TokenIn, TokenOut, TokenPage
 from choir.identity.credentials.model import parse_token_id, token_id
 from choir.identity.credentials.tokens import NewToken
@@ -19,7 +19,7 @@ from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
-router = Room(tags=["tokens"], route_class=AccessRoute, prefix="/tokens")
+router = RoomRouter(tags=["tokens"], route_class=AccessRoute, prefix="/tokens")
 
 
 @router.get("")

@@ -52,7 +52,7 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedToken:
     """What a program gets."""
 
     made: NewToken | None  # None: nobody has decided yet
@@ -114,7 +114,7 @@ class Logins:
         """Let it have none; also after an approval, as long as the token was not fetched."""
         return self._decide(tx, who, id_, "denied", before=("waiting", "approved"))
 
-    def fetch(self, tx: Tx, id_: UUID, verifier: str) -> Fetched | Refusal:
+    def fetch(self, tx: Tx, id_: UUID, verifier: str) -> FetchedToken | Refusal:
         """The token, once. A refusal is returned, so that the try is counted: see `attempts`."""
         policy = self._policy
         login = self._found(tx, id_)
@@ -122,11 +122,11 @@ class Logins:
         if not hmac.compare_digest(hashlib.sha256(verifier.encode()).digest(), login.challenge):
             return BadCredential(why="the verifier is not the one of this login")
         if login.state == "waiting":
-            return Fetched(None)
+            return FetchedToken(None)
         if login.state == "denied":
             return LoginDenied()
         tx.run("delete from logins where id = %s", id_)
-        return Fetched(self._token(tx, login))
+        return FetchedToken(self._token(tx, login))
 
     def forget(self, tx: Tx) -> int:
         """Remove logins whose time is over, some at a time; says how many."""

@@ -97,7 +97,7 @@ class Ceremony:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownPasskey:
     """A person showed this passkey just now; from this a session can be started."""
 
     person: UUID
@@ -131,7 +131,7 @@ class Passkeys:
         challenge = self._challenges.give_to_stranger(tx, Purpose.SIGN_IN, self._rates.place(tx, address))
         return self._ask(challenge, [])
 
-    def finish_sign_in(self, tx: Tx, ceremony: UUID, answer: Answer) -> Shown | Refusal:
+    def finish_sign_in(self, tx: Tx, ceremony: UUID, answer: Answer) -> ShownPasskey | Refusal:
         """Who showed a passkey. A refusal is returned, so that the challenge is used up: see `attempts`."""
         challenge = self._challenges.take(tx, ceremony, Purpose.SIGN_IN)
         return self._attempt_shown(tx, challenge, answer, None)
@@ -143,7 +143,7 @@ class Passkeys:
 
     def finish_confirming(
         self, tx: Tx, person: UUID, passkey: bytes, ceremony: UUID, answer: Answer
-    ) -> Shown | Refusal:
+    ) -> ShownPasskey | Refusal:
         """The same passkey, shown again. A refusal is returned: see `attempts`."""
         challenge = self._challenges.take(tx, ceremony, Purpose.CONFIRM, person)
         return self._attempt_shown(tx, challenge, answer, passkey)
@@ -158,7 +158,9 @@ class Passkeys:
         )
         return Ceremony(challenge.id, options_to_json_dict(options))
 
-    def _attempt_shown(self, tx: Tx, challenge: Challenge, answer: Answer, only: bytes | None) -> Shown | Refusal:
+    def _attempt_shown(
+        self, tx: Tx, challenge: Challenge, answer: Answer, only: bytes | None
+    ) -> ShownPasskey | Refusal:
         done = attempt(tx, lambda: self._shown(tx, challenge, answer, only))
         if isinstance(done, _CounterBehind):
             owner = person_owner(done.person)
@@ -167,7 +169,7 @@ class Passkeys:
             audit.record(tx, "passkey.counter_behind", at_us=at_us, actor=owner, owner=owner, subject=subject)
         return done
 
-    def _shown(self, tx: Tx, challenge: Challenge, answer: Answer, only: bytes | None) -> Shown:
+    def _shown(self, tx: Tx, challenge: Challenge, answer: Answer, only: bytes | None) -> ShownPasskey:
         id_ = _checked(lambda: _credential_id(answer, self._policy.response_chars_max))
         if only is not None and id_ != only:
             raise _refused("another passkey of the session")
@@ -181,7 +183,7 @@ class Passkeys:
         verified = self._verified_assertion(challenge, answer, passkey)
         at_us = self._clock.now_us()
         store.use_passkey(tx, passkey.id, verified.new_sign_count, backed_up=verified.credential_backed_up, at_us=at_us)
-        return Shown(person.id, passkey.id, at_us)
+        return ShownPasskey(person.id, passkey.id, at_us)
 
     def _verified_assertion(self, challenge: Challenge, answer: Answer, passkey: PasskeyRow) -> VerifiedAuthentication:
         verified = _checked(

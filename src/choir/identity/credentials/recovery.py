@@ -41,7 +41,7 @@ class Codes:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedCredentials:
     """How much of what could act for a person a recovery ended."""
 
     passkeys: int
@@ -51,11 +51,11 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RecoveredAccount:
     """The new passkey, and what ended when it was made."""
 
     passkey: PasskeyRow
-    ended: Ended
+    ended: EndedCredentials
 
 
 class Recovery:
@@ -117,7 +117,9 @@ class Recovery:
         challenge = self._challenges.give_to_stranger(tx, Purpose.RECOVER, place, person=id_, data=data)
         return self._passkeys.ask_person_for_new(tx, challenge, person)
 
-    def finish(self, tx: Tx, ceremony: UUID, answer: Answer, name: str, *, keep: bool = False) -> Recovered | Refusal:
+    def finish(
+        self, tx: Tx, ceremony: UUID, answer: Answer, name: str, *, keep: bool = False
+    ) -> RecoveredAccount | Refusal:
         """Keep the new passkey, use the code up and end the rest, or with `keep` the sessions alone.
 
         It gives no session. A refusal is returned: see `attempts`.
@@ -125,7 +127,7 @@ class Recovery:
         challenge = self._challenges.take(tx, ceremony, Purpose.RECOVER)
         return attempt(tx, lambda: self._finish(tx, challenge, answer, name, keep=keep))
 
-    def _finish(self, tx: Tx, challenge: Challenge, answer: Answer, name: str, *, keep: bool) -> Recovered:
+    def _finish(self, tx: Tx, challenge: Challenge, answer: Answer, name: str, *, keep: bool) -> RecoveredAccount:
         assert challenge.person is not None
         verified = self._passkeys.verified_new(challenge, answer)
         person = store.lock_person(tx, challenge.person)
@@ -137,15 +139,15 @@ class Recovery:
         passkey = self._passkeys.keep(tx, verified, person.id, name)
         owner = person.owner
         audit.record(tx, "recovery.code_used", at_us=now_us, actor=owner, owner=owner, **asdict(ended))
-        return Recovered(passkey, ended)
+        return RecoveredAccount(passkey, ended)
 
     @staticmethod
-    def _end(tx: Tx, person: UUID, now_us: int, *, keep: bool) -> Ended:
+    def _end(tx: Tx, person: UUID, now_us: int, *, keep: bool) -> EndedCredentials:
         """End what could act for a locked person; whoever had their device may have made any of it."""
         sessions = store.delete_sessions(tx, person)
         if keep:
-            return Ended(passkeys=0, sessions=sessions, tokens=0, delegations=0)
+            return EndedCredentials(passkeys=0, sessions=sessions, tokens=0, delegations=0)
         store.end_under_way(tx, person)
         delegations = delegation_store.revoke_all(tx, person, now_us)
         tokens = len(token_store.revoke_all(tx, person, now_us))
-        return Ended(store.delete_passkeys(tx, person), sessions, tokens, delegations)
+        return EndedCredentials(store.delete_passkeys(tx, person), sessions, tokens, delegations)

@@ -15,7 +15,7 @@ from uuid import UUID
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.identity import audit
 from choir.identity.credentials.model import BadCredential, UnknownSession
-from choir.identity.credentials.passkeys import Shown
+from choir.identity.credentials.passkeys import ShownPasskey
 from choir.identity.model import ALL_SCOPES, Principal, Role, person_owner
 from choir.identity.people import store
 from choir.identity.people.store import SessionRow
@@ -40,7 +40,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedSession:
     """A new session; the token is in nobody's hands but the caller's."""
 
     token: str
@@ -55,7 +55,7 @@ class Sessions:
         self._entropy = entropy
         self._policy = policy
 
-    def start(self, tx: Tx, shown: Shown) -> Started:
+    def start(self, tx: Tx, shown: ShownPasskey) -> StartedSession:
         """A session for the person who has just shown a passkey."""
         token = base64.urlsafe_b64encode(self._entropy.bytes(_TOKEN_BYTES)).rstrip(b"=").decode()
         now_us = self._clock.now_us()
@@ -63,7 +63,7 @@ class Sessions:
         store.insert_session(tx, row)
         session = _session(row)
         self._record(tx, "session.started", session.person, session.id)
-        return Started(token, session)
+        return StartedSession(token, session)
 
     def find(self, tx: Tx, token: str) -> Session:
         """The session of a token, or the one refusal for tokens that are unknown, old or malformed."""
@@ -87,7 +87,7 @@ class Sessions:
             credential="session",
         )
 
-    def confirm(self, tx: Tx, token: str, shown: Shown) -> Session:
+    def confirm(self, tx: Tx, token: str, shown: ShownPasskey) -> Session:
         """The session's own passkey was shown again."""
         session = self.find(tx, token)
         if (session.person, session.passkey) != (shown.person, shown.passkey):

@@ -54,7 +54,7 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
-class Transferred:
+class TransferResult:
     """What moved between which accounts."""
 
     posted: Posted
@@ -81,7 +81,7 @@ class Transfers:
         self._accounts = accounts
         self._spending = spending
 
-    def send(self, tx: Tx, who: Principal, asked: Transfer, key: str) -> Transferred:
+    def send(self, tx: Tx, who: Principal, asked: Transfer, key: str) -> TransferResult:
         """Move it, or refuse."""
         who.must(Scope.BUY)
         asset = Asset.of(asked.asset)
@@ -103,7 +103,7 @@ class Transfers:
             schedule(tx, FUNDING, payee, self._clock.now_us() + self._look_after_us)
         self._accounts.open(tx, [from_, to], reason="a transfer", source=who.source)
         [posted] = self._spending.spend_and_post(tx, who, [draft])
-        return Transferred(posted, from_, to)
+        return TransferResult(posted, from_, to)
 
     def _receiver(self, tx: Tx, to: str) -> str:
         """The owner of accounts behind a handle or an owner's own name, who must be there and stays.

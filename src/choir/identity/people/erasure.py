@@ -33,7 +33,7 @@ _PAGE = 500
 Forget = Callable[[Tx, str], None]  # what else is known of an owner
 
 
-class Erasing:
+class Erasure:
     """The one use case, and its parts."""
 
     def __init__(

@@ -18,7 +18,7 @@ from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
 from choir.identity import audit, events
 from choir.identity.credentials.challenges import Challenge, Challenges, Purpose
-from choir.identity.credentials.passkeys import Answer, Ceremony, Passkeys, Shown
+from choir.identity.credentials.passkeys import Answer, Ceremony, Passkeys, ShownPasskey
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.tries import attempt
 from choir.identity.model import Principal, person_owner
@@ -44,7 +44,7 @@ class SignedUp:
     """A new person, who has just shown the passkey they signed up with."""
 
     person: Person
-    shown: Shown
+    shown: ShownPasskey
 
 
 def gift(person: UUID, policy: PeoplePolicy, policy_hash: ObjectHash | None, *, production: bool) -> Draft:
@@ -131,7 +131,7 @@ class People:
             tx, events.SIGNED_UP, subject=person.owner, actor=person.owner, data={}, audience=[person.owner]
         )
         self._give(tx, person.id)
-        return SignedUp(person, Shown(person.id, passkey.id, person.created_us))
+        return SignedUp(person, ShownPasskey(person.id, passkey.id, person.created_us))
 
     def _count_sign_up(self, tx: Tx, place: str) -> int:
         """How many others came from the same place lately; refused when they are too many, here or in all."""

@@ -35,7 +35,7 @@ from choir.ledger.service import Ledger
 from choir.storage.database import Tx
 
 
-class Issuing:
+class Issuances:
     """What operators do about issuances; all inside the caller's transaction."""
 
     def __init__(

@@ -30,7 +30,7 @@ _LOCKED_ROUNDS = 64  # after losing a race, how many rounds take the lock first
 _KEYED_ROUNDS = 8  # after a key came again, how many rounds look keys up: repeats seldom come alone
 
 
-class Early(NamedTuple):
+class EarlyLook(NamedTuple):
     """What can be known of a large batch before it is checked: its accounts, and what is remembered of all of them.
 
     Else there is a question for what is not remembered.
@@ -51,7 +51,7 @@ class Rounds:
         self._locked_rounds = 0
         self._keyed_rounds = 0
 
-    def ask_early(self, db: Connection, groups: Sequence[Group]) -> Early | None:
+    def ask_early(self, db: Connection, groups: Sequence[Group]) -> EarlyLook | None:
         """For drafts that are yet to be checked: let the database look up meanwhile what is not remembered."""
         accounts = None if self._keyed_rounds else self._appender.known_accounts(groups)
         if accounts is None:
@@ -59,12 +59,12 @@ class Rounds:
         head = self._memory.head
         try:
             if head is not None:
-                return Early(accounts, self._memory.view(accounts), None)
+                return EarlyLook(accounts, self._memory.view(accounts), None)
         except KeyError:
             pass
-        return Early(accounts, None, store.NewsQuestion(db, head, self._memory.missing(accounts)))
+        return EarlyLook(accounts, None, store.NewsQuestion(db, head, self._memory.missing(accounts)))
 
-    def post(self, db: Connection, groups: Sequence[PreparedGroup], early: Early | None = None) -> list[Outcome]:
+    def post(self, db: Connection, groups: Sequence[PreparedGroup], early: EarlyLook | None = None) -> list[Outcome]:
         """Post them together and commit."""
         if early is not None and early.question is not None:
             self._memory.hear(early.question.fetch())
@@ -79,7 +79,7 @@ class Rounds:
                 self._keyed_rounds = _KEYED_ROUNDS
         return self._post_keyed(db, groups, plain=plain)
 
-    def _post_unkeyed(self, db: Connection, groups: Sequence[PreparedGroup], early: Early | None) -> list[Outcome]:
+    def _post_unkeyed(self, db: Connection, groups: Sequence[PreparedGroup], early: EarlyLook | None) -> list[Outcome]:
         """Plain transfers whose keys nobody has looked up: of the journal, only balances are needed."""
         alone = _alone(groups)
         if alone is not None and (posted := self._post_one(db, alone)) is not None:

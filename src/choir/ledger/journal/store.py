@@ -24,7 +24,7 @@ from choir.ledger.rules import Prepared
 from choir.storage.arrays import bigints, byteas, smallints, texts, uuids
 from choir.storage.copy_rows import fixed_row
 from choir.storage.database import Connection
-from choir.storage.statements import Copying, Statement, roll_back
+from choir.storage.statements import CopyStatement, Statement, roll_back
 
 FEW_ENTRIES = 100  # fewer are appended by one statement; from here on COPY is faster (docs/benchmarks.md)
 
@@ -180,7 +180,7 @@ def append_many(db: Connection, round_: Round, head: Head) -> Decision:
     which are settled soon, and stores them while the entries are hashed and chained.
     """
     assert db.info.transaction_status == TransactionStatus.INTRANS, "several statements must commit together"
-    with Copying(db) as copying:
+    with CopyStatement(db) as copying:
         for postings in round_.settle():
             copying.send(_COPY_POSTINGS, b"".join([posting_bytes(*row) for row in postings]))
         copying.end()

@@ -23,7 +23,7 @@ from choir.foundation.deadline import current as current_deadline
 from choir.foundation.errors import ChoirError
 from choir.ledger.journal import store
 from choir.ledger.journal.appender import Appender, Group, PreparedGroup, all_posted
-from choir.ledger.journal.rounds import Early, Rounds, entries_in
+from choir.ledger.journal.rounds import EarlyLook, Rounds, entries_in
 from choir.ledger.model import Draft, Posted
 from choir.ledger.rules import Outcome
 from choir.storage.database import (
@@ -105,7 +105,7 @@ class Submitter:
                 self._leader = me
             return self._leader is me
 
-    def _ask_early(self, groups: Sequence[Group]) -> Early | None:
+    def _ask_early(self, groups: Sequence[Group]) -> EarlyLook | None:
         try:
             return self._rounds.ask_early(self._connected(), groups)
         except (psycopg.Error, DatabaseUnavailable):  # whether it comes back is seen when it is needed
@@ -214,7 +214,7 @@ class Submitter:
             waiting.outcomes = outcomes[start : start + waiting.entries]
             start += waiting.entries
 
-    def _post_until_answered(self, groups: Sequence[PreparedGroup], early: Early | None = None) -> list[Outcome]:
+    def _post_until_answered(self, groups: Sequence[PreparedGroup], early: EarlyLook | None = None) -> list[Outcome]:
         """Send the batch again while the database is away; the keys make that safe."""
         give_up_at = time.monotonic() + self._database.wait_s
         while True:

@@ -22,7 +22,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PublicationRequest:
     """That a snapshot of at least this many entries was asked for and is not there yet."""
 
     size: int

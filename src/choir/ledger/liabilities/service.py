@@ -31,10 +31,10 @@ from choir.ledger.keys import NodeKeys
 from choir.ledger.liabilities import rules, store
 from choir.ledger.liabilities.count import Step, count, go_on
 from choir.ledger.liabilities.model import (
-    Asked,
     NoLongerKept,
     NothingPublished,
     Proof,
+    PublicationRequest,
     Snapshot,
     WaitsForAnEntry,
 )
@@ -77,7 +77,7 @@ class Liabilities:
 
     # Publishing
 
-    def ask(self, tx: Tx) -> Snapshot | Asked:
+    def ask(self, tx: Tx) -> Snapshot | PublicationRequest:
         """The snapshot of all entries so far; if there is none, one is made now, or after the one under way."""
         size = queries.head(tx).seq
         known = store.of_size(tx, size)
@@ -86,9 +86,9 @@ class Liabilities:
         self._leave_to_former_keys(tx, size)
         before = failures(tx, PUBLISH)
         hasten(tx, PUBLISH, self._clock.now_us())
-        return Asked(size, before.last_error)
+        return PublicationRequest(size, before.last_error)
 
-    def made_since(self, tx: Tx, asked: Asked) -> Snapshot | None:
+    def made_since(self, tx: Tx, asked: PublicationRequest) -> Snapshot | None:
         """What was asked for, or something newer, once it is there."""
         found = store.latest(tx)
         return None if found is None or found.size < asked.size else found

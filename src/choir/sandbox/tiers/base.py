@@ -111,7 +111,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltCommand:
     """A command line, and what must be in the descriptor it reads its options from."""
 
     argv: list[str]
@@ -160,7 +160,7 @@ class Driver(Protocol):
         """Whether the payload's system calls reach a kernel without a program in between."""
         ...
 
-    def build(self, plan: Plan, machine: Machine) -> Built:
+    def build(self, plan: Plan, machine: Machine) -> BuiltCommand:
         """The command line; pure."""
         ...
 

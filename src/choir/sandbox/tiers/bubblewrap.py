@@ -16,7 +16,7 @@ from choir.sandbox.tiers.base import (
     EGRESS_SOCKET,
     ETC_FROM_HOST,
     PAYLOAD_UID,
-    Built,
+    BuiltCommand,
     Machine,
     MountPoint,
     Plan,
@@ -83,7 +83,7 @@ class Bubblewrap:
             notes.append("Workspace, /tmp and /dev/shm have the disk limit each; terminals and files are not counted.")
         return tuple(notes)
 
-    def build(self, plan: Plan, machine: Machine) -> Built:
+    def build(self, plan: Plan, machine: Machine) -> BuiltCommand:
         programs = machine.programs
         command = [programs["bwrap"], "--args", str(plan.args_fd), "--", *self._inside(plan, machine)]
         if plan.spec.root is not None:  # an image may lack prlimit; the process count is the cgroup's then
@@ -93,7 +93,7 @@ class Bubblewrap:
             command = [programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", "--", *command]
         inherit = (plan.seccomp_fd, plan.args_fd, plan.status_fd, *(fd for _, fd in plan.etc_fds))
         told = nul_separated(self._options(plan, machine))
-        return Built(joined(plan, machine, command), told, inherit=inherit, acts=self._acts(plan))
+        return BuiltCommand(joined(plan, machine, command), told, inherit=inherit, acts=self._acts(plan))
 
     def _acts(self, plan: Plan) -> tuple[Act, ...]:
         if plan.uid is None:

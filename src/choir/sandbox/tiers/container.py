@@ -17,7 +17,7 @@ from choir.sandbox.model import WORKSPACE, LimitName, StartFailed, Tier
 from choir.sandbox.tiers import oci
 from choir.sandbox.tiers.base import (
     EGRESS_SOCKET,
-    Built,
+    BuiltCommand,
     Machine,
     Plan,
     environment,
@@ -100,7 +100,7 @@ class Container:
             return ()
         return (f"Memory and CPU are limited per process only: {machine.cgroups.why}.",)
 
-    def build(self, plan: Plan, machine: Machine) -> Built:
+    def build(self, plan: Plan, machine: Machine) -> BuiltCommand:
         engine = _engine(machine, plan.spec.image)
         if engine == "crun":
             return self._crun(plan, machine)
@@ -117,7 +117,7 @@ class Container:
             return ""
         return stderr.decode(errors="replace").strip() or f"the runtime ended with code {exit_code}"
 
-    def _crun(self, plan: Plan, machine: Machine) -> Built:
+    def _crun(self, plan: Plan, machine: Machine) -> BuiltCommand:
         acts = oci.stage(plan, machine)
         if machine.cgroup_mounts != "v2":
             plan, more = _plain_groups(plan)
@@ -127,7 +127,7 @@ class Container:
         document = oci.config(plan, machine, with_forwarder(plan))
         command = joined(plan, machine, with_own_processes(plan, machine, command))
         inherit = (plan.status_fd,)
-        return Built(command, files={"config.json": document}, inherit=inherit, acts=acts, tells_end=True)
+        return BuiltCommand(command, files={"config.json": document}, inherit=inherit, acts=acts, tells_end=True)
 
 
 def _plain_groups(plan: Plan) -> tuple[Plan, tuple[Act, ...]]:
@@ -137,7 +137,7 @@ def _plain_groups(plan: Plan) -> tuple[Plan, tuple[Act, ...]]:
     return replace(plan, join=places), (*kept, MountAct("cgroup2", "/sys/fs/cgroup"))
 
 
-def podman(plan: Plan, machine: Machine) -> Built:
+def podman(plan: Plan, machine: Machine) -> BuiltCommand:
     """An image by name, without a daemon: it runs on the stage like crun, and keeps nothing but in there.
 
     The images are the machine's own, which podman only reads here.
@@ -154,10 +154,10 @@ def podman(plan: Plan, machine: Machine) -> Built:
     plan, more = _plain_groups(plan) if machine.cgroup_mounts != "v2" else (plan, ())
     command = joined(plan, machine, with_own_processes(plan, machine, options))
     acts += more
-    return Built(command, files=_files(plan), inherit=(plan.status_fd,), acts=acts, tells_end=True)
+    return BuiltCommand(command, files=_files(plan), inherit=(plan.status_fd,), acts=acts, tells_end=True)
 
 
-def docker(plan: Plan, machine: Machine) -> Built:
+def docker(plan: Plan, machine: Machine) -> BuiltCommand:
     """An image by name, through the daemon, which sets the limits itself.
 
     The daemon would let a container outlive a killed node, so that the payload has a time limit of its own inside.
@@ -173,7 +173,7 @@ def docker(plan: Plan, machine: Machine) -> Built:
     options.append(f"--shm-size={limits.disk_bytes}")
     limited = replace(plan.spec, argv=("timeout", "-s", "KILL", str(math.ceil(limits.wall_s)), *plan.spec.argv))
     command = [*options, *_image(replace(plan, spec=limited))]
-    return Built(command, files=_files(plan), after=(machine.programs["docker"], "rm", "--force", plan.run))
+    return BuiltCommand(command, files=_files(plan), after=(machine.programs["docker"], "rm", "--force", plan.run))
 
 
 def _docker_applied() -> dict[str, str]:

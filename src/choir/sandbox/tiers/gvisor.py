@@ -10,7 +10,7 @@ import signal
 
 from choir.sandbox.model import LimitName, Tier
 from choir.sandbox.tiers import oci
-from choir.sandbox.tiers.base import Built, Machine, Plan, host_applied, joined, version_of
+from choir.sandbox.tiers.base import BuiltCommand, Machine, Plan, host_applied, joined, version_of
 from choir.sandbox.tiers.container import with_forwarder
 from choir.sandbox.tiers.stage import ONE_ROOM, STAGED_STATE, STAGED_WORK, with_own_processes
 
@@ -56,7 +56,7 @@ class Gvisor:
             return ()
         return (f"Memory, processes and CPU have no firm limit: {machine.cgroups.why}.",)
 
-    def build(self, plan: Plan, machine: Machine) -> Built:
+    def build(self, plan: Plan, machine: Machine) -> BuiltCommand:
         runtime = [machine.programs["runsc"], "--root", str(STAGED_STATE), "--ignore-cgroups", "--network=none"]
         runtime += [f"--platform={machine.gvisor_platform}"]
         if plan.egress:
@@ -66,7 +66,7 @@ class Gvisor:
         command = joined(plan, machine, with_own_processes(plan, machine, command))
         inherit = (plan.status_fd,)
         acts = oci.stage(plan, machine)
-        return Built(command, files={"config.json": document}, inherit=inherit, acts=acts, tells_end=True)
+        return BuiltCommand(command, files={"config.json": document}, inherit=inherit, acts=acts, tells_end=True)
 
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         return f"/proc/{leader}/root{STAGED_WORK}"

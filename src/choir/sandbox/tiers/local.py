@@ -18,7 +18,7 @@ from choir.sandbox.inside import source
 from choir.sandbox.model import LimitName, Tier
 from choir.sandbox.tiers.base import (
     ETC_FROM_HOST,
-    Built,
+    BuiltCommand,
     Machine,
     Plan,
     environment,
@@ -104,7 +104,7 @@ class Local:
             notes.append("This kernel's Landlock has no scopes: it can signal other processes of its user.")
         return tuple(notes)
 
-    def build(self, plan: Plan, machine: Machine) -> Built:
+    def build(self, plan: Plan, machine: Machine) -> BuiltCommand:
         folder = str(self.folder(plan))
         covered = [path for path, _ in (*_COVERED, *_TERMINALS)] if plan.uid is not None else []
         homes = {"HOME": folder, "GIT_CONFIG_NOSYSTEM": "1"} | ({} if covered else {"TMPDIR": folder})
@@ -130,7 +130,7 @@ class Local:
             drop = [machine.programs["setpriv"], "--reuid", user, "--regid", user, "--clear-groups", *nothing, "--"]
             command = waiting(machine.programs["sh"], [*drop, *command]) if plan.wait else [*drop, *command]
             command = [*own_namespaces(machine.programs), "--", *command]
-        return Built(
+        return BuiltCommand(
             joined(plan, machine, command),
             json.dumps(facts).encode(),  # by descriptor: everyone on the machine can read a command line
             files={"work/": b""},

@@ -63,20 +63,20 @@ class OpenJobs:
 
 def watch_open(client: Client, timeout_s: float | None) -> None:
     """Show them until Ctrl-C, or until the time is over."""
-    from choir.doors.mesh.job_wait import Bell
+    from choir.doors.mesh.job_wait import JobSignal
 
     until = None if timeout_s is None else time.monotonic() + timeout_s
-    jobs, bell = OpenJobs(client), Bell(client, None)
+    jobs, wakeup = OpenJobs(client), JobSignal(client, None)
     jobs.look()
     screen = Live(get_renderable=jobs.draw, console=Console(highlight=False), refresh_per_second=_PER_SECOND)
     try:
         with screen, suppress(TimeoutError):
             while True:
-                bell.rung.wait(_left_s(until))
-                bell.rung.clear()
+                wakeup.woken.wait(_left_s(until))
+                wakeup.woken.clear()
                 jobs.look()
     finally:
-        bell.close()
+        wakeup.close()
 
 
 def _left_s(until: float | None) -> float:

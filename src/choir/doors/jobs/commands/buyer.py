@@ -22,7 +22,7 @@ from choir.foundation.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
-    from choir.doors.sdk.target import Chosen
+    from choir.doors.sdk.target import ChosenCredential
 
 _CONNECT_S = 2.0
 
@@ -90,7 +90,7 @@ def _must_answer(address: str) -> None:
 
 
 @contextmanager
-def _machine(settings: Settings, address: str, chosen: Chosen, *, quiet: bool) -> Iterator[Buyer]:
+def _machine(settings: Settings, address: str, chosen: ChosenCredential, *, quiet: bool) -> Iterator[Buyer]:
     from choir.doors.mesh import machine_buyer
     from choir.doors.sdk.client import Client
 

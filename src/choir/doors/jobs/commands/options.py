@@ -56,7 +56,7 @@ STRATEGIES = ("sequential_retry", "first_available")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OrderOptions:
     """How an order is to be made and followed."""
 
     node: str | None
@@ -99,11 +99,11 @@ def read(
     force: ForceOption = False,
     node: NodeOption = None,
     as_json: AsJson = False,
-) -> Wanted:
+) -> OrderOptions:
     """The options as they were typed, read."""
     output.want_json(as_json)
     with output.reading_options():
-        found = Wanted(
+        found = OrderOptions(
             node=node,
             budget=budget_of(budget),
             time_limit_s=time_limit,

@@ -15,7 +15,7 @@ from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.doors.cli import groups, ids, output
 from choir.doors.jobs.commands import inputs, no_provider, options, presentation
 from choir.doors.jobs.commands.buyer import as_buyer, sat
-from choir.doors.jobs.commands.options import Wanted
+from choir.doors.jobs.commands.options import OrderOptions
 from choir.doors.jobs.commands.watch import ending_early, telling
 from choir.foundation.errors import Unavailable
 
@@ -61,7 +61,7 @@ def run(
     ] = False,
     exit_code: Annotated[int | None, typer.Option("--exit-code", help="It must end with this code.")] = None,
     *,
-    wanted: Wanted,
+    wanted: OrderOptions,
 ) -> None:
     """Have a command run in somebody's sandbox; its output comes back."""
     given = sys.stdin.read() if stdin else ""
@@ -100,7 +100,7 @@ def review(
     instructions: Annotated[str, typer.Option(help="What to look at in particular.")] = "",
     include: IncludeOption = None,
     *,
-    wanted: Wanted,
+    wanted: OrderOptions,
 ) -> None:
     """Have a change reviewed; what is not committed is not part of it."""
     from choir.bazaar.verification.diffs import read_diff
@@ -161,7 +161,7 @@ def patch(
     dirty: Annotated[bool, typer.Option("--dirty", help="Send what is not committed too.")] = False,
     include: IncludeOption = None,
     *,
-    wanted: Wanted,
+    wanted: OrderOptions,
 ) -> None:
     """Have a test made to pass; the diff applies with `git apply` at the top of the repository."""
     from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
@@ -204,7 +204,7 @@ def text(
         int | None, typer.Option("--max-tokens", help="Most tokens that are paid for; default: 1000.", min=1)
     ] = None,
     *,
-    wanted: Wanted,
+    wanted: OrderOptions,
 ) -> None:
     """Have a text written; only its length and shape are verified, not what it says."""
     asked = sys.stdin.read() if prompt == "-" else prompt
@@ -224,7 +224,7 @@ def text(
 # The same for all
 
 
-def _buy(wanted: Wanted, type_: JobType, units_milli: int, order: Callable[[MeshClient, int], Handle]) -> None:
+def _buy(wanted: OrderOptions, type_: JobType, units_milli: int, order: Callable[[MeshClient, int], Handle]) -> None:
     """Order, and wait for it with a live view unless that is not wanted."""
     from choir.doors.mesh.client import MeshClient
     from choir.doors.sdk import homes

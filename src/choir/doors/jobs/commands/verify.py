@@ -14,7 +14,7 @@ from choir.doors.jobs.commands.buyer import as_buyer, sat
 from choir.doors.jobs.commands.watch import JobArgument
 
 if TYPE_CHECKING:
-    from choir.doors.mesh.model import Check, Judged
+    from choir.doors.mesh.model import Check, JudgedDelivery
     from choir.doors.mesh.recheck import Line, Recheck
     from choir.doors.sdk.client import Client
 
@@ -45,7 +45,7 @@ def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
         check_again(buyer.client, mesh.verified(found), as_json=as_json)
 
 
-def check_again(client: Client, outcome: Judged, *, as_json: bool) -> None:
+def check_again(client: Client, outcome: JudgedDelivery, *, as_json: bool) -> None:
     """Make every check of an attempt again, and say what comes of it."""
     from choir.doors.mesh import recheck
 
@@ -59,7 +59,7 @@ def check_again(client: Client, outcome: Judged, *, as_json: bool) -> None:
         raise typer.Exit(output.EXIT_DIFFERENCE)
 
 
-def _print(outcome: Judged, found: Recheck) -> None:
+def _print(outcome: JudgedDelivery, found: Recheck) -> None:
     rows = [
         (plain(line.name), _word(line.theirs), "hidden" if line.closed else _word(line.ours), _differs(line))
         for line in found.lines
@@ -98,7 +98,7 @@ def _code(check: Check | None) -> str:
     return "passed" if check.passed else f"failed ({check.reason})"
 
 
-def _json(outcome: Judged, found: Recheck) -> dict[str, Any]:
+def _json(outcome: JudgedDelivery, found: Recheck) -> dict[str, Any]:
     return {
         "job": outcome.job.id,
         "attempt": outcome.attempt.id,

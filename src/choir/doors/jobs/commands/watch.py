@@ -150,7 +150,7 @@ def ending_early(job: str) -> Iterator[None]:
 class View:
     """Prints the steps that are new, and shows on a terminal where the job is now."""
 
-    def __init__(self, client: Client, stream: str, status: output.Ticking | None, *, as_json: bool) -> None:
+    def __init__(self, client: Client, stream: str, status: output.Ticker | None, *, as_json: bool) -> None:
         self._client = client
         self._stream = stream
         self._status = status
@@ -215,7 +215,7 @@ def telling(client: Client, *, steps_to: str, as_json: bool = False) -> Iterator
     if not steps_to or not sys.stderr.isatty():
         yield View(client, steps_to, None, as_json=as_json)
         return
-    ticking = output.Ticking("Waiting")
+    ticking = output.Ticker("Waiting")
     with output.console().status(ticking):
         yield View(client, steps_to, ticking, as_json=as_json)
 

@@ -26,7 +26,7 @@ from choir.operations.home import RunningNode, running_node
 
 if TYPE_CHECKING:
     from choir.node import Node
-    from choir.operations.node_clock import Ending
+    from choir.operations.node_clock import PendingEnds
     from choir.storage.database import Tx
 
 key_app = typer.Typer(help="Show or replace the node's signing key.", no_args_is_help=True)
@@ -338,7 +338,7 @@ def _moved(node: Node, tx: Tx, advance: int | None, *, reset: bool) -> tuple[int
     return queries.head(tx).at_us, offset_of(tx)
 
 
-def _confirm_ending(ending: Ending, *, ask: bool) -> None:
+def _confirm_ending(ending: PendingEnds, *, ask: bool) -> None:
     """Say what will be over. Whoever sits at a terminal is asked; a script has decided."""
     if not ending.holds and not ending.jobs:
         return

@@ -10,7 +10,7 @@ from choir.bazaar.jobs.reasons import in_words
 from choir.doors.cli import ids, output
 from choir.doors.cli.live_output import plain
 from choir.doors.cli.output import AsJson, NodeOption
-from choir.doors.providers.commands.own_provider import Asking, own_provider, percent, sat
+from choir.doors.providers.commands.own_provider import ProviderCall, own_provider, percent, sat
 from choir.foundation.errors import ChoirError, Invalid
 from choir.foundation.words import count
 
@@ -63,7 +63,7 @@ def show(
 
 
 @own_provider
-def status(asking: Asking) -> None:
+def status(asking: ProviderCall) -> None:
     """Show your own provider as the node sees it: standing, offers, work in hand, balance."""
     with asking.client() as client:
         found = client.providers.me()
@@ -93,7 +93,7 @@ def earnings(
         str, typer.Option(help="day, week (from Monday), month or all; in UTC.", metavar="PERIOD")
     ] = "week",
     *,
-    asking: Asking,
+    asking: ProviderCall,
 ) -> None:
     """Show what the work brought, from the ledger's own entries."""
     with output.reading_options():
@@ -118,7 +118,7 @@ def earnings(
 
 
 @own_provider
-def retire(asking: Asking) -> None:
+def retire(asking: ProviderCall) -> None:
     """Take your provider off the market; serving it again brings it back with its record."""
     with asking.client() as client:
         found = client.providers.me()

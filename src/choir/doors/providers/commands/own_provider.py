@@ -45,7 +45,7 @@ def home_of(name: str | None, folder: str | None) -> ProviderHome:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ProviderCall:
     """Whose provider is meant, at which node, and how the answer is wanted."""
 
     node: str | None
@@ -81,10 +81,10 @@ def read(
     public_url: PublicUrlOption = None,
     node: NodeOption = None,
     as_json: AsJson = False,
-) -> Asking:
+) -> ProviderCall:
     """The options of every command about one's own provider."""
     output.want_json(as_json)
-    return Asking(node, name, provider_home, key, public_url, as_json)
+    return ProviderCall(node, name, provider_home, key, public_url, as_json)
 
 
 own_provider = groups.shared(read, "asking")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from choir.doors.cli import output
-from choir.doors.providers.commands.own_provider import Asking, own_provider, sat, typed_price
+from choir.doors.providers.commands.own_provider import ProviderCall, own_provider, sat, typed_price
 
 if TYPE_CHECKING:
     from choir.doors.providers.shapes import BookOut
@@ -19,7 +19,7 @@ TypeArgument = Annotated[str, typer.Argument(help="run, review, patch or text.",
 
 @app.command("show", epilog="Example: choir provider pricebook show")
 @own_provider
-def show(asking: Asking) -> None:
+def show(asking: ProviderCall) -> None:
     """Show the prices that are charged now."""
     with asking.client() as client:
         found = [offer.book for offer in client.providers.me().offers if offer.offered and offer.book is not None]
@@ -41,7 +41,7 @@ def set_(
         str | None, typer.Option("--from", help="When it takes effect, in UTC; default: now.", metavar="TIME")
     ] = None,
     *,
-    asking: Asking,
+    asking: ProviderCall,
 ) -> None:
     """Publish new prices for a type; jobs that were assigned before keep the old ones."""
     from choir.doors.provider.model import job_type
@@ -61,7 +61,7 @@ def set_(
 
 @app.command("history", epilog="Example: choir provider pricebook history run")
 @own_provider
-def history(type_: TypeArgument, *, asking: Asking) -> None:
+def history(type_: TypeArgument, *, asking: ProviderCall) -> None:
     """Show every version of the prices for a type, newest first."""
     from choir.doors.provider.model import job_type
 

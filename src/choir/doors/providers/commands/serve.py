@@ -62,7 +62,7 @@ def serve(
     """
     from choir.bazaar.workers.profiles import BadProfile
     from choir.doors.provider.machine import policy_here
-    from choir.doors.provider.model import NoSuchWork, Wanted, job_type
+    from choir.doors.provider.model import NoSuchWork, ServeOptions, job_type
     from choir.doors.provider.process import serve as serve_until_stopped
     from choir.doors.sdk.target import address_of, is_play_node
     from choir.foundation.settings import load_settings
@@ -72,7 +72,7 @@ def serve(
     settings = load_settings()
     policy = policy_here(settings, play=is_play_node(address_of(settings, node)))
     with output.reading_options():
-        wanted = Wanted(
+        wanted = ServeOptions(
             workers=tuple(worker or ["builtin"]),
             isolation=Tier.parse(isolation),
             capacity=capacity or policy.of(WorkersPolicy).capacity,

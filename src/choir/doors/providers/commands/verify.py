@@ -10,7 +10,7 @@ from choir.doors.cli import ids
 from choir.doors.jobs.commands.receipt import AttemptOption, print_receipt
 from choir.doors.jobs.commands.verify import check_again
 from choir.doors.jobs.commands.watch import JobArgument
-from choir.doors.providers.commands.own_provider import Asking, own_provider
+from choir.doors.providers.commands.own_provider import ProviderCall, own_provider
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +25,7 @@ def verify(
         str | None, typer.Option(help="This attempt of yours; default: the last.", metavar="ATTEMPT")
     ] = None,
     *,
-    asking: Asking,
+    asking: ProviderCall,
 ) -> None:
     """Make every check of what you delivered again in a sandbox here, and compare with what the node found.
 
@@ -39,7 +39,7 @@ def verify(
 
 
 @own_provider
-def receipt(job: JobArgument, attempt: AttemptOption = None, *, asking: Asking) -> None:
+def receipt(job: JobArgument, attempt: AttemptOption = None, *, asking: ProviderCall) -> None:
     """Print the receipt of what you delivered as JSON, with verdict, payment and proof.
 
     Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`.
