@@ -109,7 +109,7 @@ class Hall:
         self.providers, self.jobs = bazaar.providers, bazaar.jobs
         self.attempts, self.disputes, self.market = bazaar.attempts, bazaar.disputes, bazaar.market
         self.qualification, self.forget = bazaar.qualification, bazaar.forget
-        self.planted_reviews, self.reading = bazaar.planted_reviews, bazaar.reading
+        self.planted_reviews, self.access = bazaar.planted_reviews, bazaar.access
         self.keys_of_providers = 1000
         self.funded = 0
         self.keys_used = 0

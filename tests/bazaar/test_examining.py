@@ -63,7 +63,7 @@ class Office:
         """The job after it was examined, and what was said against it."""
         self.inspection.examine(job.id)
         with self.hall.tx() as tx:
-            steps = self.hall.reading.steps(tx, self.buyer, job.id)
+            steps = self.hall.access.steps(tx, self.buyer, job.id)
         return self.hall.job(job), next((step.data["reason"] for step in steps if step.what == "unverifiable"), "")
 
 

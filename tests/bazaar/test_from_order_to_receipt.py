@@ -112,7 +112,7 @@ def test_a_command_is_ordered_run_verified_and_paid(street: Street, hall: Hall) 
     assert hall.has(street.provider) > 0
     assert hall.has(street.buyer) == 20_000_000 - done.price
     with hall.tx() as tx:
-        artifact = hall.objects.get(tx, hall.reading.bought(tx, street.buyer, job.id))
+        artifact = hall.objects.get(tx, hall.access.bought(tx, street.buyer, job.id))
         [judged] = job_store.attempts(tx, job.id)
         assert judged.verdict is not None
         checks = hall.objects.get_atom(tx, judged.verdict)["checks"]

@@ -40,7 +40,7 @@ def test_verified_work_is_paid_and_the_rest_goes_back(hall: Hall) -> None:
     done = hall.job(job)
     assert (done.state, done.price, done.winner) == (JobState.PAID, 3_200_000, attempt.id)
     with hall.tx() as tx:
-        assert [event.what for event in hall.reading.steps(tx, buyer, job.id)] == [
+        assert [event.what for event in hall.access.steps(tx, buyer, job.id)] == [
             "opened", "offered", "assigned", "started", "running", "handed_in", "delivered", "verifying", "paid",
         ]  # fmt: skip
     hall.check()
@@ -121,16 +121,16 @@ def test_the_artifact_is_in_escrow_until_it_is_paid_for(hall: Hall) -> None:
     [attempt] = hall.assign(job)
     hall.hand_in(attempt, b"the work")
     with hall.tx() as tx, pytest.raises(NotReleased):
-        hall.reading.bought(tx, buyer, job.id)
+        hall.access.bought(tx, buyer, job.id)
     hall.judge(attempt, verdict())
     with hall.tx() as tx:
-        assert hall.reading.bought(tx, buyer, job.id) == bytes_hash(b"the work")
+        assert hall.access.bought(tx, buyer, job.id) == bytes_hash(b"the work")
     with hall.tx() as tx, pytest.raises(UnknownJob):
-        hall.reading.bought(tx, stranger, job.id)
+        hall.access.bought(tx, stranger, job.id)
     with hall.tx() as tx:  # its own work, which it has anyway
-        assert hall.reading.bought(tx, hall.stalls[provider].who, job.id) == bytes_hash(b"the work")
+        assert hall.access.bought(tx, hall.stalls[provider].who, job.id) == bytes_hash(b"the work")
     with hall.tx() as tx, pytest.raises(UnknownJob):
-        hall.reading.bought(tx, hall.stalls[hall.provider()].who, job.id)
+        hall.access.bought(tx, hall.stalls[hall.provider()].who, job.id)
 
 
 def test_failed_work_is_not_paid_and_the_next_provider_is_asked(hall: Hall) -> None:
@@ -181,7 +181,7 @@ def test_a_buyer_whose_hidden_check_fails_sees_nothing_and_pays_the_fee(hall: Ha
     assert (judged.state, judged.paid) == (AttemptState.FAILED, 620_000)  # a fifth of 3100 SAT
     assert (hall.has(provider), hall.fees(), hall.has(buyer)) == (558_000, 62_000, 20_000_000 - 620_000)
     with hall.tx() as tx, pytest.raises(NotReleased):
-        hall.reading.bought(tx, buyer, job.id)
+        hall.access.bought(tx, buyer, job.id)
     hall.check()
 
 
@@ -315,7 +315,7 @@ def test_cancelling_pays_a_tenth_to_who_has_handed_in_good_work(hall: Hall) -> N
     assert (hall.has(provider), hall.fees(), hall.held(job)) == (279_000, 31_000, 0)
     assert hall.job(job).state is JobState.CANCELLED
     with hall.tx() as tx, pytest.raises(NotReleased):
-        hall.reading.bought(tx, buyer, job.id)
+        hall.access.bought(tx, buyer, job.id)
     hall.check()
 
 

@@ -201,8 +201,8 @@ def test_a_review_is_followed_by_one_that_looks_like_it(fair: Fair) -> None:
     assert tried.provider == attempt.provider == asked_too.provider
     provider = fair.school.who
     with hall.tx() as tx:
-        theirs, ours = (hall.reading.job(tx, provider, each.id).job for each in (job, own))
-        steps = [hall.reading.steps(tx, provider, each.id) for each in (job, own)]
+        theirs, ours = (hall.access.job(tx, provider, each.id).job for each in (job, own))
+        steps = [hall.access.steps(tx, provider, each.id) for each in (job, own)]
         asked = [hall.objects.get_atom(tx, each.request) for each in (job, own)]
         waiting = tx.rows("select key from tasks where name = %s", FOLLOW)
     assert (theirs.buyer, theirs.actor, ours.buyer, ours.actor) == ("", "", "", "")
@@ -241,7 +241,7 @@ def test_a_tool_that_reads_passes_and_is_paid_by_the_platform_and_rises_by_nothi
         seen.independent_jobs,
     )
     with hall.tx() as tx:
-        assert hall.reading.job(tx, school.who, job.id).job.buyer == SOURCE  # now it may know
+        assert hall.access.job(tx, school.who, job.id).job.buyer == SOURCE  # now it may know
     hall.check()
 
 

@@ -162,7 +162,7 @@ def test_the_built_in_workers_qualify_and_get_real_jobs_then(school: School) -> 
         assert school.offer(type_).qualification is Qualification.PASSED
     with hall.tx() as tx:
         seen = hall.providers.view(tx, school.provider)
-        history = [event.what for event in hall.reading.steps(tx, school.who, trial.id)]
+        history = [event.what for event in hall.access.steps(tx, school.who, trial.id)]
     assert (seen.jobs, seen.raw_volume, seen.market.in_use, hall.has(school.provider)) == (0, 0, 0, 0)
     assert history == ["opened", "offered", "handed_in", "qualified"]
     hall.wait(2)

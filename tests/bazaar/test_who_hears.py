@@ -39,12 +39,12 @@ def test_no_provider_hears_of_another(hall: Hall) -> None:
         assert {event.data["attempt"] for event in heard} == {attempt_id(attempts[provider].id)}
         assert not any(owners[other] in str(event) for event in heard)
         with hall.tx() as tx:
-            seen = hall.reading.steps(tx, hall.stalls[provider].who, job.id)
+            seen = hall.access.steps(tx, hall.stalls[provider].who, job.id)
         for word in (owners[other], attempt_id(attempts[other].id), str(other), "why"):
             assert word not in str(seen)
         assert [event.what for event in seen][:2] == ["opened", "offered"]
     with hall.tx() as tx:
-        whole = hall.reading.steps(tx, buyer, job.id)
+        whole = hall.access.steps(tx, buyer, job.id)
     offered = [event for event in whole if event.what == "offered"]
     assert len(offered) == 2
     assert all(event.data["why"] for event in offered)  # the buyer sees why
@@ -73,19 +73,19 @@ def test_a_beginning_names_what_its_asker_may_look_at_and_nothing_else(hall: Hal
     shared = mine[0][: 4 + PREFIX_LETTERS_MIN]
     assert all(id_.startswith(shared) for id_ in (*mine, theirs))  # made within the same second
     with hall.tx() as tx:
-        assert hall.reading.id(tx, buyer, mine[1][:-2]) == mine[1]
-        assert hall.reading.id(tx, other, shared) == theirs  # unique among what it may look at
+        assert hall.access.id(tx, buyer, mine[1][:-2]) == mine[1]
+        assert hall.access.id(tx, other, shared) == theirs  # unique among what it may look at
         with pytest.raises(AmbiguousPrefix) as several:
-            hall.reading.id(tx, buyer, shared)
+            hall.access.id(tx, buyer, shared)
         assert several.value.fields["candidates"] == mine
         assert theirs not in str(several.value)
         with pytest.raises(UnknownPrefix):
-            hall.reading.id(tx, buyer, theirs[:-2])
+            hall.access.id(tx, buyer, theirs[:-2])
         with pytest.raises(UnknownPrefix):
-            hall.reading.id(tx, buyer, theirs)  # not even by all of it
+            hall.access.id(tx, buyer, theirs)  # not even by all of it
         for odd in (shared[:-1], "agent_" + shared[4:]):
             with pytest.raises(Invalid):
-                hall.reading.id(tx, buyer, odd)
+                hall.access.id(tx, buyer, odd)
 
 
 def test_a_line_about_an_order_goes_with_its_buyer(hall: Hall) -> None:

@@ -53,7 +53,7 @@ class Bazaar:
     uploads: Uploads
     orders: OrderIntake
     deliveries: DeliveryIntake
-    reading: JobAccess
+    access: JobAccess
 
     def forget(self, tx: Tx, owner: str) -> None:
         """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
@@ -120,17 +120,17 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     jobs = Jobs(lifecycle, parts.objects)
     needed = policy.of(BazaarPolicy).rulings_production if production else policy.of(BazaarPolicy).rulings_development
     attempts = Attempts(lifecycle, parts.objects)
-    reading = JobAccess(parts.objects)
+    access = JobAccess(parts.objects)
     return Bazaar(
         providers=providers,
         market=market,
         jobs=jobs,
         attempts=attempts,
-        disputes=Disputes(lifecycle, reading, parts.ledger, parts.objects, rulings_needed=needed),
+        disputes=Disputes(lifecycle, access, parts.ledger, parts.objects, rulings_needed=needed),
         qualification=QualificationJobs(lifecycle, providers, parts.objects, policy.of(ProvidersPolicy)),
         planted_reviews=PlantedReviews(lifecycle, jobs, parts.objects, policy.of(VerificationPolicy)),
         uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.of(BazaarPolicy)),
         orders=OrderIntake(jobs, market, parts.objects, policy),
         deliveries=DeliveryIntake(attempts, parts.objects, policy),
-        reading=reading,
+        access=access,
     )

@@ -31,7 +31,7 @@ from choir.bazaar.disputes.model import (
 from choir.bazaar.jobs import absences
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
-from choir.bazaar.jobs.model import SOURCE, Job, JobState, UnknownJob, Verdict, job_id
+from choir.bazaar.jobs.model import SOURCE, Job, UnknownJob, Verdict, job_id
 from choir.bazaar.jobs.service import owners_of
 from choir.bazaar.settlement import debts, pricing
 from choir.bazaar.settlement import earnings as earning
@@ -59,10 +59,10 @@ class Disputes:
     """Use cases of disputes; all inside the caller's transaction."""
 
     def __init__(
-        self, lifecycle: JobLifecycle, reading: JobAccess, ledger: Ledger, objects: Objects, *, rulings_needed: int
+        self, lifecycle: JobLifecycle, access: JobAccess, ledger: Ledger, objects: Objects, *, rulings_needed: int
     ) -> None:
         self._lifecycle = lifecycle
-        self._reading = reading
+        self._access = access
         self._ledger = ledger
         self._objects = objects
         self._rulings_needed = rulings_needed
@@ -101,7 +101,7 @@ class Disputes:
             respond_by_us=now_us + lifecycle.policy.response_s * MICROSECONDS,
         )
         store.insert(tx, dispute)
-        job_store.save_job(tx, replace(found, state=JobState.DISPUTED))
+        self._lifecycle.set_disputed(tx, found)
         lifecycle.note(
             tx, found, "disputed", who.source, attempt=tried, dispute=dispute_id(dispute.id), trigger=trigger.value
         )
@@ -205,7 +205,7 @@ class Disputes:
 
     def of_job(self, tx: Tx, who: Principal, job: UUID) -> list[Dispute]:
         """All disputes about the attempts at a job that the reader may see."""
-        seen = {attempt.id for attempt in self._reading.job(tx, who, job).attempts}
+        seen = {attempt.id for attempt in self._access.job(tx, who, job).attempts}
         return [dispute for dispute in store.of_job(tx, job) if dispute.attempt in seen]
 
     def under_review(self, tx: Tx, who: Principal, *, after: UUID, limit: int) -> list[Dispute]:
@@ -227,7 +227,7 @@ class Disputes:
         resolved = replace(
             dispute, state=DisputeState.RESOLVED, winner=winner, reasoning=reasoning, refund=due, resolved_us=now_us
         )
-        job_store.save_job(tx, replace(job, state=JobState.RESOLVED))
+        self._lifecycle.set_resolved(tx, job)
         # What counts in the provider's record from now on; a doubt that was wrong changes nothing about it.
         if winner is not Winner.SPLIT and not rules.opener_lost(dispute, winner):
             self._lifecycle.market.record(tx, job, attempt, passed=winner is Winner.PROVIDER, at_us=now_us)
@@ -332,7 +332,7 @@ class Disputes:
     # Looking things up
 
     def _about(self, tx: Tx, who: Principal, job: UUID, attempt: UUID | None) -> tuple[Job, Attempt, Side]:
-        found = self._lifecycle.lock(tx, self._reading.job(tx, who, job).job.id)
+        found = self._lifecycle.lock(tx, self._access.job(tx, who, job).job.id)
         mine = owners_of(who)
         tries = [item for item in job_store.attempts(tx, job) if mine & {found.buyer, item.owner}]
         if attempt is None:

@@ -1,4 +1,4 @@
-"""What every step of a job's life has in common: lock, change, note, announce, and settle the rest.
+"""The owner of a job's state. What every step has in common: lock, change, note, announce, and settle the rest.
 
 Guarantees: a step happens with the job's row locked and is noted with its time and actor; it is announced to the
 buyer and to the provider whose try it is about, and tells no provider about another; when a job is over, its hold
@@ -72,6 +72,33 @@ class JobLifecycle:
         if found is None:
             raise UnknownJob(job=job_id(id_))
         return found
+
+    @staticmethod
+    def enter(tx: Tx, job: Job, summary: str) -> bool:
+        """A new job and a line about it; False if its buyer has one by that key."""
+        return store.insert_job(tx, job, summary)
+
+    @staticmethod
+    def add_attempt(tx: Tx, attempt: Attempt) -> None:
+        """Somebody is to try the job, which is locked."""
+        store.insert_attempt(tx, attempt)
+
+    @staticmethod
+    def call_off(tx: Tx, job: Job, now_us: int) -> Job:
+        """Its buyer does not want it any more; `go_on` says what follows."""
+        job = replace(job, cancelled_us=now_us)
+        store.save_job(tx, job)
+        return job
+
+    @staticmethod
+    def set_disputed(tx: Tx, job: Job) -> None:
+        """Its outcome is disputed."""
+        store.save_job(tx, replace(job, state=JobState.DISPUTED))
+
+    @staticmethod
+    def set_resolved(tx: Tx, job: Job) -> None:
+        """The dispute about its outcome is decided."""
+        store.save_job(tx, replace(job, state=JobState.RESOLVED))
 
     def note(self, tx: Tx, job: Job, what: str, actor: str, **more: Any) -> None:
         """Keep a `step` in the job's history and tell whom it concerns."""

@@ -85,7 +85,7 @@ class Jobs:
             return _same(known, order, request), False
         job = replace(self._new_job(tx, buyer, who.source, order, request, key), delegation=who.delegation)
         self._lifecycle.market.check(job)
-        inserted = store.insert_job(tx, job, summary_of(order.type, order.request))
+        inserted = self._lifecycle.enter(tx, job, summary_of(order.type, order.request))
         if not inserted:  # somebody sent the same order at the same time, and has committed
             known = store.job_by_key(tx, buyer, key)
             if known is None:  # the credential has ordered with this key, and somebody else pays for it now
@@ -112,7 +112,7 @@ class Jobs:
         request = self._objects.put_atom(tx, order.request, None).hash
         job = self._new_job(tx, SOURCE, SOURCE, order, request, key)
         self._lifecycle.market.check(job)
-        inserted = store.insert_job(tx, job, summary_of(order.type, order.request))
+        inserted = self._lifecycle.enter(tx, job, summary_of(order.type, order.request))
         if not inserted:  # another process was quicker, and has committed
             known = store.job_by_key(tx, SOURCE, key)
             assert known is not None
@@ -224,7 +224,7 @@ class Jobs:
                 assigned_us=now_us,
                 deadline_us=now_us + job.time_limit_s * MICROSECONDS,
             )
-            store.insert_attempt(tx, attempt)
+            lifecycle.add_attempt(tx, attempt)
             attempts.append(attempt)
             why = choice.explanation
             steps.append(lifecycle.step(job, "offered", SOURCE, attempt=attempt, why=why))
@@ -307,8 +307,7 @@ class Jobs:
         for id_ in store.live_of(tx, owner, self._lifecycle.policy.open_jobs_per_buyer_max):
             job = self._lifecycle.lock(tx, id_)
             if job.closed_us is None and job.cancelled_us is None:
-                job = replace(job, cancelled_us=now_us)
-                store.save_job(tx, job)
+                job = self._lifecycle.call_off(tx, job, now_us)
                 self._lifecycle.note(tx, job, "cancel_asked", SOURCE, reason="bazaar.buyer_erased")
             schedule(tx, LOOK, str(id_), now_us)
         for attempt in store.at_work_of_owner(tx, owner):

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from choir.bazaar.attempts.model import Attempt, AttemptState
 from choir.bazaar.contracts import Terms
-from choir.bazaar.jobs import store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import SOURCE, Job, JobState, JobType, job_id
 from choir.bazaar.jobs.summaries import summary_of
@@ -47,13 +46,13 @@ class QualificationJobs:
         terms = Terms(0, self._policy.qualification_limit_s, job_id(id_))
         trial = trials.make(type_, Chance(lifecycle.entropy), terms)
         job = self._job(tx, id_, provider, type_, trial, now_us)
-        store.insert_job(tx, job, summary_of(type_, trial.request))
+        self._lifecycle.enter(tx, job, summary_of(type_, trial.request))
         if not self._providers.reserve(tx, provider, job.id):
             why = "it has no free slot"
             raise NotQualifying(provider=provider_id(provider), type=type_.value, work=type_.word, why=why)
         self._providers.begin_qualification(tx, provider, type_, job.id)
         attempt = self._attempt(job, provider, self._providers.get(tx, provider).owner)
-        store.insert_attempt(tx, attempt)
+        self._lifecycle.add_attempt(tx, attempt)
         lifecycle.note(tx, job, "opened", SOURCE, type=type_.value, budget="0", qualification=True)
         lifecycle.note(tx, job, "offered", SOURCE, attempt=attempt, qualification=True)
         lifecycle.note(tx, job, job.state.value, SOURCE)

@@ -62,7 +62,7 @@ def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> AttemptOut
     """An attempt, for its provider, for the job's buyer, and for operators."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
-        return AttemptOut.of(node.bazaar.reading.attempt(tx, who, id_))
+        return AttemptOut.of(node.bazaar.access.attempt(tx, who, id_))
 
 
 @router.post("/{attempt}/start", responses=problems(404, 409))
@@ -105,7 +105,7 @@ def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> VerdictOut
     """What verification found, with the evidence behind its checks; for both sides."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
-        name, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
+        name, verdict, evidence = node.bazaar.access.verdict(tx, who, id_)
     return VerdictOut(hash=name, verdict=verdict, evidence=evidence)
 
 
@@ -114,8 +114,8 @@ def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
     """What the provider said of its delivery, with its signature; for the same readers as the artifact."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
-        name = node.bazaar.reading.result(tx, who, id_)
-        by = node.bazaar.market.result_keys(tx, node.bazaar.reading.attempt(tx, who, id_))
+        name = node.bazaar.access.result(tx, who, id_)
+        by = node.bazaar.market.result_keys(tx, node.bazaar.access.attempt(tx, who, id_))
         return _signed(tx, node, name, by)  # others may have said the very same, of other jobs
 
 
@@ -137,7 +137,7 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
 
     def work(tx: Tx) -> tuple[ReceiptFileOut, SignedCheckpoint | None]:
         receipt = _receipt(tx, node, who, id_)
-        _, verdict, evidence = node.bazaar.reading.verdict(tx, who, id_)
+        _, verdict, evidence = node.bazaar.access.verdict(tx, who, id_)
         paid = queries.entry_of_key(tx, SOURCE, pay_key(id_))
         last = node.checkpoints.latest(tx)
         short = paid is not None and (last is None or last.size < paid.seq)
@@ -156,27 +156,27 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
 def get_attempt_artifact(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
     """A part of the artifact: for its provider always, for the buyer once it is paid for."""
     id_ = parse_attempt_id(attempt)
-    return answer_part(node, part, lambda tx: node.bazaar.reading.artifact(tx, who, id_))
+    return answer_part(node, part, lambda tx: node.bazaar.access.artifact(tx, who, id_))
 
 
 @router.get("/{attempt}/trajectory", response_class=Response, responses=BYTES | problems(404))
 def get_trajectory(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
     """A part of the trajectory, for the same readers as the artifact."""
     id_ = parse_attempt_id(attempt)
-    return answer_part(node, part, lambda tx: node.bazaar.reading.trajectory(tx, who, id_))
+    return answer_part(node, part, lambda tx: node.bazaar.access.trajectory(tx, who, id_))
 
 
 @router.get("/{attempt}/hidden", response_class=Response, responses=BYTES | problems(404))
 def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
     """A part of the hidden checks: for the buyer, and for the provider whose delivery failed them."""
     id_ = parse_attempt_id(attempt)
-    return answer_part(node, part, lambda tx: node.bazaar.reading.hidden(tx, who, id_))
+    return answer_part(node, part, lambda tx: node.bazaar.access.hidden(tx, who, id_))
 
 
 def _receipt(tx: Tx, node: Node, who: Principal, attempt: UUID) -> SignedOut:
     """With the node's own signatures alone: anybody may have signed the same bytes, and it would say nothing."""
     keys = [key.vkey.public for key in node.keys.history(tx)]
-    return _signed(tx, node, node.bazaar.reading.receipt(tx, who, attempt), keys)
+    return _signed(tx, node, node.bazaar.access.receipt(tx, who, attempt), keys)
 
 
 def _signed(tx: Tx, node: Node, name: ObjectHash, by: Collection[bytes] | None = None) -> SignedOut:

@@ -64,7 +64,7 @@ def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> J
     elif job.ready_us <= node.clock.now_us():  # others are examined first
         job = _offered(node, job)
     with node.read() as tx:
-        return _shown(tx, node, bazaar.reading.ordered(tx, job))
+        return _shown(tx, node, bazaar.access.ordered(tx, job))
 
 
 @router.get("/jobs")
@@ -85,7 +85,7 @@ def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> JobOut:
     """A job with its attempts, for its buyer, for providers who were asked, and for operators."""
     id_ = parse_job_id(job)
     with node.read() as tx:
-        return _shown(tx, node, node.bazaar.reading.job(tx, who, id_))
+        return _shown(tx, node, node.bazaar.access.job(tx, who, id_))
 
 
 @router.get("/jobs/{job}/steps", responses=problems(404))
@@ -93,7 +93,7 @@ def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> JobStepList:
     """Every step of its life; a provider sees what concerns it. Why whom was chosen is for the buyer."""
     id_ = parse_job_id(job)
     with node.read() as tx:
-        return JobStepList(items=[JobStepOut.of(item) for item in node.bazaar.reading.steps(tx, who, id_)])
+        return JobStepList(items=[JobStepOut.of(item) for item in node.bazaar.access.steps(tx, who, id_)])
 
 
 @router.get("/jobs/{job}/request", responses=problems(404))
@@ -101,7 +101,7 @@ def get_request(job: str, who: MarketReaderDep, node: NodeDep) -> RequestOut:
     """What was ordered, whole."""
     id_ = parse_job_id(job)
     with node.read() as tx:
-        name = node.bazaar.reading.request(tx, who, id_)
+        name = node.bazaar.access.request(tx, who, id_)
         return RequestOut(hash=name, request=node.objects.get_atom(tx, name))
 
 
@@ -109,14 +109,14 @@ def get_request(job: str, who: MarketReaderDep, node: NodeDep) -> RequestOut:
 def get_input(job: str, name: InputName, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
     """A part of an input."""
     id_ = parse_job_id(job)
-    return answer_part(node, part, lambda tx: node.bazaar.reading.input(tx, who, id_, name))
+    return answer_part(node, part, lambda tx: node.bazaar.access.input(tx, who, id_, name))
 
 
 @router.get("/jobs/{job}/artifact", response_class=Response, responses=BYTES | problems(404))
 def get_artifact(job: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
     """A part of what was paid for."""
     id_ = parse_job_id(job)
-    return answer_part(node, part, lambda tx: node.bazaar.reading.bought(tx, who, id_))
+    return answer_part(node, part, lambda tx: node.bazaar.access.bought(tx, who, id_))
 
 
 @router.post("/jobs/{job}/cancel", responses=problems(404, 409))
@@ -126,7 +126,7 @@ def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> JobOut:
 
     def cancel(tx: Tx) -> JobOut:
         cancelled = node.bazaar.jobs.cancel(tx, who, id_)
-        return _shown(tx, node, node.bazaar.reading.ordered(tx, cancelled))
+        return _shown(tx, node, node.bazaar.access.ordered(tx, cancelled))
 
     return node.write(cancel)
 
@@ -135,7 +135,7 @@ def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> JobOut:
 def find_id(prefix: IdPrefix, who: MarketReaderDep, node: NodeDep) -> IdOut:
     """The one job, dispute or provider that one may look at whose id begins so; who may not is told of none."""
     with node.read() as tx:
-        return IdOut(id=node.bazaar.reading.id(tx, who, prefix))
+        return IdOut(id=node.bazaar.access.id(tx, who, prefix))
 
 
 @router.post("/selections")
