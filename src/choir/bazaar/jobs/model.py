@@ -126,10 +126,13 @@ class JobState(StrEnum):
     RESOLVED = "resolved"
 
 
+REPOSITORY, DIFF = "repository", "diff"  # the inputs of a job that its provider gets
+HIDDEN = "hidden"  # hidden checks, or the defects planted in a diff: for the verifier alone
+
 SOURCE = "system:bazaar"  # the node's own part in all this
 
 
-# Bells: a provider can take a job now; a provider has something to qualify for.
+# Wake-ups: a provider can take a job now; a provider has something to qualify for.
 FREE, QUALIFY = "bazaar.free", "bazaar.qualify"
 
 
