@@ -433,6 +433,17 @@ def test_what_is_left_out_comes_from_the_policy() -> None:
         assert found.value.fields == {"field": field, "why": why}
 
 
+def test_what_is_left_out_must_fit_the_policy_too() -> None:
+    """Or the node could not read again what it had taken."""
+    for policy, field, why in (
+        (VerificationPolicy(list_items_max=3), "disallowed_paths", "it must have at most 3 items"),
+        (VerificationPolicy(command_chars_max=10), "suite_command", "it must have 1 to 10 characters"),
+    ):
+        with pytest.raises(BadField) as found:
+            PatchGenRequest.from_json(PATCH | {"test_command": "pytest"}, policy)
+        assert found.value.fields == {"field": field, "why": why}
+
+
 # --- what is refused --------------------------------------------------------------------------------
 
 REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
@@ -690,6 +701,10 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     (RunOutput, {"stderr": "\u00e9"}, "stderr", "it must be base64"),
     (RunOutput, {"stderr": "A P 8 ="}, "stderr", "it must be base64"),
     (RunOutput, {"colour": 1}, "colour", "there is no such field"),
+    (RunOutput, {"what": 1}, "what", "there is no such field"),
+    (StructuredReview, {"what": 1}, "what", "there is no such field"),
+    (HiddenChecks, {"what": 1, "read": 2}, "read", "there is no such field"),
+    (HiddenChecks, {"checks": [{"command": "true", "__class__": 1}]}, "checks[0].__class__", "there is no such field"),
     (StructuredReview, {"summary": "s" * 10_001}, "summary", "it must have 0 to 10000 characters"),
     (
         StructuredReview,
