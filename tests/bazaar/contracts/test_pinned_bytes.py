@@ -891,6 +891,7 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     ),
     (HiddenChecks, {"files": [{"path": "", "content": ""}]}, "files[0].path", "it must have 1 to 1000 characters"),
     (HiddenChecks, {"files": [{"path": "x", "content": "?"}]}, "files[0].content", "it must be base64"),
+    (HiddenChecks, {"files": [{"path": "x", "content": "\u00e9"}]}, "files[0].content", "it must be base64"),
     (HiddenChecks, {"files": [{"path": "x", "content": 7}]}, "files[0].content", "it must be text"),
     (HiddenChecks, {"files": [{"path": "x"}]}, "files[0].content", "it is missing"),
     (HiddenChecks, {"files": "x"}, "files", "it must be a list"),

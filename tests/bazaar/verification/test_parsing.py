@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from choir.bazaar.contracts.fields import BadField, Reader
+from choir.bazaar.contracts import BadField, TextGenRequest
 from choir.bazaar.verification import changes, expecting, introspection, parsing, texts, trees
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.trees import Change, Entry
+from choir.foundation.policy import VerificationPolicy
 
 LONG = b"import " + b"a." * 99_000 + b"b\n"  # half a minute for the parser, with the whole process standing still
 
@@ -108,10 +109,12 @@ def test_a_name_of_megabytes_is_read_in_one_go(start: bytes) -> None:
 
 def test_marks_without_end_on_one_letter_are_not_put_in_order() -> None:
     marks = "a" + "\u0301\u0327" * 20_000
+    policy = VerificationPolicy()
+    order = {"max_cost_msat": "1000000", "idempotency_key": "k", "max_tokens": 100}
     began = time.process_time()
     assert texts.count_tokens(marks) > 1
     with pytest.raises(BadField):
-        Reader({"prompt": marks}).text("prompt", 50_000)
+        TextGenRequest.from_json(order | {"prompt": marks}, policy)
     assert time.process_time() - began < 1
-    assert Reader({"prompt": "a\u0308"}).text("prompt", 50) == "ä"
+    assert TextGenRequest.from_json(order | {"prompt": "a\u0308"}, policy).prompt == "ä"
     assert texts.count_tokens("a\u0308 " * 2_000) == texts.count_tokens("ä " * 2_000) == 2_000
