@@ -50,14 +50,13 @@ class BadField(Invalid):
 class Wrong(ValueError):
     """Why a rule refuses a value; it does not know the name of the field. A refusal of its own kind is told as it is.
 
-    `at` is the way to a place inside the value; `alone` leaves out what the field is in.
+    `at` is the name or the number of what is wrong inside the value.
     """
 
-    def __init__(self, why: str | Invalid, at: tuple[int | str, ...] = (), *, alone: bool = False) -> None:
+    def __init__(self, why: str | Invalid, *at: int | str) -> None:
         super().__init__(str(why))
         self.why = why
         self.at = at
-        self.alone = alone
 
 
 # --- records ----------------------------------------------------------------------------------------
@@ -116,7 +115,7 @@ class Record:
         found: Self = read(cls.absent(info.context) | cls.arrange(known))
         found.check()
         if len(known) < len(value):  # told by one name: an error for each of millions would take all memory
-            raise Wrong("there is no such field", (min(value.keys() - names)[:_NAME_CHARS_MAX],))
+            raise Wrong("there is no such field", min(value.keys() - names)[:_NAME_CHARS_MAX])
         return found
 
 
@@ -169,7 +168,7 @@ def _refusal(error: ErrorDetails) -> Invalid:
     assert isinstance(wrong, Wrong), error["msg"]
     if isinstance(wrong.why, Invalid):
         return wrong.why
-    place = [*(place[-1:] if wrong.alone else place), *wrong.at]
+    place += wrong.at
     return BadField(field=_path(place) if place else "(all of it)", why=wrong.why)
 
 
@@ -236,12 +235,11 @@ class ExactText(Rule):
     """Text that is compared with bytes elsewhere, so it is taken as it is."""
 
     most: Limit
-    alone: bool = False
 
     def read(self, value: Any, info: ValidationInfo[Any]) -> str:
         most = limit(self.most, info)
         if not isinstance(value, str) or len(value) > most:
-            raise Wrong(f"it must be text of at most {most} characters", alone=self.alone)
+            raise Wrong(f"it must be text of at most {most} characters")
         return value
 
 
@@ -259,7 +257,7 @@ class Texts(Rule):
             try:
                 found.append(text.read(item, info))
             except Wrong as wrong:
-                raise Wrong(wrong.why, (place, "")) from None
+                raise Wrong(wrong.why, place) from None
         return tuple(found)
 
 

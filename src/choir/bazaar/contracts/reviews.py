@@ -50,7 +50,6 @@ _URL = Text(1_000)
 _PATH = ExactText(1_000)
 _LINE = Whole(1, _LINE_MAX)
 _CODE = ExactText(_CODE_CHARS_MAX)
-_CODE_ALONE = ExactText(_CODE_CHARS_MAX, alone=True)
 _SUMMARY = Text(_SAYING_CHARS_MAX)
 _SAYING = Text(_SAYING_CHARS_MAX, 1)
 _SAYINGS = Texts(lambda policy: policy.review_findings_max, _SAYING_CHARS_MAX)
@@ -141,8 +140,8 @@ class ReviewIssue(Record):
     file: Annotated[str, _PATH]
     line_range: Annotated[tuple[int, int], LineRange()]
     description: Annotated[str, _SAYING]
-    current: Annotated[str, _CODE_ALONE] = ""  # the lines as they stand; needed for a fix
-    suggested_fix: Annotated[str, _CODE_ALONE] | None = None  # what takes their place
+    current: Annotated[str, _CODE] = ""  # the lines as they stand; needed for a fix
+    suggested_fix: Annotated[str, _CODE] | None = None  # what takes their place
 
 
 @dataclass(frozen=True, slots=True)
