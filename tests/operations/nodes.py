@@ -29,7 +29,7 @@ import psycopg
 from choir.sdk import Client
 from choir.storage.embedded.previous import Places, serving_pid
 from choir.storage.postgres import running_server
-from tests.operations import warm
+from tests.operations import prepared, warm
 from tests.places import throw_away
 from tests.storage.servers import WAIT_S_MAX, exists, leftovers, wait_for
 
@@ -111,7 +111,8 @@ class NodeUnderTest:
         return self.process
 
     def up(self) -> NodeUnderTest:
-        """Start it and wait until it serves."""
+        """Start it and wait until it serves; `launch` starts one from nothing."""
+        prepared.fill(self.home, self.extra)
         process = self.launch()
         wait_for(lambda: process.poll() is not None or self.ready(), START_S_MAX)
         assert process.poll() is None, self.said[-3000:]
