@@ -16,6 +16,7 @@ from choir.ledger import holds, store
 from choir.ledger.model import Leg, Posted
 from choir.ledger.submitting import Submitter
 from choir.storage import asking
+from tests.depth import times
 from tests.ledger.books import ALICE, BOB, CAROL, Books, draft, moved
 
 FEW, MANY = 3, store.FEW_ENTRIES
@@ -75,6 +76,7 @@ def breaking(books: Books, superuser_dsn: str, monkeypatch: pytest.MonkeyPatch) 
     found.close()
 
 
+@pytest.mark.scaled
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("what", ["one", "few", "many", "many early", "memos", "hold", "again"])
 def test_a_connection_that_breaks_around_any_call_changes_nothing_but_time(
@@ -102,7 +104,7 @@ def test_a_connection_that_breaks_around_any_call_changes_nothing_but_time(
 
     other.submit(moved("first", ALICE, CAROL, 1))
     spent = 1
-    for at in range(1, 200):
+    for at in range(1, 200, times(2, 1)):
         books.submitter.submit_batch(moves(FEW))
         other.submit_batch(moves(2))
         spent += FEW + 2
