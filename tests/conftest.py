@@ -43,9 +43,11 @@ TEMPLATE = "choir_template"
 _WORKERS_MAX = 8  # each has a database, and some a browser; many cores need no more than that
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """What `-n auto` means here."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` means here, and `-n logical` for tests that hardly wait: each worker takes seconds to begin."""
     cores = len(os.sched_getaffinity(0))
+    if config.option.numprocesses == "logical":
+        return min(cores, _WORKERS_MAX)
     return max(cores, min(2 * cores, _WORKERS_MAX))
 
 
