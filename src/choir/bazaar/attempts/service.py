@@ -17,7 +17,7 @@ from choir.bazaar.jobs.lifecycle import FOLLOW, VERIFY, JobLifecycle, PaymentDue
 from choir.bazaar.jobs.model import SOURCE, Check, Job, JobType, Verdict, Visibility, job_id
 from choir.bazaar.jobs.rules import VerdictValue
 from choir.bazaar.jobs.service import owners_of
-from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement import store as settlement_store
 from choir.bazaar.settlement.pricing import Shares
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
@@ -208,7 +208,7 @@ class Attempts:
         shares = settled.shares or Shares(0, 0)
         passed = int(settled.state is AttemptState.PASSED)
         counts = {"jobs": 1, "passed": passed, "earned": shares.provider, "fees": shares.platform}
-        earning.note(tx, attempt.provider, job.type, at_us, **counts)
+        settlement_store.note_earnings(tx, attempt.provider, job.type, at_us, **counts)
 
     def abandon(self, tx: Tx, id_: UUID, reason: str) -> None:
         """It cannot be verified, by the order itself or by this node: nobody has failed, and the job is called off."""
