@@ -110,14 +110,14 @@ def test_people_get_tables_and_sentences(funded: NodeUnderTest) -> None:
     assert "Every asset sums to zero." in funded.run("ledger", "trial-balance").out
     assert "Verified: " in funded.run("ledger", "verify").out
     more = funded.run("ledger", "statement", ADA, "--limit", "1")
-    assert "There is more: --cursor" in more.err
+    assert "More: --cursor" in more.err
 
 
 def test_a_hold_for_some_seconds_can_be_typed_again(funded: NodeUnderTest) -> None:
     once = ("ledger", "hold", ADA, "1", "--for", "600", "--key", "hold-once")
     first = funded.run(*once)
     assert first.code == 0, first.err
-    assert funded.run(*once).out == first.out.rstrip("\n") + " (accepted before, nothing new happened)\n"
+    assert funded.run(*once).out == first.out.rstrip("\n") + " (already accepted; nothing new was posted)\n"
     with funded.client() as client:
         account = client.get_hold(first.out.split()[0]).account
     assert funded.run("ledger", "show", account).out.startswith(first.out.split()[0])

@@ -84,8 +84,8 @@ def test_wrong_usage_is_told_with_the_usage_otherwise(call: Called) -> None:
         (("job", "submit", "run", "--race", "2", "--pin", "x", "--", "ls"), "invalid", "--race and --pin"),
         (("job", "submit", "run", "--env", "PATH", "--", "ls"), "invalid", "NAME=VALUE"),
         (("job", "submit", "review", "--depth", "deep"), "invalid", "--depth deep"),
-        (("job", "dispute", "job_1", "--because", "rain", "--says", "x"), "invalid", "--because rain"),
-        (("job", "dispute", "rule", "dispute_1", "--for", "me", "--says", "x"), "invalid", "--for me"),
+        (("job", "dispute", "job_1", "--reason", "rain", "--statement", "x"), "invalid", "--reason rain"),
+        (("job", "dispute", "rule", "dispute_1", "--for", "me", "--reason", "x"), "invalid", "--for me"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_wrong_usage_too(
@@ -202,7 +202,7 @@ def test_options_that_contradict_each_other_are_wrong_usage(call: Called, words:
     ("value", "told"),
     [
         (ENTRY | {"key": "k"}, "key: an entry by itself gets its key from --key"),
-        (ENTRY | {"color": "red"}, "color: there is no such field"),
+        (ENTRY | {"color": "red"}, "color: unknown field"),
         ({"legs": ENTRY["legs"]}, "reason: it is missing"),
         ({"entries": [ENTRY]}, "entries.0.key: it is missing"),
         ({"entries": 5}, "entries: it must be a list"),

@@ -64,7 +64,7 @@ def test_files_are_not_written_over(fresh: NodeUnderTest, tmp_path: Path) -> Non
         file.write_text("precious")
         refused = fresh.run(*command, str(file))
         assert refused.code == 1
-        assert refused.err == f"choir: {file} is already there.\nChoose another name, or replace it with --force.\n"
+        assert refused.err == f"choir: {file} already exists.\nChoose another name, or replace it with --force.\n"
         assert file.read_text() == "precious"
         assert fresh.run(*command, str(file), "--force").code == 0
         assert file.read_bytes()[:8] != b"precious"

@@ -253,7 +253,7 @@ def test_a_dispute_shows_its_deposit_and_asks_first(market: Market) -> None:
     node = market.node
     assert node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(1)").code == 0
     job = market.job()
-    words = ("job", "dispute", job, "--because", "hash_mismatch", "--says", "It prints something else.")
+    words = ("job", "dispute", job, "--reason", "hash_mismatch", "--statement", "It prints something else.")
     refused = node.run(*words)
     assert refused.code == 1
     assert "A deposit of 3000.000 SAT is taken." in refused.err

@@ -118,7 +118,7 @@ def test_a_job_that_came_to_nothing_says_why_and_what_it_cost() -> None:
     assert refused.value.fields["reasons"] == ["It ended with another code"]
     node = FakeNode(path=["expired"])
     mesh, order = bought(node)
-    with pytest.raises(JobFailed, match="nobody delivered it in time"):
+    with pytest.raises(JobFailed, match="no provider delivered in time"):
         mesh.await_and_verify(order, 5)
 
 
@@ -139,7 +139,7 @@ def changed(**fields: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 BENT: list[tuple[str, Callable[[Any], Any], type[ChoirError], str]] = [
     ("receipt", other_key, ForgedReceipt, "the node's key did not sign it"),
-    ("receipt", bad_signature, ForgedReceipt, "the signature does not fit"),
+    ("receipt", bad_signature, ForgedReceipt, "the signature is not valid"),
     ("receipt", changed(signatures=[]), ForgedReceipt, "the node's key did not sign it"),
     ("receipt", lambda v: v | {"value": v["value"] | {"payer": "x"}}, ForgedReceipt, "it does not have the hash"),
     ("receipt_value", changed(payer="person:somebody"), WrongAnswer, "another 'payer'"),
@@ -333,7 +333,7 @@ def test_progress_tells_each_change_and_now_and_then_that_there_is_none() -> Non
     for at, state in ((0, "open"), (10, "open"), (31, "open"), (35, "running"), (40, "running"), (3700, "running")):
         now[0] = at
         progress(node._job(state))
-    told = "nobody can take it now (nobody sells this kind of work here); it waits until 05:00 UTC;"
+    told = "nobody can take it now (no provider here sells this type of work); it waits until 05:00 UTC;"
     cancel = f"call it off with: choir job cancel {order.id}"
     assert said == [
         f"0:00  {JOB} is open: {told} {cancel}",

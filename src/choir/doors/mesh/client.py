@@ -134,7 +134,7 @@ class MeshClient(Orders):
         judged = self.client.attempts.verdict(attempt.id)
         receipts.check_verdict(judged, job, attempt)
         if judged.verdict.get("passed") is not True:
-            raise WrongAnswer(job=job.id, why="it was paid although its verdict is no")
+            raise WrongAnswer(job=job.id, why="it was paid although its verdict is failed")
         receipt = self.client.attempts.receipt(attempt.id)
         receipts.check_receipt(receipt, job, attempt, self.node_key, self._payer(job))
         assert attempt.artifact is not None  # a verdict names it

@@ -39,8 +39,8 @@ STOPPING = "The provider is stopping."
 class Phase(StrEnum):
     FETCHING = "fetching"
     WORKING = "working"
-    HANDING_IN = "handing in"
-    GIVING_BACK = "giving back"
+    HANDING_IN = "delivering"
+    GIVING_BACK = "withdrawing"
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +89,7 @@ class Carrier:
             self._end(item, error)
         except Exception as error:  # a fault of ours must not keep a place, nor the job
             self._say("fault", item, why=type(error).__name__)
-            self._give_back(item, "The provider's machine failed at it.")
+            self._give_back(item, "The provider's machine failed.")
         return False
 
     def stop(self, item: AttemptRun, *, over: bool) -> None:
@@ -120,7 +120,7 @@ class Carrier:
         if outcome.error is not None:
             raise outcome.error
         if item.over.is_set():
-            self._say("over", item, why="The work was done after it was called off.")
+            self._say("over", item, why="The work finished after it was cancelled.")
             return False
         item.phase = Phase.HANDING_IN
         try:
@@ -134,7 +134,7 @@ class Carrier:
     def _end(self, item: AttemptRun, error: ChoirError) -> None:
         """It will not be handed in."""
         if item.over.is_set():
-            self._say("cancelled", item, why="The node has no use for it any more.")
+            self._say("cancelled", item, why="The node no longer needs it.")
         elif item.stop.is_set():
             self._give_back(item, STOPPING)
         else:
@@ -175,4 +175,4 @@ def reason_of(error: ChoirError) -> str:
 
 
 def _failed(error: ChoirError) -> str:
-    return f"The provider's machine failed at it: {in_words(error.code)}."
+    return f"The provider's machine failed: {in_words(error.code)}."

@@ -49,11 +49,11 @@ def upload(client: Client, data: bytes, name: str) -> None:
         if state.done or not state.missing:
             break
         if state.part_bytes < 1:
-            raise NodeError(detail="The node asks for parts of no bytes.")
+            raise NodeError(detail="The node asked for empty parts.")
         for n in state.missing:
             part = data[n * state.part_bytes : (n + 1) * state.part_bytes]
             if not part:
-                raise NodeError(detail="The node asks for a part that does not exist.")
+                raise NodeError(detail="The node asked for a part that does not exist.")
             client.uploads.put_part(state.id, n, part)
         state = client.uploads.get(state.id)
     if not state.done:

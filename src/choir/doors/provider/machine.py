@@ -34,7 +34,7 @@ from choir.sandbox.readiness import sandbox_policy
 from choir.sandbox.rules import stranger_refusal
 from choir.sandbox.service import Sandboxes
 
-_RIGHTS = "As root or in a delegated cgroup more may work. "
+_RIGHTS = "More may work as root or in a delegated cgroup. "
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> 
 
 def _why_not(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> str:
     if tier is Tier.LOCAL:  # no order of a stranger runs there, whatever policy says
-        return "it contains nothing, and strangers' code never runs in it."
+        return "it isolates nothing, so untrusted code never runs in it."
     found = sandboxes.capabilities(tier)
     return stranger_refusal(found, policy) if found.works else found.why or "it does not work."
 

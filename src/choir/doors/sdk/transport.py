@@ -91,7 +91,7 @@ class _Base:
     def _unreachable(self, error: httpx.TransportError) -> ChoirError:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return NoNode(url=self.url)
-        return Unavailable(what=f"The node at {self.url}", why=f"the connection broke ({type(error).__name__})")
+        return Unavailable(what=f"The node at {self.url}", why=f"the connection was lost ({type(error).__name__})")
 
 
 def _checked_address(url: str) -> str:
