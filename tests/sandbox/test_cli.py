@@ -74,7 +74,7 @@ def test_doctor_says_whose_code_may_run(home: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN", "5")
     said = choir("doctor").stdout
     assert "works, for your own code only" in said
-    assert "Strangers' code needs at least the tier microvm. Your own code runs with --trust own." in said
+    assert "Untrusted code needs at least the tier microvm. Your own code runs with --trust own." in said
 
 
 _CHOIR = [sys.executable, "-m", "choir.doors.sandbox.commands"]

@@ -70,7 +70,7 @@ def test_a_race_of_two_processes_pays_one(stage: Stage) -> None:
     assert (won["state"], won["reason"]) == ("passed", "")
     assert other["state"] in ("lost", "cancelled")
     assert other["reason"] == "bazaar.another_was_first"
-    assert "another was first" in node.run("job", "show", job).out
+    assert "another provider was first" in node.run("job", "show", job).out
     due = 0
     if other["state"] == "lost":  # it had handed in before it was told, and passed
         verdict = found()["verdicts"][other["id"]]

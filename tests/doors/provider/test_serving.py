@@ -226,7 +226,7 @@ def test_what_cannot_be_done_is_given_back_with_the_reason(scene: Scene) -> None
 def test_a_reason_tells_nothing_of_the_machine() -> None:
     failed = "The provider's machine failed"
     assert reason_of(NotDone(why="git failed at /root/providers/x")) == f"{failed}: the work was not done."
-    assert reason_of(BrokeDown(why="OSError")) == f"{failed}: its worker broke down."
+    assert reason_of(BrokeDown(why="OSError")) == f"{failed}: its worker crashed."
     assert len(reason_of(NotDone(why="x" * 10_000))) <= 200
 
 

@@ -61,7 +61,7 @@ class Reader:
     def end(self) -> None:
         """Nothing may be left over."""
         if self._left:
-            raise self.bad(min(self._left)[:60], "there is no such field")
+            raise self.bad(min(self._left)[:60], "unknown field")
 
     def text(self, field: str, most: int, least: int = 0, default: Any = _MISSING) -> str:
         value = self.take(field, default)

@@ -26,10 +26,10 @@ _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _TITLE_CHARS_MAX = 300
 _URL_CHARS_MAX = 1_000
 _NO_REPORT = (
-    "it is no plain pytest command, and only such a one gives a report of each test. Use one, which runs unittest tests"
-    " too, such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code` (in a"
-    " request: `evidence` is `exit_code`): then nothing but its exit code is judged, a weak proof (V1) that the patched"
-    " code can forge; hidden checks make it stronger"
+    "it is not a plain pytest command, and only that gives a report of each test. Use one (it runs unittest tests"
+    " too), such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
+    " (in a request: `evidence` is `exit_code`): then only its exit code is checked, a weak proof (V1)"
+    " that the patched code can forge; hidden checks make it stronger"
 )
 SUITE = "python3 -m pytest -q"
 
@@ -170,7 +170,7 @@ class PatchGenResult:
 def read_commit(reader: Reader, name: str) -> str:
     value = reader.text(name, 64, 40)
     if not _COMMIT.match(value):
-        raise reader.bad(name, "it must be a whole commit id in lower-case hex")
+        raise reader.bad(name, "it must be a full commit id in lower-case hex")
     return value
 
 

@@ -62,7 +62,7 @@ class ReviewWorker:
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         request = order.request
         if not isinstance(request, CodeReviewRequest) or order.diff is None:
-            raise NotMine(worker=self.name, why="it reviews diffs and nothing else")
+            raise NotMine(worker=self.name, why="it only reviews diffs")
         files = files_of(Order(order.type, request, diff=order.diff), self._shop.verification)
         files = {path: file for path, file in files.items() if _can_be_named(path)}
         focus = ", ".join(item.value for item in request.focus)

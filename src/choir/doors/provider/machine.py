@@ -45,7 +45,7 @@ class Machine:
     types: tuple[JobType, ...]  # what is offered
     folder: Path  # for the inputs of jobs
     model: str
-    loose: str = ""  # what strangers' code has no firm limit of here
+    loose: str = ""  # what untrusted code has no firm limit of here
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def policy_here(settings: Settings, *, play: bool) -> Policy:
 
 
 def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> None:
-    """Raise unless strangers' code can be contained in this tier here."""
+    """Raise unless untrusted code can be contained in this tier here."""
     why = _why_not(sandboxes, tier, policy)
     if why:
         works = [each.label for each in Tier if each is not tier and not _why_not(sandboxes, each, policy)]

@@ -88,7 +88,7 @@ def print_capabilities(item: Capabilities, policy: SandboxPolicy, default: Tier 
     if item.why:
         output.print_line(f"            {item.why}")
     if item.tier is default:
-        output.print_line("            Strangers' code runs here: the strongest tier that this machine runs natively.")
+        output.print_line("            Default for untrusted code: the strongest tier that this machine runs natively.")
     elif why := why_not_default(item, default, policy):
         output.print_line(f"            {why}")
     if item.works:

@@ -21,4 +21,4 @@ def check(tx: Tx, delegations: Delegations, who: Principal) -> None:
         who.person is not None
         and tx.value("select 1 from people where id = %s and erased_us is null", who.person) is None
     ):
-        raise BadCredential(why="the person is gone")
+        raise BadCredential(why="the person was erased")

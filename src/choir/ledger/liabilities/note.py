@@ -22,7 +22,7 @@ _LINE = re.compile(r"([A-Z]{1,8}) ([1-9][0-9]{0,18}) ([1-9][0-9]{0,38}) ([A-Za-z
 
 class LiabilitiesMalformed(Invalid):
     code = "ledger.note.liabilities_malformed"
-    sentence = "The note does not say what a node owes: {why}."
+    sentence = "The note is not a liabilities note: {why}."
 
 
 @dataclass(frozen=True, slots=True)
