@@ -40,7 +40,7 @@ def grant(desk: Desk, name: str, amount: str) -> None:
 def test_make_an_agent_with_a_cap_and_take_it_back(ada: Desk, town: NodeUnderTest) -> None:
     ada.sign_up()
     make_agent(ada, "Night librarian")
-    ada.hears("Now say what it may do.")
+    ada.hears("Now set what it may do.")
     grant(ada, "the night shift", "10000.5")
     row = ada.row("Delegations", "the night shift")
     expect(row).to_contain_text("Live")
@@ -72,7 +72,7 @@ def test_caps_are_read_exactly_and_refused_beside_the_field(ada: Desk) -> None:
     ada.sign_up()
     make_agent(ada, "Scout")
     caps = ada.page.get_by_role("group", name="How much of your money may it spend?")
-    for amount, words in [("ten", "is not an amount"), ("0.12345", "at most 3 decimals"), ("0", "more than nothing")]:
+    for amount, words in [("ten", "is not an amount"), ("0.12345", "at most 3 decimals"), ("0", "more than zero")]:
         ada.page.get_by_label("Amount").first.fill(amount)
         ada.press("Grant delegation")
         expect(caps.get_by_role("alert")).to_contain_text(words)
@@ -85,11 +85,11 @@ def test_caps_are_read_exactly_and_refused_beside_the_field(ada: Desk) -> None:
     ada.page.get_by_label("Period").nth(1).select_option("month")
     ada.page.get_by_role("checkbox", name="read").uncheck()
     ada.press("Grant delegation")
-    ada.reads("Choose at least one thing")
+    ada.reads("Choose at least one scope")
     ada.page.get_by_role("checkbox", name="read").check()
     ada.press("Grant delegation")
     ada.hears("The delegation is granted.")
-    expect(ada.row("Delegations", "Live")).to_contain_text("of 2 SAT a month")
+    expect(ada.row("Delegations", "Live")).to_contain_text("of 2 SAT per month")
 
 
 def test_rename_and_retire_an_agent(ada: Desk, new_desk: NewDesk) -> None:

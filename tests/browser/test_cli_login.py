@@ -42,7 +42,7 @@ def test_log_the_command_line_in(ada: Desk, town: NodeUnderTest, tmp_path: Path)
         cwd=tmp_path,
     ) as login:
         assert login.stderr is not None
-        assert login.stderr.readline().startswith("Open this address")
+        assert login.stderr.readline().startswith("Open this URL")
         said = dict(login.stderr.readline().split() for _ in ("address", "code"))
         ada.page.goto(said["address"])
         expect(ada.page.get_by_role("main")).to_contain_text(said["code"])

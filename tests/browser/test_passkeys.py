@@ -26,7 +26,7 @@ def test_sign_up_gives_codes_gifts_and_a_session(ada: Desk) -> None:
     expect(balances).to_contain_text("500.00 CREDIT")
     expect(balances).to_contain_text("50.000000 CHIP")
     expect(ada.section("Recovery codes")).to_contain_text("10 unused codes")
-    expect(ada.section("Recent acts")).to_contain_text("You signed up")
+    expect(ada.section("Recent activity")).to_contain_text("You signed up")
     ada.open("/")
     expect(ada.page.get_by_role("main")).to_contain_text(f"logged in as @{handle}")
     ada.open("/sign-up")  # somebody who is signed in has nothing to do there
@@ -56,7 +56,7 @@ def test_sign_out_and_in_again(ada: Desk) -> None:
     ada.sign_up()
     ada.press("Log out")
     ada.is_at("/")
-    ada.hears("You are signed out.")
+    ada.hears("You are logged out.")
     ada.open("/tokens")
     ada.is_at("/sign-in?next=%2Ftokens")
     ada.press("Log in with a passkey")
@@ -216,7 +216,7 @@ def test_erase_oneself(ada: Desk, new_desk: NewDesk) -> None:
     dialog = ada.page.get_by_role("dialog")
     dialog.get_by_role("button", name="Erase my account").click()  # not without the handle typed
     expect(dialog).to_be_visible()
-    dialog.get_by_label(f"Type {handle} to go on").fill(handle)
+    dialog.get_by_label(f"Type {handle} to continue").fill(handle)
     dialog.get_by_role("button", name="Erase my account").click()
     ada.is_at("/")
     ada.hears("Your account is erased.")

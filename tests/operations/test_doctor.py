@@ -133,16 +133,14 @@ def test_a_replaced_node_key_is_found(stopped: NodeUnderTest) -> None:
         key.write_text("cd" * 32 + "\n")
         found = findings(stopped, 1)
         assert wrong(found) == ["signing key"]
-        assert "Give the node the key it had" in found["signing key"]["advice"]
+        assert "Restore the node's key" in found["signing key"]["advice"]
         key.write_text("not a key\n")
         assert "node key" in wrong(findings(stopped, 1))
         key.unlink()
         assert {"node key", "signing key"} <= set(wrong(findings(stopped, 1)))
         refused = stopped.run("up")
         assert refused.code == 1
-        assert (
-            f"There is a ledger in {stopped.home}, and the key that it is signed with is not in {key}." in refused.err
-        )
+        assert f"There is a ledger in {stopped.home}, and the key that signed it is not in {key}." in refused.err
         assert not key.exists()  # looking makes nothing
     finally:
         shutil.copy(stopped.temporary / "kept.key", key)

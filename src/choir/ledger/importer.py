@@ -68,7 +68,7 @@ def import_export(owner: Connection, path: Path, signer: Ed25519Signer, on_progr
         with owner.transaction(), path.open("rb") as file:
             _Load(owner).run(ExportReader(file))
     except psycopg.errors.UniqueViolation as error:
-        what = f"an id or key stands in it twice ({error.diag.constraint_name})"
+        what = f"an id or key appears in it twice ({error.diag.constraint_name})"
         raise ExportDoesNotVerify(where="import", what=what) from None
     return report
 

@@ -74,7 +74,7 @@ def test_hidden_tests_lie_where_the_commands_run(tmp_path: Path) -> None:
     commands, files = inputs.hidden_of([tmp_path / "test_x.py"], "tools/calculator")
     assert commands == ["python3 -m pytest -q test_x.py"]
     assert files == {"tools/calculator/test_x.py": b"x"}
-    with pytest.raises(Invalid, match="two of that name"):
+    with pytest.raises(Invalid, match="two files have that name"):
         inputs.hidden_of([tmp_path / "test_x.py", tmp_path / "a" / "test_x.py"], "")
 
 
@@ -106,7 +106,7 @@ def test_why_nobody_takes_a_job_is_said() -> None:
 
     assert because(known=0, full=0) == "no provider here sells this type of work"
     assert because(known=3, full=2, not_qualified=1, silent=0) == (
-        "of 3 providers that sell it, 1 has not passed its qualification job yet, 2 are busy"
+        "of 3 providers of this type, 1 has not passed its qualification job yet, 2 are busy"
     )
     assert because(known=1, not_taking=1, silent=1) == (
         "the only provider of this type is not taking work and does not answer"
@@ -164,7 +164,7 @@ def test_only_what_would_help_is_advised() -> None:
     def advice(job: Any = None, **tally: int) -> str:
         return no_provider.help_with(job or waiting(), tally)
 
-    assert "test job first" in advice(known=1, not_qualified=1)
+    assert "qualification job" in advice(known=1, not_qualified=1)
     assert advice(known=1, full=1) == ""
     assert "--budget" in advice(known=1)
     assert "--isolation" in advice(known=2, isolation=2)
@@ -212,10 +212,10 @@ def test_who_may_only_read_is_told_nothing_of_others(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("state", "reason", "said", "told"),
     [
-        ("failed", "run.exit_code", "", "than was ordered. Who has failed a job is not asked for it again."),
-        ("withdrawn", "bazaar.withdrawn", "Too hard.", "Too hard. Who cannot do a job is not asked for it again."),
-        ("gone", "bazaar.withdrawn", "The provider is stopping.", "stopping. It is asked again only if nobody else"),
-        ("gone", "bazaar.provider_gone", "", "It stopped answering. It is asked again only if nobody else"),
+        ("failed", "run.exit_code", "", "A provider that failed a job is not selected for it again."),
+        ("withdrawn", "bazaar.withdrawn", "Too hard.", "A provider that cannot do a job is not selected for it again."),
+        ("gone", "bazaar.withdrawn", "The provider is stopping.", "It is selected again only if no other provider"),
+        ("gone", "bazaar.provider_gone", "", "It stopped answering. It is selected again only if no other provider"),
         ("cancelled", "bazaar.called_off", "", "It ended without a verdict: it was cancelled."),
     ],
 )  # fmt: skip
@@ -333,7 +333,7 @@ HIDDEN = Check("hidden check 1", passed=True, hidden=True)
 @pytest.mark.parametrize(
     ("type_", "checks", "word", "checked", "more"),
     [
-        (JobType.SANDBOX_RUN, [Check("re-run", passed=True)], "Verified", "ran it again", ""),
+        (JobType.SANDBOX_RUN, [Check("re-run", passed=True)], "Verified", "re-ran it", ""),
         (
             JobType.SANDBOX_RUN,
             [Check("re-run", passed=True, details="Not run again: not deterministic.")],
@@ -368,7 +368,7 @@ def test_what_was_checked_is_said_and_no_more(
 def test_who_orders_by_exit_code_hears_what_that_proves(capsys: pytest.CaptureFixture[str]) -> None:
     inputs.tell_exit_code("npm test", hidden=False)
     said = capsys.readouterr().err
-    assert "Only whether `npm test` ends with code 0 is judged, a weak proof (V1)" in said
+    assert "Only the exit code of `npm test` is checked, a weak proof (V1)" in said
     assert "--hidden adds tests" in said
     inputs.tell_exit_code("npm test", hidden=True)
     assert "--hidden" not in capsys.readouterr().err
@@ -384,7 +384,7 @@ def test_a_command_without_a_report_is_refused_with_what_to_type() -> None:
     for word in (
         "`python3 -m pytest -q`",
         "`npm test`",
-        "nothing but its exit code is judged",
+        "only its exit code is checked",
         "(V1)",
         "hidden checks",
     ):

@@ -69,7 +69,7 @@ def test_a_result_fits_a_screen() -> None:
     for output in (b"42\n", b"\x1b[2Jx" * 100, b"line\n" * 100):
         mesh, order = bought(FakeNode(output=RunOutput(0, output)))
         found = mesh.await_and_verify(order, 10)
-        assert str(found).startswith(f"{order.id}: run, ended with code 0, verified and paid 200.000 of 276.000 SAT\n")
+        assert str(found).startswith(f"{order.id}: run, exit code 0, verified and paid 200.000 of 276.000 SAT\n")
         for shown in (str(found), repr(found), str(found.artifact), repr(found.artifact)):
             assert len(shown) < 5_000
             assert len(shown.splitlines()) <= 27
@@ -181,7 +181,7 @@ def test_a_price_above_the_budget_is_noticed() -> None:
 def test_a_failed_verdict_that_was_paid_is_noticed() -> None:
     node = FakeNode(passed=False)
     mesh, order = bought(node)
-    with pytest.raises(WrongAnswer, match="although its verdict is no"):
+    with pytest.raises(WrongAnswer, match="although its verdict is failed"):
         mesh.await_and_verify(order, 5)
 
 
@@ -333,8 +333,8 @@ def test_progress_tells_each_change_and_now_and_then_that_there_is_none() -> Non
     for at, state in ((0, "open"), (10, "open"), (31, "open"), (35, "running"), (40, "running"), (3700, "running")):
         now[0] = at
         progress(node._job(state))
-    told = "nobody can take it now (no provider here sells this type of work); it waits until 05:00 UTC;"
-    cancel = f"call it off with: choir job cancel {order.id}"
+    told = "no provider can take it now (no provider here sells this type of work); waiting until 05:00 UTC;"
+    cancel = f"cancel it with: choir job cancel {order.id}"
     assert said == [
         f"0:00  {JOB} is open: {told} {cancel}",
         f"0:31  {JOB} is still open: {told} {cancel}",

@@ -106,6 +106,6 @@ def test_a_text_is_written_by_a_command_and_paid(stage: Stage) -> None:
     job = done.json["job"]["id"]
     checked = node.run("job", "verify", job)
     assert checked.code == 0, checked
-    assert "the node's verdict holds" in checked.out
+    assert "the node's verdict is confirmed" in checked.out
     told = [line["event"] for line in lines_of(stage.rival) if line.get("job") == job]
     assert {"taken", "started", "handed_in"} <= set(told)

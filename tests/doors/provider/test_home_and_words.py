@@ -205,7 +205,7 @@ def test_whoever_starts_a_node_that_cannot_verify_is_told(tmp_path: Path, capsys
     for least, told in (("2", False), ("5", True)):
         settings = load_settings({"home": str(tmp_path)}, {"CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN": least})
         _greet(settings, first=False, as_json=False)
-        assert ("takes no orders for work" in capsys.readouterr().err) == told
+        assert ("accepts no jobs" in capsys.readouterr().err) == told
 
 
 def test_the_process_loads_no_database() -> None:

@@ -315,7 +315,7 @@ def test_the_live_view_shows_who_what_and_how_it_went(scene: Scene) -> None:
     scene.until_told("away")
     assert "the node is unreachable for" in drawn(board)
     tell("outcome", job="job_9", type="sandbox_run", state="failed", reason="run.exit_code", paid="0", earned=None)
-    assert "job_9 (run) did not pass: the command ended with another code" in drawn(board)
+    assert "job_9 (run) failed: the command's exit code" in drawn(board)
 
 
 def drawn(board: Board) -> str:

@@ -262,7 +262,7 @@ def _rows(data: bytes, policy: WorkersPolicy) -> list[str]:
 
 def _read_header(rows: list[str]) -> Header:
     if len(rows) < _HEAD_LINES or rows[0] != "---" or rows[-2:] != ["---", ""]:
-        raise BadHeader(why="it must stand between two lines --- and an empty line must follow")
+        raise BadHeader(why="it must be between two lines --- and followed by an empty line")
     values = {}
     for name, row in zip(HEADER_FIELDS, rows[1:-2], strict=True):
         if not row.startswith(f"{name}: "):
@@ -304,7 +304,7 @@ def _check_frame(head: Header, lines: tuple[Line, ...]) -> None:
         raise WrongCount(found=len(lines), said=last.lines)
     less = next((place for place, line in enumerate(lines, _HEAD_LINES + 1) if not line.is_full), None)
     if less is not None:
-        raise BadLine(line=less, why="it leaves out a time or hash although @end says that all is told")
+        raise BadLine(line=less, why="it omits a time or hash although @end says that it is complete")
 
 
 def _check_steps(lines: tuple[Line, ...]) -> None:

@@ -152,7 +152,7 @@ def _check(path: Path, found: os.stat_result, *, regular: bool) -> None:
     elif not right_kind(found.st_mode):
         why = "it is not a plain file" if regular else "it is not a folder"
     elif found.st_uid != os.geteuid():
-        why = "it belongs to somebody else"
+        why = "it belongs to another user"
     elif mode & 0o077:
         why = f"others can use it (mode {mode:04o}; it must be {'0600' if regular else '0700'})"
     else:

@@ -19,7 +19,7 @@ OVER = frozenset({JobState.CLOSED, JobState.EXPIRED, JobState.CANCELLED, JobStat
 
 
 class JobFailed(Refusal):
-    """The job is over and nothing was delivered that passed. `fields` has the reasons and the cost."""
+    """The job closed without a delivery that passed. `fields` has the reasons and the cost."""
 
     code = "sdk.job_failed"
     sentence = "The job {job} is {state}: {why}. It cost {cost} SAT."
@@ -27,7 +27,7 @@ class JobFailed(Refusal):
 
 
 class NotDoneYet(Unavailable):
-    """The time to wait is over; the job goes on."""
+    """The wait timed out; the job continues."""
 
     code = "sdk.job_not_done"
     sentence = "The job {job} is {state} after {seconds} seconds of waiting, and it continues."
@@ -35,7 +35,7 @@ class NotDoneYet(Unavailable):
 
 
 class WrongAnswer(Broken):
-    """The node's own words about a job contradict each other, or what was ordered."""
+    """The node's data about a job is inconsistent with itself or with the order."""
 
     code = "sdk.wrong_answer"
     sentence = "The node's data about {job} is inconsistent: {why}."
@@ -52,7 +52,7 @@ class ForgedReceipt(Broken):
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """An order. Its id is enough to come back to it later: `MeshClient.handle`."""
+    """An order. Its id is enough to resume it later: `MeshClient.handle`."""
 
     id: str
     type: JobType
@@ -83,7 +83,7 @@ class JudgedDelivery:
 
     @property
     def price(self) -> int:
-        """What left the buyer's hold because of it, in milli-satoshi."""
+        """What was captured from the buyer's hold for it, in milli-satoshi."""
         return int(self.attempt.paid)
 
     @property
@@ -105,7 +105,7 @@ class Outcome(JudgedDelivery):
         return self.job.state
 
     def __str__(self) -> str:
-        """What was bought, as it fits a screen; `artifact` and `data` have all of it."""
+        """The artifact, shortened for a screen; `artifact` and `data` have all of it."""
         artifact = on_screen(self.artifact) if isinstance(self.artifact, str) else str(self.artifact)
         code = f", exit code {self.artifact.exit_code}" if isinstance(self.artifact, RunOutput) else ""
         paid = f"verified and paid {sat(self.price)} of {sat(self.job.budget)} SAT"

@@ -67,7 +67,7 @@ class Call(Generic[T_co]):
     key: str | None = None  # the idempotency key
     again: bool = False  # whether sending it twice is as good as once, although it is no reading
     # Of a stream:
-    after: str | None = None  # the event to go on behind
+    after: str | None = None  # the event to continue after
     ends: bool = False  # whether it ends by itself
     reads: Callable[[StreamEvent], T_co] | None = None  # how an event becomes the shape; else it is its data
 

@@ -132,7 +132,7 @@ class AidollarImport:
             if isinstance(outcome, Refusal):
                 raise _bad(entry.line, outcome)
             if outcome.again and outcome.seq > before:
-                raise BadAidollarLine(line=entry.line, why="its entry_id stands on an earlier line too")
+                raise BadAidollarLine(line=entry.line, why="its entry_id also appears on an earlier line")
             new += 0 if outcome.again else entry.lines
         return new
 

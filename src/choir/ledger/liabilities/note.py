@@ -60,7 +60,7 @@ class LiabilitiesNote:
         found = cls(journal, tuple(_total(line) for line in lines[4:]))
         names = [item.asset for item in found.totals]
         if names != sorted(set(names)):
-            raise LiabilitiesMalformed(why="its assets must stand in the order of their names, each once")
+            raise LiabilitiesMalformed(why="its assets must be sorted by name, each once")
         return found
 
     @classmethod
