@@ -226,7 +226,7 @@ def test_why_somebody_is_not_asked_again_is_explained(state: str, reason: str, s
 def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:
     assert "`choir doctor` there" in _words("unverifiable", {"reason": "bazaar.no_sandbox"}, {})
     assert _words("unverifiable", {"reason": "order.x", "said": "The tests pass."}, {}).endswith("The tests pass.")
-    assert shown_check(Check("re-run", True, details="Not run again.")) == "left out  re-run: Not run again."
+    assert shown_check(Check("re-run", True, details="Not run again.")) == "skipped  re-run: Not run again."
     assert shown_check(Check("hash", True)) == "passed  hash"
     assert shown_check(Check("lines", False, "review.lines_absent")).endswith("lines that the diff does not show")
     assert _word(Check("tests", False, "tests.failed")) == "failed: the buyer's tests fail"
@@ -345,15 +345,15 @@ HIDDEN = Check("hidden check 1", passed=True, hidden=True)
             JobType.SANDBOX_RUN,
             [Check("re-run", passed=True, details="Not run again: not drawn.")],
             "Accepted",
-            "not run again (only a random sample is)",
+            "not re-run (only a random sample is)",
             "",
         ),
-        (JobType.SANDBOX_RUN, [], "Accepted", "not run again", "--deterministic"),
+        (JobType.SANDBOX_RUN, [], "Accepted", "not re-run", "--deterministic"),
         (JobType.PATCH_GEN, [REPORTED], "Verified", "(V2)", ""),
         (JobType.PATCH_GEN, [REPORTED, HIDDEN], "Verified", "(V3)", ""),
         (JobType.PATCH_GEN, [BY_CODE], "Accepted", "weak verdict (V1)", "pytest command"),
         (JobType.PATCH_GEN, [BY_CODE, HIDDEN], "Verified", "(V3)", ""),
-        (JobType.TEXT_GEN, [], "Accepted", "not what it says", ""),
+        (JobType.TEXT_GEN, [], "Accepted", "not its content", ""),
         (JobType.CODE_REVIEW, [], "Accepted", "not whether it is right", ""),
     ],
 )

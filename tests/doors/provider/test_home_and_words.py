@@ -122,7 +122,7 @@ def test_the_folder_is_free_before_it_is_said_that_all_stopped(capsys: pytest.Ca
     assert "It begins." in said_before[0]
     assert "Stopped" not in said_before[0]
     told = capsys.readouterr().out
-    assert told.endswith("  Stopped. 2 jobs withdrawn. 3 passed, 1 did not, 1 not judged yet\n")
+    assert told.endswith("  Stopped. 2 jobs withdrawn. 3 passed, 1 failed, 1 awaiting a verdict\n")
 
 
 def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
