@@ -9,7 +9,7 @@ from choir.bazaar.disputes.model import NotDisputable, Trigger
 from choir.bazaar.jobs import rules
 from choir.bazaar.jobs.model import Job, JobState
 from choir.bazaar.policy import BazaarPolicy
-from choir.bazaar.uploads.service import UnknownUpload
+from choir.bazaar.uploads.model import UnknownUpload
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS
 from choir.storage.database import Database

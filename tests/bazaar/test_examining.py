@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from choir.bazaar.contracts import PatchGenRequest, Terms, read_request
-from choir.bazaar.jobs.model import Job, JobState, JobType
+from choir.bazaar.jobs.model import REPOSITORY, Job, JobState, JobType
 from choir.bazaar.jobs.service import EXAMINE, Order
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.qualification.bundles import bundle_of
 from choir.bazaar.qualification.trials import Chance, make
-from choir.bazaar.verification.inspection import REPOSITORY, Inspection
+from choir.bazaar.verification.inspection import Inspection
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.clock import MICROSECONDS, SeededEntropy
 from choir.identity.model import Principal

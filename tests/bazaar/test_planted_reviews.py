@@ -22,7 +22,7 @@ from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.jobs import rules
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.lifecycle import FOLLOW
-from choir.bazaar.jobs.model import SOURCE, Job, JobState, JobType
+from choir.bazaar.jobs.model import DIFF, HIDDEN, REPOSITORY, SOURCE, Job, JobState, JobType
 from choir.bazaar.jobs.service import Order
 from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.providers.model import Qualification
@@ -32,7 +32,6 @@ from choir.bazaar.sampling.service import PlantedReviews
 from choir.bazaar.settlement.pricing import Terms as Terms_
 from choir.bazaar.settlement.service import PLATFORM
 from choir.bazaar.verification.diffs import read_diff
-from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY
 from choir.bazaar.workers.review_worker import ReviewWorker
 from choir.doors.jobs.shapes import StartedOut
 from choir.foundation.canonical import bytes_hash

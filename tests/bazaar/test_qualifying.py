@@ -27,12 +27,12 @@ from choir.bazaar.contracts import (
 )
 from choir.bazaar.disputes.model import NotDisputable, Trigger
 from choir.bazaar.jobs import store as job_store
-from choir.bazaar.jobs.model import Job, JobState, JobType, job_id
+from choir.bazaar.jobs.model import DIFF, HIDDEN, REPOSITORY, Job, JobState, JobType, job_id
 from choir.bazaar.policy import ProvidersPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.providers.model import NotQualifying, Offer, Qualification
 from choir.bazaar.qualification import trials
 from choir.bazaar.trajectories.writer import TrajectoryWriter
-from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY, Inspection
+from choir.bazaar.verification.inspection import Inspection
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.catalogue import workers
 from choir.bazaar.workers.fix_worker import FixWorker

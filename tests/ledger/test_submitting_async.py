@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from choir.foundation.errors import Refusal
-from choir.ledger.journal.async_submitter import AsyncSubmitter
+from choir.ledger.journal.submitter import AsyncSubmitter
 from choir.ledger.model import Posted
 from tests.ledger.books import ALICE, BOB, ISSUANCE, Books, moved
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from choir.bazaar.attempts.deliveries import DeliveryIntake
-from choir.bazaar.attempts.service import Attempts
+from choir.bazaar.attempts.service import Attempts, DeliveryIntake
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
 from choir.bazaar.disputes.service import Disputes

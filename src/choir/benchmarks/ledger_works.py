@@ -14,9 +14,8 @@ from choir.features import FEATURES
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.ledger.accounts import Accounts
 from choir.ledger.journal import acceptance, links
-from choir.ledger.journal.async_submitter import AsyncSubmitter
 from choir.ledger.journal.records import EntryRow, PostingRow
-from choir.ledger.journal.submitter import Submitter
+from choir.ledger.journal.submitter import AsyncSubmitter, Submitter
 from choir.ledger.model import Draft, Head, Leg
 from choir.ledger.policy import LedgerPolicy
 from choir.ledger.service import Ledger

@@ -13,8 +13,7 @@ from choir.ledger.claims import Claims
 from choir.ledger.exporter import Exporter
 from choir.ledger.funding import Funding
 from choir.ledger.issuances.service import Issuances
-from choir.ledger.journal.async_submitter import AsyncSubmitter
-from choir.ledger.journal.submitter import Submitter
+from choir.ledger.journal.submitter import AsyncSubmitter, Submitter
 from choir.ledger.keys import NodeKeys
 from choir.ledger.liabilities.publication import LiabilityPublication, schedule_publication
 from choir.ledger.liabilities.service import Liabilities

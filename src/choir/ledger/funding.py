@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from choir.ledger.accounts import Accounts
-from choir.ledger.model import DevelopmentOnly, Draft, Leg, account_name
+from choir.ledger.model import PLAY_MINT, DevelopmentOnly, Draft, Leg, account_name
 from choir.storage.database import Tx
 
-PLAY_MINT = "system:development"  # whatever comes from its issuance accounts is play money
 _REASON = "development funds"
 
 

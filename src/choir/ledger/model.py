@@ -133,6 +133,7 @@ HOLD_RELEASE = "hold.release"
 HOLD_EXPIRE = "hold.expire"
 HOLD_KINDS = frozenset({HOLD_PLACE, HOLD_CAPTURE, HOLD_RELEASE, HOLD_EXPIRE})
 HOLD_PREFIX = "hold."  # no other kind begins like this
+PLAY_MINT = "system:development"  # whatever comes from its issuance accounts is play money
 HOLD_ACCOUNTS = "hold:"  # and no other account like this
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +23,8 @@ from choir.bazaar.contracts import (
     RunOutput,
     StructuredReview,
     TextGenRequest,
+    TextGenResult,
+    TokenUsage,
     read_request,
     read_result,
 )
@@ -111,6 +115,20 @@ def test_size_and_shape_of_bytes() -> None:
     for data in (b"", b"{", b'{"a":1,"a":2}', b'{"a":NaN}', b"\xff"):
         with pytest.raises(NotCanonical):
             PatchGenRequest.from_bytes(data, POLICY)
+
+
+def test_the_contracts_can_be_named_without_loading_what_reads_them() -> None:
+    program = "import sys, choir.bazaar.contracts; print(*{'pydantic', 'pydantic_core'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_only_json_is_read() -> None:
+    """A record in the place of its JSON would be a way around the rules."""
+    usage: Any = TokenUsage(-1)
+    for kind, value in ((TokenUsage, usage), (TextGenResult, {"status": "success", "usage": usage})):
+        with pytest.raises(BadField, match="it must be an object"):
+            kind.read(value, POLICY)
 
 
 JSON = st.recursive(

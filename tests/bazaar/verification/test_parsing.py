@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from choir.bazaar.contracts.fields import BadField, Reader
-from choir.bazaar.verification import changes, introspection, texts, trees
-from choir.bazaar.verification import expectations as expecting
-from choir.bazaar.verification import syntax as parsing
+from choir.bazaar.contracts import BadField, TextGenRequest
+from choir.bazaar.policy import VerificationPolicy
+from choir.bazaar.verification import changes, expectations, introspection, syntax, texts, trees
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.trees import Change, Entry
 
@@ -36,8 +35,8 @@ LONG = b"import " + b"a." * 99_000 + b"b\n"  # half a minute for the parser, wit
 )
 def test_what_is_not_read_is_refused_at_once(source: bytes) -> None:
     began = time.process_time()
-    with pytest.raises(parsing.UNREADABLE):
-        parsing.parse(source)
+    with pytest.raises(syntax.UNREADABLE):
+        syntax.parse(source)
     assert time.process_time() - began < 3
 
 
@@ -53,14 +52,14 @@ def test_what_is_not_read_is_refused_at_once(source: bytes) -> None:
     ],
 )
 def test_ordinary_code_is_read_as_python_reads_it(source: bytes) -> None:
-    assert ast.dump(parsing.parse(source)) == ast.dump(ast.parse(source))
+    assert ast.dump(syntax.parse(source)) == ast.dump(ast.parse(source))
 
 
 def test_nothing_that_looks_at_code_stands_still(tmp_path: Path) -> None:
     (tmp_path / "test_long.py").write_bytes(LONG)
     change = Change("long.py", None, Entry(LONG))
     began = time.process_time()
-    assert expecting.statics_of(tmp_path, ["test_long.py"]) == ()
+    assert expectations.statics_of(tmp_path, ["test_long.py"]) == ()
     assert introspection.fault([change])[0] == "patch.unreadable_code"
     assert [item.path for item in changes.counted([change])] == ["long.py"]
     assert time.process_time() - began < 3
@@ -110,10 +109,12 @@ def test_a_name_of_megabytes_is_read_in_one_go(start: bytes) -> None:
 
 def test_marks_without_end_on_one_letter_are_not_put_in_order() -> None:
     marks = "a" + "\u0301\u0327" * 20_000
+    policy = VerificationPolicy()
+    order = {"max_cost_msat": "1000000", "idempotency_key": "k", "max_tokens": 100}
     began = time.process_time()
     assert texts.count_tokens(marks) > 1
     with pytest.raises(BadField):
-        Reader({"prompt": marks}).text("prompt", 50_000)
+        TextGenRequest.from_json(order | {"prompt": marks}, policy)
     assert time.process_time() - began < 1
-    assert Reader({"prompt": "a\u0308"}).text("prompt", 50) == "ä"
+    assert TextGenRequest.from_json(order | {"prompt": "a\u0308"}, policy).prompt == "ä"
     assert texts.count_tokens("a\u0308 " * 2_000) == texts.count_tokens("ä " * 2_000) == 2_000

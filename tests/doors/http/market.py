@@ -13,8 +13,8 @@ from uuid import UUID
 import coincurve
 import httpx
 
-from choir.bazaar.attempts.deliveries import SentDelivery
 from choir.bazaar.attempts.model import parse_attempt_id
+from choir.bazaar.attempts.service import SentDelivery
 from choir.bazaar.contracts import RunOutput
 from choir.bazaar.disputes.model import parse_dispute_id
 from choir.bazaar.jobs.lifecycle import VERIFY

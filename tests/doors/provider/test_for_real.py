@@ -23,7 +23,7 @@ from choir.bazaar.workers.fulfilment import FulfilledOrder
 from choir.bazaar.workers.model import WorkOrder
 from choir.doors.cli.main import app
 from choir.doors.jobs.shapes import AttemptOut, JobOut
-from choir.doors.provider import delivery, seller
+from choir.doors.provider import carrier, seller
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.model import AddressNotSigned, CannotSell
 from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
@@ -269,7 +269,7 @@ def hand_in_late(town: Town, served: Served, attempt: AttemptOut) -> None:
         order, data, SignedTrajectory(signed.hash, signed.signature), data, bytes_hash(data), result, signature
     )
     with found.client() as client:
-        delivery.hand_in(client, attempt.id, outcome)
+        carrier.hand_in(client, attempt.id, outcome)
 
 
 def test_a_provider_that_is_told_to_stop_finishes_its_job_first(town: Town) -> None:

@@ -23,9 +23,8 @@ from choir.bazaar.workers.fulfilment import Fulfilment
 from choir.bazaar.workers.model import BrokeDown, IsCancelled, NotDone, Stopped, WorkOrder, WorkProduct
 from choir.bazaar.workers.pool import WorkerPool
 from choir.doors.events.client import MISSED, Event
-from choir.doors.provider.carrier import Carrier, reason_of
+from choir.doors.provider.carrier import INLINE_BYTES_MAX, Carrier, reason_of
 from choir.doors.provider.clocks import NodeClock
-from choir.doors.provider.delivery import INLINE_BYTES_MAX
 from choir.doors.provider.loop import ProviderLoop
 from choir.doors.provider.news import Listener
 from choir.doors.provider.orders import OrderFetcher

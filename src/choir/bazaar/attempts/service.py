@@ -12,15 +12,21 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.attempts.model import AT_WORK, Attempt, AttemptOver, AttemptState, UnknownAttempt, attempt_id
+from choir.bazaar.contracts import read_result
 from choir.bazaar.jobs import rules, store
 from choir.bazaar.jobs.lifecycle import FOLLOW, VERIFY, JobLifecycle, PaymentDue
 from choir.bazaar.jobs.model import SOURCE, Check, Job, JobType, Verdict, Visibility, job_id
 from choir.bazaar.jobs.rules import VerdictValue
-from choir.bazaar.jobs.service import owners_of
+from choir.bazaar.jobs.service import buyer_of, owners_of
+from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.settlement import earnings as earning
 from choir.bazaar.settlement.pricing import Shares
-from choir.foundation.canonical import ObjectHash
+from choir.bazaar.uploads import blobs
+from choir.bazaar.uploads.blobs import SentBlob
+from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
 from choir.foundation.clock import MICROSECONDS
+from choir.foundation.errors import TooLarge
+from choir.foundation.policy import Policy
 from choir.identity.model import Principal, Scope
 from choir.objects.model import Scheme
 from choir.objects.service import Objects
@@ -276,3 +282,56 @@ def _check_json(check: Check) -> dict[str, Any]:
     if check.visibility is Visibility.HIDDEN:
         shown["hidden"] = True
     return shown
+
+
+ARTIFACT, TRAJECTORY = "artifact", "trajectory"
+
+
+@dataclass(frozen=True, slots=True)
+class SentDelivery:
+    """What a provider sends."""
+
+    artifact: SentBlob
+    claimed: ObjectHash
+    result: dict[str, Any]
+    trajectory: SentBlob
+    result_signature: bytes
+    trajectory_signature: bytes
+
+
+class DeliveryIntake:
+    """Takes deliveries; inside the caller's transaction."""
+
+    def __init__(self, attempts: Attempts, objects: Objects, policy: Policy) -> None:
+        self._attempts = attempts
+        self._objects = objects
+        self._policy = policy
+
+    def hand_in(self, tx: Tx, who: Principal, id_: UUID, sent: SentDelivery) -> Attempt:
+        """Keep the bytes and deliver them; the same delivery again changes nothing."""
+        taken = self._attempts.taken(tx, who, id_)
+        attempt = taken.attempt
+        result = self._plain(sent.result)
+        read_result(taken.job.type, result, self._policy.of(VerificationPolicy))
+        limits = {
+            ARTIFACT: self._policy.of(BazaarPolicy).artifact_bytes_max,
+            TRAJECTORY: self._policy.of(BazaarPolicy).trajectory_bytes_max,
+        }
+        holders = [attempt.owner, buyer_of(who)]
+        blobs.keep(tx, self._objects, (sent.artifact, sent.trajectory), attempt.owner, holders, limits)
+        handed = StoredDelivery(
+            artifact=sent.artifact.name,
+            claimed=sent.claimed,
+            result=result,
+            trajectory=sent.trajectory.name,
+            result_signature=sent.result_signature,
+            trajectory_signature=sent.trajectory_signature,
+        )
+        return self._attempts.deliver(tx, who, taken, handed)
+
+    def _plain(self, result: dict[str, Any]) -> Any:
+        data = canonical_bytes(result)
+        limit = self._policy.of(VerificationPolicy).request_bytes_max
+        if len(data) > limit:
+            raise TooLarge(what="The result", size=len(data), limit=limit)
+        return parse_json(data)

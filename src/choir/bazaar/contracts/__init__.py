@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from choir.bazaar.contracts.common import ResultStatus, TokenUsage
-from choir.bazaar.contracts.fields import BadField
-from choir.bazaar.contracts.hidden import HiddenCheck, HiddenChecks, HiddenFile
-from choir.bazaar.contracts.patches import Evidence, PatchGenRequest, PatchGenResult
+from choir.bazaar.contracts.base import BadField
+from choir.bazaar.contracts.patches import (
+    Evidence,
+    HiddenCheck,
+    HiddenChecks,
+    HiddenFile,
+    PatchGenRequest,
+    PatchGenResult,
+)
 from choir.bazaar.contracts.reviews import (
     Approval,
     CodeReviewRequest,
@@ -26,7 +31,7 @@ from choir.bazaar.contracts.reviews import (
     StructuredReview,
 )
 from choir.bazaar.contracts.runs import RunOutput, SandboxRunRequest, SandboxRunResult
-from choir.bazaar.contracts.terms import Terms
+from choir.bazaar.contracts.terms import ResultStatus, Terms, TokenUsage
 from choir.bazaar.contracts.texts import TextGenRequest, TextGenResult
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy

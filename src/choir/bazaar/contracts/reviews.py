@@ -7,23 +7,55 @@ lines in `line_range`, and needs those lines quoted in `current`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from choir.bazaar.contracts.common import ID_CHARS_MAX, ResultStatus, TokenUsage, read_usage
-from choir.bazaar.contracts.fields import Reader, read_bytes, read_value
-from choir.bazaar.contracts.patches import read_commit
-from choir.bazaar.contracts.terms import Terms
+from choir.bazaar.contracts.base import (
+    Document,
+    ExactText,
+    Hash,
+    OneOf,
+    Record,
+    Records,
+    Rule,
+    Text,
+    Texts,
+    Whole,
+    Wrong,
+    items,
+)
+from choir.bazaar.contracts.patches import Commit
+from choir.bazaar.contracts.terms import (
+    FREE_TEXT,
+    ID,
+    STATUS,
+    RequestRecord,
+    ResultRecord,
+    ResultStatus,
+    Terms,
+    TokenUsage,
+)
 from choir.bazaar.policy import VerificationPolicy
-from choir.foundation.canonical import ObjectHash, canonical_bytes
+from choir.foundation.canonical import ObjectHash
 from choir.foundation.words import count, on_screen
 
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
 _LINE_MAX = 10_000_000
-_PATH_CHARS_MAX = 1_000
 _CODE_CHARS_MAX = 20_000
 _SAYING_CHARS_MAX = 10_000
+_URL = Text(1_000)
+_PATH = ExactText(1_000)
+_LINE = Whole(1, _LINE_MAX)
+_CODE = ExactText(_CODE_CHARS_MAX)
+_SUMMARY = Text(_SAYING_CHARS_MAX)
+_SAYING = Text(_SAYING_CHARS_MAX, 1)
+_SAYINGS = Texts(lambda policy: policy.review_findings_max, _SAYING_CHARS_MAX)
+_FINDINGS = Records(lambda policy: policy.review_findings_max)
+_STATEMENTS = Records(lambda policy: policy.patch_files_max)
+_COMMIT = Commit()
 
 
 class ReviewFocus(StrEnum):
@@ -56,153 +88,93 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+_FOCUS = OneOf(ReviewFocus)
+
+
+class Focus(Rule):
+    """What to look for, each said once; nothing said means all."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> tuple[ReviewFocus, ...]:
+        found = [ReviewFocus(_FOCUS.read(item, info)) for item in items(value, len(ReviewFocus))]
+        return tuple(dict.fromkeys(found)) or (ReviewFocus.ALL,)
+
+
+class CommitIfAny(Rule):
+    """A whole commit id, or nothing."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> str:
+        return "" if value == "" else _COMMIT.read(value, info)
+
+
+class LineRange(Rule):
+    """The first and the last line, both included."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> tuple[int, int]:  # noqa: ARG002
+        lines = items(value, 2)
+        good = len(lines) == 2 and all(isinstance(item, int) and not isinstance(item, bool) for item in lines)
+        if not good or not 1 <= lines[0] <= lines[1] <= _LINE_MAX:
+            raise Wrong("it must be the first and the last line, counted from 1")
+        return lines[0], lines[1]
+
+
 @dataclass(frozen=True, slots=True)
-class CodeReviewRequest:
+class CodeReviewRequest(RequestRecord):
     """What a buyer orders. The diff itself is an input, named by its hash."""
 
-    diff: ObjectHash
+    diff: Annotated[ObjectHash, Hash()]
     terms: Terms
-    repo_url: str = ""
-    base_commit: str = ""
-    head_commit: str = ""
-    focus: tuple[ReviewFocus, ...] = (ReviewFocus.ALL,)
-    depth: ReviewDepth = ReviewDepth.STANDARD
-    instructions: str = ""
-
-    @classmethod
-    def from_bytes(cls, data: bytes, policy: VerificationPolicy) -> CodeReviewRequest:
-        return read_bytes(data, policy.request_bytes_max, "The request", lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], policy: VerificationPolicy) -> CodeReviewRequest:
-        return read_value(value, lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def _read(cls, reader: Reader, policy: VerificationPolicy) -> CodeReviewRequest:
-        focus = [
-            Reader({"focus": item}).one_of("focus", ReviewFocus)
-            for item in reader.items("focus", len(ReviewFocus), (ReviewFocus.ALL.value,))
-        ]
-        return cls(
-            diff=reader.hash("diff"),
-            terms=Terms.read(reader, policy),
-            repo_url=reader.text("repo_url", 1_000, 0, ""),
-            base_commit=_read_maybe_commit(reader, "base_commit"),
-            head_commit=_read_maybe_commit(reader, "head_commit"),
-            focus=tuple(dict.fromkeys(focus)) or (ReviewFocus.ALL,),
-            depth=reader.one_of("depth", ReviewDepth, ReviewDepth.STANDARD),
-            instructions=reader.text("instructions", policy.text_chars_max, 0, ""),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return self.terms.to_json() | {
-            "diff": self.diff,
-            "repo_url": self.repo_url,
-            "base_commit": self.base_commit,
-            "head_commit": self.head_commit,
-            "focus": [item.value for item in self.focus],
-            "depth": self.depth.value,
-            "instructions": self.instructions,
-        }
-
-    def to_bytes(self) -> bytes:
-        return canonical_bytes(self.to_json())
+    repo_url: Annotated[str, _URL] = ""
+    base_commit: Annotated[str, CommitIfAny()] = ""
+    head_commit: Annotated[str, CommitIfAny()] = ""
+    focus: Annotated[tuple[ReviewFocus, ...], Focus()] = (ReviewFocus.ALL,)
+    depth: Annotated[ReviewDepth, OneOf(ReviewDepth)] = ReviewDepth.STANDARD
+    instructions: Annotated[str, FREE_TEXT] = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewIssue:
+class ReviewIssue(Record):
     """Something that is wrong in some lines."""
 
-    severity: Severity
-    category: ReviewFocus
-    file: str
-    line_range: tuple[int, int]  # first and last line, both included
-    description: str
-    current: str = ""  # the lines as they stand; needed for a fix
-    suggested_fix: str | None = None  # what takes their place
-
-    @classmethod
-    def read(cls, reader: Reader) -> ReviewIssue:
-        fix = reader.take("suggested_fix", None)
-        return cls(
-            severity=reader.one_of("severity", Severity),
-            category=reader.one_of("category", ReviewFocus),
-            file=reader.exact_text("file", _PATH_CHARS_MAX),
-            line_range=_read_range(reader),
-            description=reader.text("description", _SAYING_CHARS_MAX, 1),
-            current=_read_code(reader, "current"),
-            suggested_fix=None
-            if fix is None
-            else Reader({"suggested_fix": fix}).exact_text("suggested_fix", _CODE_CHARS_MAX),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "severity": self.severity.value,
-            "category": self.category.value,
-            "file": self.file,
-            "line_range": list(self.line_range),
-            "description": self.description,
-            "current": self.current,
-            "suggested_fix": self.suggested_fix,
-        }
+    severity: Annotated[Severity, OneOf(Severity)]
+    category: Annotated[ReviewFocus, _FOCUS]
+    file: Annotated[str, _PATH]
+    line_range: Annotated[tuple[int, int], LineRange()]
+    description: Annotated[str, _SAYING]
+    current: Annotated[str, _CODE] = ""  # the lines as they stand; needed for a fix
+    suggested_fix: Annotated[str, _CODE] | None = None  # what takes their place
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewSuggestion:
+class ReviewSuggestion(Record):
     """Better code for the code that stands from a line on."""
 
-    file: str
-    line: int
-    current: str
-    suggested: str
-    rationale: str
-
-    @classmethod
-    def read(cls, reader: Reader) -> ReviewSuggestion:
-        return cls(
-            file=reader.exact_text("file", _PATH_CHARS_MAX),
-            line=reader.whole("line", 1, _LINE_MAX),
-            current=reader.exact_text("current", _CODE_CHARS_MAX),
-            suggested=reader.exact_text("suggested", _CODE_CHARS_MAX),
-            rationale=reader.text("rationale", _SAYING_CHARS_MAX, 1),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "file": self.file,
-            "line": self.line,
-            "current": self.current,
-            "suggested": self.suggested,
-            "rationale": self.rationale,
-        }
+    file: Annotated[str, _PATH]
+    line: Annotated[int, _LINE]
+    current: Annotated[str, _CODE]
+    suggested: Annotated[str, _CODE]
+    rationale: Annotated[str, _SAYING]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Record):
     """What was looked at in a file, said even if nothing was found."""
 
-    file: str
-    statement: str
-
-    @classmethod
-    def read(cls, reader: Reader) -> Statement:
-        return cls(reader.exact_text("file", _PATH_CHARS_MAX), reader.text("statement", _SAYING_CHARS_MAX, 1))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"file": self.file, "statement": self.statement}
+    file: Annotated[str, _PATH]
+    statement: Annotated[str, _SAYING]
 
 
 @dataclass(frozen=True, slots=True)
-class StructuredReview:
+class StructuredReview(Document):
     """The artifact."""
 
-    summary: str
-    approval_status: Approval
-    issues: tuple[ReviewIssue, ...] = ()
-    suggestions: tuple[ReviewSuggestion, ...] = ()
-    highlights: tuple[str, ...] = ()
-    examined: tuple[Statement, ...] = ()
+    what: ClassVar[str] = "The review"
+
+    summary: Annotated[str, _SUMMARY]
+    approval_status: Annotated[Approval, OneOf(Approval)]
+    issues: Annotated[tuple[ReviewIssue, ...], _FINDINGS] = ()
+    suggestions: Annotated[tuple[ReviewSuggestion, ...], _FINDINGS] = ()
+    highlights: Annotated[tuple[str, ...], _SAYINGS] = ()
+    examined: Annotated[tuple[Statement, ...], _STATEMENTS] = ()
 
     def __str__(self) -> str:
         return on_screen("\n".join(self.lines()))
@@ -223,88 +195,18 @@ class StructuredReview:
         return [*lines, f"Verdict of the review: {self.approval_status.value.replace('_', ' ')}."]
 
     @classmethod
-    def from_bytes(cls, data: bytes, policy: VerificationPolicy) -> StructuredReview:
-        return read_bytes(data, policy.review_bytes_max, "The review", lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def _read(cls, reader: Reader, policy: VerificationPolicy) -> StructuredReview:
-        most = policy.review_findings_max
-        return cls(
-            summary=reader.text("summary", _SAYING_CHARS_MAX),
-            approval_status=reader.one_of("approval_status", Approval),
-            issues=reader.records("issues", most, ReviewIssue.read, ()),
-            suggestions=reader.records("suggestions", most, ReviewSuggestion.read, ()),
-            highlights=reader.texts("highlights", most, _SAYING_CHARS_MAX, ()),
-            examined=reader.records("examined", policy.patch_files_max, Statement.read, ()),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "summary": self.summary,
-            "approval_status": self.approval_status.value,
-            "issues": [item.to_json() for item in self.issues],
-            "suggestions": [item.to_json() for item in self.suggestions],
-            "highlights": list(self.highlights),
-            "examined": [item.to_json() for item in self.examined],
-        }
-
-    def to_bytes(self) -> bytes:
-        return canonical_bytes(self.to_json())
+    def bytes_max(cls, policy: VerificationPolicy) -> int:
+        return policy.review_bytes_max
 
 
 @dataclass(frozen=True, slots=True)
-class CodeReviewResult:
+class CodeReviewResult(ResultRecord):
     """What a provider claims about its review."""
 
-    status: ResultStatus = ResultStatus.SUCCESS
-    error: str = ""
-    trajectory_id: str = ""
+    status: Annotated[ResultStatus, STATUS] = ResultStatus.SUCCESS
+    error: Annotated[str, FREE_TEXT] = ""
+    trajectory_id: Annotated[str, ID] = ""
     usage: TokenUsage = field(default_factory=TokenUsage)
-
-    @classmethod
-    def from_bytes(cls, data: bytes, policy: VerificationPolicy) -> CodeReviewResult:
-        return read_bytes(data, policy.request_bytes_max, "The result", lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], policy: VerificationPolicy) -> CodeReviewResult:
-        return read_value(value, lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def _read(cls, reader: Reader, policy: VerificationPolicy) -> CodeReviewResult:
-        return cls(
-            status=reader.one_of("status", ResultStatus),
-            error=reader.text("error", policy.text_chars_max, 0, ""),
-            trajectory_id=reader.text("trajectory_id", ID_CHARS_MAX, 0, ""),
-            usage=read_usage(reader),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "status": self.status.value,
-            "error": self.error,
-            "trajectory_id": self.trajectory_id,
-            "usage": self.usage.to_json(),
-        }
-
-    def to_bytes(self) -> bytes:
-        return canonical_bytes(self.to_json())
-
-
-def _read_range(reader: Reader) -> tuple[int, int]:
-    value = reader.items("line_range", 2)
-    good = len(value) == 2 and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
-    if not good or not 1 <= value[0] <= value[1] <= _LINE_MAX:
-        raise reader.bad("line_range", "it must be the first and the last line, counted from 1")
-    return value[0], value[1]
-
-
-def _read_code(reader: Reader, name: str) -> str:
-    return Reader({name: reader.take(name, "")}).exact_text(name, _CODE_CHARS_MAX)
-
-
-def _read_maybe_commit(reader: Reader, name: str) -> str:
-    value = reader.take(name, "")
-    return "" if value == "" else read_commit(Reader({name: value}), name)
 
 
 def _one_line(text: str) -> str:

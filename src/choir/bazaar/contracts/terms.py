@@ -1,36 +1,118 @@
-"""What every request has: a ceiling for its cost, a time limit, a key that makes it count once."""
+"""What all requests have, and what all results have.
+
+A request has terms: a ceiling for its cost, a time limit, a key that makes it count once. In JSON they stand beside the
+request's own fields. A result has a status, what the provider says it used, and who stands for it. Nothing of a
+result sets a price or proves anything: it is what the provider claims, kept beside what was measured.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from choir.bazaar.contracts.fields import Reader
+from choir.bazaar.contracts.base import (
+    NEEDED,
+    CodeRule,
+    Document,
+    OneOf,
+    Record,
+    Text,
+    Whole,
+    Wrong,
+    field_names,
+)
 from choir.bazaar.policy import VerificationPolicy
 
-_AMOUNT_DIGITS_MAX = 18
-_KEY_CHARS_MAX = 200
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+_AMOUNT = Text(18, 1)
+_KEY = Text(200, 1)
+_TIME_LIMIT = Whole(1, lambda policy: policy.time_limit_s_max)
+_TOKENS = Whole(0, 10**12)
+FREE_TEXT = Text(lambda policy: policy.text_chars_max)
+ID = Text(200)
+
+
+class Amount(CodeRule):
+    """An amount, which JSON holds as a decimal string."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> int:
+        text = _AMOUNT.read(value, info)
+        if not (text.isascii() and text.isdigit()) or (text != "0" and text[0] == "0"):
+            raise Wrong("it must be a whole number of milli-satoshi as a decimal string")
+        return int(text)
+
+    def write(self, value: Any) -> str:
+        return str(value)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Record):
     """The terms that do not depend on the kind of work."""
 
-    max_cost_msat: int  # in JSON a decimal string, as all amounts
-    time_limit_s: int
-    idempotency_key: str
+    max_cost_msat: Annotated[int, Amount()]
+    time_limit_s: Annotated[int, _TIME_LIMIT]
+    idempotency_key: Annotated[str, _KEY]
 
     @classmethod
-    def read(cls, reader: Reader, policy: VerificationPolicy) -> Terms:
-        amount = reader.text("max_cost_msat", _AMOUNT_DIGITS_MAX, 1)
-        if not (amount.isascii() and amount.isdigit()) or (amount != "0" and amount[0] == "0"):
-            raise reader.bad("max_cost_msat", "it must be a whole number of milli-satoshi as a decimal string")
-        seconds = reader.whole("time_limit_s", 1, policy.time_limit_s_max, policy.time_limit_s)
-        return cls(int(amount), seconds, reader.text("idempotency_key", _KEY_CHARS_MAX, 1))
+    def absent(cls, context: VerificationPolicy) -> dict[str, Any]:
+        return {"time_limit_s": context.time_limit_s}
+
+
+_TERMS = field_names(Terms)
+
+
+class RequestRecord(Document):
+    """What a buyer orders."""
+
+    __slots__ = ()
+    what: ClassVar[str] = "The request"
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "max_cost_msat": str(self.max_cost_msat),
-            "time_limit_s": self.time_limit_s,
-            "idempotency_key": self.idempotency_key,
-        }
+        made = super().to_json()
+        terms: dict[str, Any] = made.pop("terms")
+        return terms | made
+
+    @classmethod
+    def names(cls) -> frozenset[str]:
+        return field_names(cls) - {"terms"} | _TERMS
+
+    @classmethod
+    def arrange(cls, value: dict[str, Any]) -> dict[str, Any]:
+        terms = {name: item for name, item in value.items() if name in _TERMS}
+        return {name: item for name, item in value.items() if name not in _TERMS} | {"terms": terms}
+
+
+class ResultStatus(StrEnum):
+    """What a provider says of its own work. Only a success is verified; a partial success is not paid."""
+
+    SUCCESS = "success"
+    PARTIAL_SUCCESS = "partial_success"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+
+
+STATUS = OneOf(ResultStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage(Record):
+    """Tokens as the provider counted them."""
+
+    input_tokens: Annotated[int, _TOKENS] = 0
+    output_tokens: Annotated[int, _TOKENS] = 0
+    cache_read_tokens: Annotated[int, _TOKENS] = 0
+    cache_write_tokens: Annotated[int, _TOKENS] = 0
+
+
+class ResultRecord(Document):
+    """What a provider claims about its work."""
+
+    __slots__ = ()
+    what: ClassVar[str] = "The result"
+
+    @classmethod
+    def absent(cls, context: VerificationPolicy) -> dict[str, Any]:  # noqa: ARG003
+        return {"status": NEEDED}

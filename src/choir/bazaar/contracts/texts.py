@@ -7,98 +7,61 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from choir.bazaar.contracts import schemas
-from choir.bazaar.contracts.common import ID_CHARS_MAX, ResultStatus, TokenUsage, read_usage
-from choir.bazaar.contracts.fields import Reader, read_bytes, read_value
-from choir.bazaar.contracts.terms import Terms
-from choir.bazaar.policy import VerificationPolicy
-from choir.foundation.canonical import canonical_bytes
+from choir.bazaar.contracts.base import CodeRule, Text, Whole, Wrong
+from choir.bazaar.contracts.schemas import BadSchema, check_schema
+from choir.bazaar.contracts.terms import (
+    FREE_TEXT,
+    ID,
+    STATUS,
+    RequestRecord,
+    ResultRecord,
+    ResultStatus,
+    Terms,
+    TokenUsage,
+)
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+_PROMPT = Text(lambda policy: policy.text_chars_max, 1)
+_MAX_TOKENS = Whole(1, lambda policy: policy.text_tokens_max)
+_MIN_CHARS = Whole(0, lambda policy: policy.text_bytes_max)
+
+
+class Schema(CodeRule):
+    """A JSON schema of which every word is really looked at."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> Any:
+        try:
+            check_schema(value, info.context.schema_depth_max, info.context.schema_items_max)
+        except BadSchema as error:
+            raise Wrong(error) from None
+        return value
+
+    def write(self, value: Any) -> dict[str, Any]:
+        return dict(value)
 
 
 @dataclass(frozen=True, slots=True)
-class TextGenRequest:
+class TextGenRequest(RequestRecord):
     """What a buyer orders."""
 
-    prompt: str
+    prompt: Annotated[str, _PROMPT]
     terms: Terms
-    max_tokens: int  # no more than this is ever paid, counted by our own measure
-    min_chars: int = 1
-    system: str = ""
-    schema: Mapping[str, Any] | None = None  # the text must be JSON of this shape
-
-    @classmethod
-    def from_bytes(cls, data: bytes, policy: VerificationPolicy) -> TextGenRequest:
-        return read_bytes(data, policy.request_bytes_max, "The request", lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], policy: VerificationPolicy) -> TextGenRequest:
-        return read_value(value, lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def _read(cls, reader: Reader, policy: VerificationPolicy) -> TextGenRequest:
-        schema = reader.take("schema", None)
-        if schema is not None:
-            schemas.check_schema(schema, policy.schema_depth_max, policy.schema_items_max)
-        return cls(
-            prompt=reader.text("prompt", policy.text_chars_max, 1),
-            terms=Terms.read(reader, policy),
-            max_tokens=reader.whole("max_tokens", 1, policy.text_tokens_max),
-            min_chars=reader.whole("min_chars", 0, policy.text_bytes_max, 1),
-            system=reader.text("system", policy.text_chars_max, 0, ""),
-            schema=schema,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return self.terms.to_json() | {
-            "prompt": self.prompt,
-            "max_tokens": self.max_tokens,
-            "min_chars": self.min_chars,
-            "system": self.system,
-            "schema": None if self.schema is None else dict(self.schema),
-        }
-
-    def to_bytes(self) -> bytes:
-        return canonical_bytes(self.to_json())
+    max_tokens: Annotated[int, _MAX_TOKENS]  # no more than this is ever paid, counted by our own measure
+    min_chars: Annotated[int, _MIN_CHARS] = 1
+    system: Annotated[str, FREE_TEXT] = ""
+    schema: Annotated[Mapping[str, Any], Schema()] | None = None  # the text must be JSON of this shape
 
 
 @dataclass(frozen=True, slots=True)
-class TextGenResult:
+class TextGenResult(ResultRecord):
     """What a provider claims about its text."""
 
-    status: ResultStatus = ResultStatus.SUCCESS
-    error: str = ""
-    model: str = ""
-    trajectory_id: str = ""
+    status: Annotated[ResultStatus, STATUS] = ResultStatus.SUCCESS
+    error: Annotated[str, FREE_TEXT] = ""
+    model: Annotated[str, ID] = ""
+    trajectory_id: Annotated[str, ID] = ""
     usage: TokenUsage = field(default_factory=TokenUsage)
-
-    @classmethod
-    def from_bytes(cls, data: bytes, policy: VerificationPolicy) -> TextGenResult:
-        return read_bytes(data, policy.request_bytes_max, "The result", lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], policy: VerificationPolicy) -> TextGenResult:
-        return read_value(value, lambda reader: cls._read(reader, policy))
-
-    @classmethod
-    def _read(cls, reader: Reader, policy: VerificationPolicy) -> TextGenResult:
-        return cls(
-            status=reader.one_of("status", ResultStatus),
-            error=reader.text("error", policy.text_chars_max, 0, ""),
-            model=reader.text("model", ID_CHARS_MAX, 0, ""),
-            trajectory_id=reader.text("trajectory_id", ID_CHARS_MAX, 0, ""),
-            usage=read_usage(reader),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "status": self.status.value,
-            "error": self.error,
-            "model": self.model,
-            "trajectory_id": self.trajectory_id,
-            "usage": self.usage.to_json(),
-        }
-
-    def to_bytes(self) -> bytes:
-        return canonical_bytes(self.to_json())

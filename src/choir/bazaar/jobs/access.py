@@ -34,6 +34,7 @@ from choir.bazaar.attempts.model import LIVE_ATTEMPT, Attempt, UnknownAttempt, a
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.model import (
+    HIDDEN,
     AmbiguousPrefix,
     HiddenClosed,
     Job,
@@ -49,7 +50,6 @@ from choir.bazaar.jobs.model import (
 )
 from choir.bazaar.jobs.service import concerns, may_see, owners_of
 from choir.bazaar.providers import store as provider_store
-from choir.bazaar.verification.inspection import HIDDEN
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.errors import Invalid
 from choir.foundation.ids import id_range, show_id

@@ -17,20 +17,12 @@ from choir.foundation.ids import parse_id, show_id
 
 
 class JobType(StrEnum):
-    """What can be ordered; the numbers are those of the Nostr kinds (a result's is 1000 higher)."""
+    """What can be ordered."""
 
     PATCH_GEN = "patch_gen"
     CODE_REVIEW = "code_review"
     SANDBOX_RUN = "sandbox_run"
     TEXT_GEN = "text_gen"
-
-    @property
-    def request_kind(self) -> int:
-        return _KINDS[self]
-
-    @property
-    def result_kind(self) -> int:
-        return _KINDS[self] + 1000
 
     @property
     def word(self) -> str:
@@ -50,9 +42,6 @@ _WORDS = {
     JobType.PATCH_GEN: "patch",
     JobType.TEXT_GEN: "text",
 }
-
-
-_KINDS = {JobType.SANDBOX_RUN: 5930, JobType.PATCH_GEN: 5932, JobType.CODE_REVIEW: 5933, JobType.TEXT_GEN: 5050}
 
 
 class Unit(StrEnum):
@@ -126,10 +115,13 @@ class JobState(StrEnum):
     RESOLVED = "resolved"
 
 
+REPOSITORY, DIFF = "repository", "diff"  # the inputs of a job that its provider gets
+HIDDEN = "hidden"  # hidden checks, or the defects planted in a diff: for the verifier alone
+
 SOURCE = "system:bazaar"  # the node's own part in all this
 
 
-# Bells: a provider can take a job now; a provider has something to qualify for.
+# Wake-ups: a provider can take a job now; a provider has something to qualify for.
 FREE, QUALIFY = "bazaar.free", "bazaar.qualify"
 
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from choir.bazaar.contracts import CodeReviewRequest, HiddenChecks, PatchGenRequest, Request, read_request
-from choir.bazaar.jobs.model import Job, JobType
+from choir.bazaar.jobs.model import DIFF, HIDDEN, REPOSITORY, Job, JobType
 from choir.bazaar.jobs.service import Jobs, Order, buyer_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.market import Market
 from choir.bazaar.uploads import blobs
 from choir.bazaar.uploads.blobs import SentBlob
-from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY
 from choir.foundation.canonical import canonical_bytes, parse_json
 from choir.foundation.errors import Invalid, Refusal, TooLarge
 from choir.foundation.policy import Policy

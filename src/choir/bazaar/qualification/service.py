@@ -12,7 +12,7 @@ from uuid import UUID
 from choir.bazaar.attempts.model import Attempt, AttemptState
 from choir.bazaar.contracts import Terms
 from choir.bazaar.jobs.lifecycle import JobLifecycle
-from choir.bazaar.jobs.model import SOURCE, Job, JobState, JobType, job_id
+from choir.bazaar.jobs.model import HIDDEN, SOURCE, Job, JobState, JobType, job_id
 from choir.bazaar.jobs.summaries import summary_of
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers.fallback import PinnedProvider, strategy_json
@@ -20,7 +20,6 @@ from choir.bazaar.providers.model import NotQualifying, provider_id
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.qualification import trials
 from choir.bazaar.qualification.trials import Chance, Trial
-from choir.bazaar.verification.inspection import HIDDEN
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.objects.service import Objects

@@ -19,14 +19,13 @@ from choir.bazaar.attempts.model import Attempt, attempt_id
 from choir.bazaar.contracts import CodeReviewRequest, Terms
 from choir.bazaar.jobs import store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
-from choir.bazaar.jobs.model import SOURCE, Job, JobType
+from choir.bazaar.jobs.model import DIFF, HIDDEN, REPOSITORY, SOURCE, Job, JobType
 from choir.bazaar.jobs.service import Jobs, Order
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.providers.fallback import PinnedProvider, strategy_json
 from choir.bazaar.qualification.bundles import bundle_of
 from choir.bazaar.sampling import defects as planting
 from choir.bazaar.sampling.defects import PlantedDiff
-from choir.bazaar.verification.inspection import DIFF, HIDDEN, REPOSITORY
 from choir.foundation.canonical import ObjectHash, bytes_hash
 from choir.foundation.clock import MICROSECONDS, Entropy
 from choir.objects.service import Objects

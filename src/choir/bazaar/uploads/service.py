@@ -14,42 +14,18 @@ from uuid import UUID
 from choir.bazaar.jobs.service import buyer_of
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.uploads import store
+from choir.bazaar.uploads.model import BadPart, PartsMissing, TooManyUploads, UnknownUpload, upload_id
 from choir.bazaar.uploads.store import Upload
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
-from choir.foundation.errors import Invalid, NotFound, Refusal, TooLarge
-from choir.foundation.ids import parse_id, show_id, uuid7
+from choir.foundation.errors import TooLarge
+from choir.foundation.ids import uuid7
 from choir.identity.model import Principal, Scope, ScopeMissing
 from choir.objects.model import QuotaExceeded
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 
 _MISSING_SHOWN = 1_000
-
-
-class UnknownUpload(NotFound):
-    code = "bazaar.upload_unknown"
-    sentence = "You have no upload {upload}."
-    hint = "Unfinished uploads expire; begin it again."
-
-
-class TooManyUploads(Refusal):
-    code = "bazaar.too_many_uploads"
-    sentence = (
-        "There are already {uploads} unfinished uploads with {bytes} bytes; the limits are {most} and {bytes_max}."
-    )
-    hint = "Finish or abort some of them."
-
-
-class PartsMissing(Refusal):
-    code = "bazaar.parts_missing"
-    sentence = "The upload {upload} still lacks {missing}."
-    hint = "Send the parts that are listed as missing, then finish it again."
-
-
-class BadPart(Invalid):
-    code = "bazaar.bad_part"
-    sentence = "Part {n} of the upload is not valid: {why}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +158,3 @@ def _parts(tx: Tx, upload: Upload) -> Iterator[bytes]:
 
 def _told(missing: list[int]) -> str:
     return f"part {missing[0]}" if len(missing) == 1 else f"part {missing[0]} and others"
-
-
-def upload_id(value: UUID) -> str:
-    return show_id("upload", value)
-
-
-def parse_upload_id(text: str) -> UUID:
-    return parse_id("upload", text)

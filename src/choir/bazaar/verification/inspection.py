@@ -20,7 +20,7 @@ from choir.bazaar.attempts.service import Attempts
 from choir.bazaar.contracts import HiddenChecks, read_request, read_result
 from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.disputes.service import Disputes
-from choir.bazaar.jobs.model import Check, Job, JobType, Verdict, job_id
+from choir.bazaar.jobs.model import DIFF, HIDDEN, REPOSITORY, Check, Job, JobType, Verdict, job_id
 from choir.bazaar.jobs.service import Jobs
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.market import Market
@@ -38,9 +38,6 @@ from choir.storage.database import Database, Tx
 log = logging.getLogger(__name__)
 
 IsCancelled = Callable[[], bool]
-
-REPOSITORY, DIFF = "repository", "diff"  # the inputs of a job that its provider gets
-HIDDEN = "hidden"  # hidden checks, or the defects planted in a diff: for the verifier alone
 
 
 def _never() -> bool:

@@ -16,8 +16,7 @@ import choir.bazaar
 
 NAME = "choir.bazaar"
 _BAZAAR = Path(choir.bazaar.__file__).parent
-_FOLDERS = ("verification", "contracts")
-_FILES = ("inspecting.py", "trajectories.py", "trajectory_lines.py")
+_FOLDERS = ("verification", "contracts", "trajectories")
 _HEX_DIGITS = 16
 
 
@@ -30,7 +29,6 @@ def verifier_version() -> str:
 def sources_hash(bazaar: Path) -> str:
     """Over each file's place and content, in the order of the places."""
     found = [path for folder in _FOLDERS for path in (bazaar / folder).rglob("*.py")]
-    found += [bazaar / name for name in _FILES]
     digest = hashlib.sha256()
     for name, path in sorted((path.relative_to(bazaar).as_posix(), path) for path in found):
         data = path.read_bytes()

@@ -28,18 +28,137 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from choir.bazaar.contracts.fields import Reader
+from pydantic import Field
+
+from choir.bazaar.contracts.base import Record, Records, Rule, Text, Texts, Wrong, Yes, field_names, items
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.workers.profiles import BadProfile, CommandProfile
 from choir.foundation.errors import Invalid
 from choir.sandbox.egress.model import Credential, EgressRule
 from choir.sandbox.model import Mount
 
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
 _FILE_BYTES_MAX = 100_000
 _ITEMS_MAX = 200
 _CHARS_MAX = 10_000
+
+
+class Environment(Rule):
+    """Variables by name."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> tuple[tuple[str, str], ...]:  # noqa: ARG002
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise Wrong("it must be a table of texts")
+        return tuple(value.items())
+
+
+class Ports(Rule):
+    """Ports of a host."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> tuple[int, ...]:  # noqa: ARG002
+        ports = items(value, 20)
+        if not all(isinstance(port, int) and 0 < port < 65_536 for port in ports):
+            raise Wrong("they must be numbers from 1 to 65535")
+        return tuple(ports)
+
+
+class Source(Rule):
+    """Where a mount comes from, on this machine; the context is the folder that the profile lies in, if it does."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> Path:
+        path = Path(Text(4_000, 1).read(value, info)).expanduser()
+        path = path if info.context is None else info.context / path
+        if not path.is_absolute():
+            raise Wrong("it must be an absolute path")
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialTable(Record):
+    """A key that the proxy adds, by the name of the variable it is in."""
+
+    header: Annotated[str, Text(100, 1)]
+    variable: Annotated[str, Text(200, 1)]
+    prefix: Annotated[str, Text(100)] = ""
+
+    def credential(self, own: Mapping[str, str]) -> Credential:
+        if not own.get(self.variable):
+            raise BadProfile(why=f"the variable {self.variable}, which holds a key, is not set")
+        return Credential(self.header, self.prefix + own[self.variable])
+
+
+@dataclass(frozen=True, slots=True)
+class HostTable(Record):
+    """A host that the agent may reach."""
+
+    host: Annotated[str, Text(253, 1)]
+    ports: Annotated[tuple[int, ...], Ports()] = (80, 443)
+    methods: Annotated[tuple[str, ...], Texts(20, 20)] = ("GET", "HEAD")
+    paths: Annotated[tuple[str, ...], Texts(_ITEMS_MAX, 1_000)] = ("/",)
+    tunnel: Annotated[bool, Yes()] = False
+    private: Annotated[bool, Yes()] = False
+    tls: Annotated[bool, Yes()] = False
+    credential: CredentialTable | None = None
+
+    def rule(self, own: Mapping[str, str]) -> EgressRule:
+        return EgressRule(
+            host=self.host,
+            ports=self.ports,
+            methods=self.methods,
+            paths=self.paths,
+            tunnel=self.tunnel,
+            private=self.private,
+            upstream_tls=self.tls,
+            credential=None if self.credential is None else self.credential.credential(own),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MountTable(Record):
+    """A folder that the agent sees."""
+
+    source: Annotated[Path, Source()]
+    target: Annotated[str, Text(4_000, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFile(Record):
+    """The file as it is written."""
+
+    name: Annotated[str, Text(100, 1)]
+    argv: Annotated[tuple[str, ...], Texts(_ITEMS_MAX, _CHARS_MAX)]
+    types: Annotated[tuple[str, ...], Texts(len(JobType), 40)] = (JobType.PATCH_GEN.value,)
+    environment: Annotated[tuple[tuple[str, str], ...], Environment()] = ()
+    passed: Annotated[tuple[str, ...], Texts(_ITEMS_MAX, 200), Field(alias="pass")] = ()  # a word that Python keeps
+    hosts: Annotated[tuple[HostTable, ...], Records(_ITEMS_MAX)] = ()
+    mounts: Annotated[tuple[MountTable, ...], Records(_ITEMS_MAX)] = ()
+    model: Annotated[str, Text(200)] = ""
+    with_pytest: Annotated[bool, Yes()] = True
+    self_check: Annotated[bool, Yes()] = True
+
+    @classmethod
+    def names(cls) -> frozenset[str]:
+        return field_names(cls) - {"passed"} | {"pass"}
+
+    def profile(self, own: Mapping[str, str]) -> CommandProfile:
+        return CommandProfile(
+            name=self.name,
+            argv=self.argv,
+            types=frozenset(_type(item) for item in self.types),
+            environment=self.environment,
+            passed=self.passed,
+            egress=tuple(host.rule(own) for host in self.hosts),
+            mounts=tuple(Mount(mount.source, mount.target) for mount in self.mounts),
+            model=self.model,
+            with_pytest=self.with_pytest,
+            self_check=self.self_check,
+        )
 
 
 def read(path: Path, own: Mapping[str, str]) -> CommandProfile:
@@ -57,7 +176,7 @@ def read(path: Path, own: Mapping[str, str]) -> CommandProfile:
 def parse(text: str, own: Mapping[str, str], folder: Path | None = None) -> CommandProfile:
     """The profile in a text; in a folder, mounts may be named from there."""
     try:
-        return _profile(Reader(tomllib.loads(text)), own, folder)
+        return ProfileFile.read(tomllib.loads(text), folder).profile(own)
     except tomllib.TOMLDecodeError as error:
         raise BadProfile(why=f"it is not TOML: {error}") from None
     except BadProfile:
@@ -66,68 +185,9 @@ def parse(text: str, own: Mapping[str, str], folder: Path | None = None) -> Comm
         raise BadProfile(why=str(error).rstrip(".")) from None
 
 
-def _profile(reader: Reader, own: Mapping[str, str], folder: Path | None) -> CommandProfile:
-    types = reader.texts("types", len(JobType), 40, (JobType.PATCH_GEN.value,))
-    profile = CommandProfile(
-        name=reader.text("name", 100, 1),
-        argv=reader.texts("argv", _ITEMS_MAX, _CHARS_MAX),
-        types=frozenset(_type(item) for item in types),
-        environment=_environment(reader),
-        passed=reader.texts("pass", _ITEMS_MAX, 200, ()),
-        egress=reader.records("hosts", _ITEMS_MAX, lambda item: _host(item, own), ()),
-        mounts=reader.records("mounts", _ITEMS_MAX, lambda item: _mount(item, folder), ()),
-        model=reader.text("model", 200, 0, ""),
-        with_pytest=reader.yes("with_pytest", True),
-        self_check=reader.yes("self_check", True),
-    )
-    reader.end()
-    return profile
-
-
 def _type(text: str) -> JobType:
     found = JobType.named(text)
     if found is None:
         known = ", ".join(kind.word for kind in JobType)
         raise BadProfile(why=f"'{text[:40]}' in types is unknown; there are {known}")
     return found
-
-
-def _environment(reader: Reader) -> tuple[tuple[str, str], ...]:
-    table = reader.take("environment", {})
-    if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-        raise reader.bad("environment", "it must be a table of texts")
-    return tuple(table.items())
-
-
-def _host(reader: Reader, own: Mapping[str, str]) -> EgressRule:
-    ports = reader.items("ports", 20, (80, 443))
-    if not all(isinstance(port, int) and 0 < port < 65_536 for port in ports):
-        raise reader.bad("ports", "they must be numbers from 1 to 65535")
-    credential = reader.take("credential", None)
-    return EgressRule(
-        host=reader.text("host", 253, 1),
-        ports=tuple(ports),
-        methods=reader.texts("methods", 20, 20, ("GET", "HEAD")),
-        paths=reader.texts("paths", _ITEMS_MAX, 1_000, ("/",)),
-        tunnel=reader.yes("tunnel", False),
-        private=reader.yes("private", False),
-        upstream_tls=reader.yes("tls", False),
-        credential=None if credential is None else _credential(Reader(credential, reader.name("credential")), own),
-    )
-
-
-def _credential(reader: Reader, own: Mapping[str, str]) -> Credential:
-    header, prefix = reader.text("header", 100, 1), reader.text("prefix", 100, 0, "")
-    variable = reader.text("variable", 200, 1)
-    reader.end()
-    if not own.get(variable):
-        raise BadProfile(why=f"the variable {variable}, which holds a key, is not set")
-    return Credential(header, prefix + own[variable])
-
-
-def _mount(reader: Reader, folder: Path | None) -> Mount:
-    source = Path(reader.text("source", 4_000, 1)).expanduser()
-    source = source if folder is None else folder / source
-    if not source.is_absolute():
-        raise reader.bad("source", "it must be an absolute path")
-    return Mount(source, reader.text("target", 4_000, 1))

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from choir.bazaar.attempts.deliveries import ARTIFACT, TRAJECTORY, SentDelivery
 from choir.bazaar.attempts.model import attempt_id, parse_attempt_id
+from choir.bazaar.attempts.service import ARTIFACT, TRAJECTORY, SentDelivery
 from choir.bazaar.jobs.model import SOURCE
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.settlement.service import pay_key

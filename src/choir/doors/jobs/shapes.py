@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from choir.bazaar.attempts.model import attempt_id
-from choir.bazaar.jobs.model import JobType, job_id
+from choir.bazaar.jobs.model import HIDDEN, JobType, job_id
 from choir.bazaar.providers.model import provider_id
-from choir.bazaar.uploads.service import upload_id
-from choir.bazaar.verification.inspection import HIDDEN
+from choir.bazaar.uploads.model import upload_id
 from choir.doors.people.shapes import AT, OWNER
 from choir.doors.shapes import Amount, Wire, example, maybe_time
 from choir.foundation.clock import format_time

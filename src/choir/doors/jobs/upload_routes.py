@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Path
 
-from choir.bazaar.uploads.service import parse_upload_id
+from choir.bazaar.uploads.model import parse_upload_id
 from choir.doors.http.access import AccessRoute, BuyerOrSellerDep, NodeDep, RawBodyDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.rooms import RoomRouter

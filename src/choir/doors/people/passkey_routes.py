@@ -9,8 +9,7 @@ from choir.doors.http.access import AccessRoute, FreshDep, NodeDep, PersonDep, S
 from choir.doors.http.openapi import problems
 from choir.doors.http.rooms import RoomRouter
 from choir.doors.people.shapes import CeremonyOut, NameIn, NewPasskeyIn, PasskeyList, PasskeyOut
-from choir.identity.credentials.challenges import parse_ceremony_id
-from choir.identity.credentials.model import UnknownPasskey
+from choir.identity.credentials.model import UnknownPasskey, parse_ceremony_id
 from choir.identity.credentials.tries import settled
 
 router = RoomRouter(tags=["passkeys"], route_class=AccessRoute, prefix="/me/passkeys")

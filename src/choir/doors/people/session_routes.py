@@ -32,7 +32,7 @@ from choir.doors.people.shapes import (
     gifts,
 )
 from choir.foundation.errors import Refusal
-from choir.identity.credentials.challenges import parse_ceremony_id
+from choir.identity.credentials.model import parse_ceremony_id
 from choir.identity.credentials.passkeys import ShownPasskey
 from choir.identity.credentials.sessions import Session, StartedSession
 from choir.identity.credentials.tries import settled

@@ -11,11 +11,10 @@ from pydantic import Field
 from choir.doors.shapes import Wire, example, maybe_time
 from choir.foundation.clock import format_time
 from choir.identity.agents.model import agent_id
-from choir.identity.credentials.challenges import ceremony_id
+from choir.identity.credentials.model import ceremony_id
 from choir.identity.delegations.model import delegation_id
 from choir.identity.model import person_owner
-from choir.ledger.funding import PLAY_MINT
-from choir.ledger.model import account_name
+from choir.ledger.model import PLAY_MINT, account_name
 
 if TYPE_CHECKING:
     from choir.identity.audit import Act

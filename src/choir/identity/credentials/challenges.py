@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
-from choir.foundation.ids import parse_id, show_id, uuid7
+from choir.foundation.ids import uuid7
 from choir.identity.credentials.model import BadCredential
 from choir.identity.credentials.rates import Rates
 from choir.identity.policy import PeoplePolicy
@@ -43,14 +43,6 @@ class Challenge:
     challenge: bytes
     data: dict[str, Any]
     expires_us: int
-
-
-def ceremony_id(id_: UUID) -> str:
-    return show_id("ceremony", id_)
-
-
-def parse_ceremony_id(text: str) -> UUID:
-    return parse_id("ceremony", text)
 
 
 class Challenges:

@@ -76,3 +76,11 @@ class UnknownSession(NotFound):
 class LastPasskey(Refusal):
     code = "identity.last_passkey"
     sentence = "This is the last passkey; add another one before you remove it."
+
+
+def ceremony_id(id_: UUID) -> str:
+    return show_id("ceremony", id_)
+
+
+def parse_ceremony_id(text: str) -> UUID:
+    return parse_id("ceremony", text)

@@ -1,4 +1,4 @@
-"""Signing for accounts, behind one interface, so that keys in several hands can come later.
+"""Signing for accounts with the keys that this node keeps.
 
 Guarantees: whoever needs a signature names the owner and a digest and never sees a key.
 """
@@ -6,7 +6,6 @@ Guarantees: whoever needs a signature names the owner and a digest and never see
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import coincurve
 
@@ -25,14 +24,6 @@ class Signature:
 
     public: bytes
     signature: bytes
-
-
-class AccountSigner(Protocol):
-    """Whoever can sign for an account."""
-
-    def sign(self, tx: Tx, owner: str, digest: bytes) -> Signature:
-        """Sign 32 bytes with the owner's current key."""
-        ...
 
 
 class LocalSigner:

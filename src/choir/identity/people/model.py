@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from choir.foundation.errors import Invalid, NotFound, Refusal
-from choir.foundation.ids import parse_id
 from choir.identity.model import person_owner
 
 
@@ -25,10 +24,6 @@ class Person:
     @property
     def owner(self) -> str:
         return person_owner(self.id)
-
-
-def parse_person_id(text: str) -> UUID:
-    return parse_id("person", text)
 
 
 class UnknownPerson(NotFound):

@@ -26,8 +26,7 @@ from choir.identity.people import rules, store
 from choir.identity.people.model import HandleAlike, HandleTaken, Person, SameIdentity, UnknownPerson
 from choir.identity.policy import PeoplePolicy
 from choir.ledger.accounts import Accounts
-from choir.ledger.funding import PLAY_MINT
-from choir.ledger.model import Draft, Leg
+from choir.ledger.model import PLAY_MINT, Draft, Leg
 from choir.ledger.service import Ledger
 from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
