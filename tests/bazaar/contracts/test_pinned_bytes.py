@@ -55,10 +55,10 @@ USAGE = TokenUsage(1, 22, 333, 10**12)
 ALL_BYTES = bytes(range(256))
 
 NO_REPORT = (
-    "it is no plain pytest command, and only such a one gives a report of each test. Use one, which runs"
-    " unittest tests too, such as `python3 -m pytest -q`. To keep any other command, such as `npm test`,"
-    " add `--exit-code` (in a request: `evidence` is `exit_code`): then nothing but its exit code is"
-    " judged, a weak proof (V1) that the patched code can forge; hidden checks make it stronger"
+    "it is not a plain pytest command, and only that gives a report of each test. Use one (it runs unittest tests"
+    " too), such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
+    " (in a request: `evidence` is `exit_code`): then only its exit code is checked, a weak proof (V1)"
+    " that the patched code can forge; hidden checks make it stronger"
 )
 
 Kind = Any  # a class of records
