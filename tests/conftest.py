@@ -25,13 +25,17 @@ from choir.features import FEATURES
 from choir.storage.database import Database, connect
 from choir.storage.migrations import known_migrations, migrate
 from choir.storage.postgres import EmbeddedPostgres, Server
+from tests.depth import times
 from tests.places import throw_away
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a run is put in the background; programs inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
-    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    "house",
+    max_examples=times(30, 100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("house")
 
@@ -39,14 +43,20 @@ TEMPLATE = "choir_template"
 _WORKERS_MAX = 8  # each has a database, and some a browser; many cores need no more than that
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """What `-n auto` means here."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` means here, and `-n logical` for tests that hardly wait: each worker takes seconds to begin."""
     cores = len(os.sched_getaffinity(0))
+    if config.option.numprocesses == "logical":
+        return min(cores, _WORKERS_MAX)
     return max(cores, min(2 * cores, _WORKERS_MAX))
 
 
+@pytest.hookimpl(tryfirst=True)  # before those are left out that the marks do not choose
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The slow ones first; otherwise a module's tests stay together, because they may share a node."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.scaled)  # the deep tests try each of them more often
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

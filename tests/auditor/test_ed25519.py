@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from choir.foundation.signing import BadSignature, Ed25519Signer, verify_ed25519
 from tests.auditor.verifier import verify
+from tests.depth import times
 
 RFC_8032 = [  # section 7.1: public key, message, signature
     (
@@ -71,7 +72,7 @@ def test_the_vectors_of_the_standard(public: str, message: str, signature: str) 
     assert not is_valid(key, text + b"x", signed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=times(20, 60), deadline=None)
 @given(SEEDS, st.binary(max_size=100), st.integers(0, 96 * 8 - 1))
 def test_it_agrees_with_openssl_on_good_and_damaged_signatures(seed: bytes, message: bytes, bit: int) -> None:
     signer = Ed25519Signer(seed)
@@ -83,7 +84,7 @@ def test_it_agrees_with_openssl_on_good_and_damaged_signatures(seed: bytes, mess
     assert is_valid(key, message, signature) == openssl_says(key, message, signature) is False
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=times(20, 60), deadline=None)
 @given(SEEDS, st.binary(min_size=64, max_size=64), st.binary(max_size=20))
 def test_it_agrees_with_openssl_on_noise(key: bytes, signature: bytes, message: bytes) -> None:
     if has_small_order(key):  # OpenSSL takes these
@@ -92,7 +93,7 @@ def test_it_agrees_with_openssl_on_noise(key: bytes, signature: bytes, message: 
         assert is_valid(key, message, signature) == openssl_says(key, message, signature)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=times(8, 20), deadline=None)
 @given(SEEDS, st.binary(max_size=100), st.integers(1, 15))
 def test_a_signature_has_no_second_form(seed: bytes, message: bytes, times: int) -> None:
     signer = Ed25519Signer(seed)

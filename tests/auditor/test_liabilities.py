@@ -19,6 +19,7 @@ from choir.ledger.liabilities.model import Proof, Snapshot
 from choir.ledger.liabilities.note import LiabilitiesNote
 from choir.ledger.notes import Checkpoint, KeyRotation, VerifierKey, sign_note
 from tests.auditor.verifier import Outcome, run, verify
+from tests.depth import times
 from tests.ledger.grove import JOURNAL, Grove, people
 
 SIGNER = NodeSecret(b"\x07" * 32).signer()
@@ -57,7 +58,7 @@ def test_everybody_is_proven(tmp_path: Path, size: int) -> None:
 TEXT = json.dumps(record(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(60, 250), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, len(TEXT) - 1), st.integers(1, 255))
 def test_any_changed_byte_is_found(tmp_path: Path, place: int, flip: int) -> None:
     changed = bytearray(TEXT)

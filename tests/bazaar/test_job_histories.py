@@ -32,7 +32,7 @@ from choir.storage.database import Database, Tx
 from tests.bazaar.hall import TRAJECTORY, Hall, strategy, verdict
 from tests.depth import times
 
-EXAMPLES = int(os.environ.get("CHOIR_TEST_HISTORIES", times(10, 25)))
+EXAMPLES = int(os.environ.get("CHOIR_TEST_HISTORIES", times(4, 25)))
 places = st.integers(0, 5)
 JUDGED = {AttemptState.PASSED, AttemptState.LOST, AttemptState.FAILED}
 OPERATOR = Principal(Role.OPERATOR, "operator", credential="operator")

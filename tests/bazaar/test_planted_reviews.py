@@ -7,7 +7,6 @@ import subprocess
 import sys
 import sysconfig
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import UUID
@@ -39,8 +38,8 @@ from choir.foundation.clock import SeededEntropy
 from choir.ledger.model import Draft, Leg
 from choir.storage.database import Database
 from tests.bazaar.hall import WORLD, Hall
+from tests.bazaar.machines import Machines
 from tests.bazaar.test_qualifying import Says, School, review
-from tests.sandbox.conftest import started
 
 FEES = 50_000_000
 PLENTY = 100_000_000
@@ -127,14 +126,9 @@ class Fair:
 
 
 @pytest.fixture
-def school(database: Database, tmp_path: Path) -> Iterator[School]:
-    with started(tmp_path / "sandbox") as sandboxes:
-        (tmp_path / "shop").mkdir()
-        policy = BazaarPolicy(examine_s_max=0, planted_one_in=1, planted_after_s_max=60)
-        made = School(Hall(database, policy, providers=ProvidersPolicy(newcomer_share_bps=0)), sandboxes, tmp_path)
-        yield made
-        made.verifier.close()
-        made.shop.close()
+def school(database: Database, machines: Machines, tmp_path: Path) -> School:
+    policy = BazaarPolicy(examine_s_max=0, planted_one_in=1, planted_after_s_max=60)
+    return School(Hall(database, policy, providers=ProvidersPolicy(newcomer_share_bps=0)), machines, tmp_path)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,21 +32,18 @@ from choir.bazaar.providers.model import NotQualifying, Offer, Qualification
 from choir.bazaar.qualification import trials
 from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.verification.inspection import Inspection
-from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.catalogue import workers
 from choir.bazaar.workers.fix_worker import FixWorker
 from choir.bazaar.workers.fulfilment import FulfilledOrder, fulfil
 from choir.bazaar.workers.model import IsCancelled, Worker, WorkOrder, WorkProduct
 from choir.bazaar.workers.review_worker import ReviewWorker
 from choir.bazaar.workers.run_worker import RunWorker
-from choir.bazaar.workers.shop import Workshop
 from choir.foundation.clock import SeededEntropy
 from choir.identity.keys.secret_values import SecretKey
-from choir.sandbox.service import Sandboxes
 from choir.storage.database import Database
 from tests.bazaar.hall import Hall
+from tests.bazaar.machines import Machines
 from tests.bazaar.providers.stalls import result_key
-from tests.sandbox.conftest import started
 
 FIXER = Path(__file__).parents[2] / "examples" / "workers" / "simple_fixer.py"
 
@@ -55,11 +51,10 @@ FIXER = Path(__file__).parents[2] / "examples" / "workers" / "simple_fixer.py"
 class School:
     """A hall where newcomers must qualify, with a verifier and a provider's workshop."""
 
-    def __init__(self, hall: Hall, sandboxes: Sandboxes, folder: Path) -> None:
+    def __init__(self, hall: Hall, machines: Machines, folder: Path) -> None:
         self.hall = hall
         self.folder = folder
-        self.verifier = Verifier(sandboxes, folder=folder)
-        self.shop = Workshop(sandboxes, folder / "shop", WorkersPolicy(hand_in_s=0), sandbox=sandboxes.policy)
+        self.shop = machines.shop
         self.inspection = Inspection(
             hall.agency.database,
             hall.objects,
@@ -67,7 +62,7 @@ class School:
             hall.attempts,
             hall.disputes,
             hall.market,
-            lambda: self.verifier,
+            lambda: machines.verifier,
             folder,
             WorkersPolicy(),
         )
@@ -135,14 +130,8 @@ class Says:
 
 
 @pytest.fixture
-def school(database: Database, tmp_path: Path) -> Iterator[School]:
-    with started(tmp_path / "sandbox") as sandboxes:
-        (tmp_path / "shop").mkdir()
-        hall = Hall(database, providers=ProvidersPolicy(newcomer_share_bps=0))
-        made = School(hall, sandboxes, tmp_path)
-        yield made
-        made.verifier.close()
-        made.shop.close()
+def school(database: Database, machines: Machines, tmp_path: Path) -> School:
+    return School(Hall(database, providers=ProvidersPolicy(newcomer_share_bps=0)), machines, tmp_path)
 
 
 def test_the_built_in_workers_qualify_and_get_real_jobs_then(school: School) -> None:

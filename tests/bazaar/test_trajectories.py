@@ -32,6 +32,7 @@ from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import ManualClock
 from choir.foundation.errors import ChoirError
 from choir.identity.keys.nostr_keys import checked_secret, npub
+from tests.depth import times as many
 
 POLICY = WorkersPolicy()
 KEY = checked_secret(b"\x07" * 32)
@@ -315,7 +316,7 @@ def test_escaping_comes_back(text: str) -> None:
         st.builds(End, texts, times, *[st.integers(0, 10**14)] * 4),
     )
 )
-@settings(max_examples=300)
+@settings(max_examples=many(60, 300))
 def test_every_line_comes_back(line: Start | Said | Thought | ToolUse | End) -> None:
     row = line.write()
     assert "\n" not in row

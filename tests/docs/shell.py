@@ -12,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 
 from tests.docs.pages import ROOT
+from tests.operations import warm
 
 _MARK = "---done---"
+_WARM_CHOIR = Path(__file__).with_name("warm_choir.py")
 
 
 class Shell:
@@ -25,13 +27,16 @@ class Shell:
         for name in ("auditor", "examples"):
             (folder / name).symlink_to(ROOT / name)
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("CHOIR_", "PG", "PYTEST_"))}
+        programs = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '/usr/bin:/bin')}"
         self._environment = keep | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', '/usr/bin:/bin')}",
+            "PATH": programs,
             "HOME": str(folder),
             "LC_ALL": "C.UTF-8",
             "CHOIR_HOME": str(folder / "home"),
             "CHOIR_BIND": f"127.0.0.1:{self.port}",
         }
+        if warm.usable({}):
+            self._environment |= {"PATH": f"{_warm_programs()}:{programs}", "WARM_CHOIR": str(warm.server())}
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             cwd=folder,
@@ -80,6 +85,16 @@ class Shell:
 
     def _down(self, home: Path) -> None:
         subprocess.run(["choir", "down", "--home", home], env=self._environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def _warm_programs() -> Path:
+    """A folder with a `choir` that does not load what another process has loaded already."""
+    folder = warm.server().parent
+    program = folder / "choir"
+    if not program.exists():
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {_WARM_CHOIR} "$@"\n')
+        program.chmod(0o755)
+    return folder
 
 
 def _free_port() -> int:

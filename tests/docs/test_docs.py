@@ -17,6 +17,7 @@ from choir.doors.cli.main import app
 from tests.docs.pages import ROOT, Command, File, Names, markdown_files, steps
 from tests.docs.shell import Shell
 from tests.identity.authenticator import Authenticator
+from tests.operations import prepared
 from tests.places import throw_away
 
 _LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -46,6 +47,7 @@ def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
     with Shell(folder) as shell:
         names = Names(shell.port)
         if _needs_a_node(commands):
+            prepared.fill(folder / "home", {})
             assert shell.run("choir up --background")[1] == 0
         if any("$SESSION" in step.text for step in commands):
             assert shell.run(f"SESSION={_session(shell.port)}")[1] == 0

@@ -17,6 +17,7 @@ from choir.identity.model import TooMany, agent_owner, person_owner
 from choir.ledger import holds, queries
 from choir.ledger.model import Draft, Leg, hold_account
 from choir.storage.database import Database
+from tests.depth import times
 from tests.identity.agency import Agency, session
 
 
@@ -227,7 +228,7 @@ def test_a_huge_cluster_is_bounded_and_fails_on_the_safe_side(database: Database
     assert independence(agency, crowd[3], crowd[50]) == 0
 
 
-@settings(max_examples=20)
+@settings(max_examples=times(8, 20))
 @given(links=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=15))
 def test_clusters_are_the_connected_components(database: Database, links: list[tuple[int, int]]) -> None:
     agency = Agency(database)

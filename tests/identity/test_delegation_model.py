@@ -25,6 +25,7 @@ from choir.identity.delegations.model import (
 from choir.identity.model import Scope
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
+from tests.depth import times
 from tests.identity.agency import DAY_S, START_US, Agency
 
 FACTORY: list[DatabaseFactory] = []
@@ -232,9 +233,10 @@ def _caps(caps: dict[tuple[str, Period], int]) -> list[Cap]:
     return [Cap(asset, period, cap) for (asset, period), cap in caps.items()]
 
 
+@pytest.mark.scaled
 def test_delegations_behave_like_the_model(databases: DatabaseFactory) -> None:
     FACTORY[:] = [databases]
-    DelegationMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+    DelegationMachine.TestCase.settings = settings(max_examples=times(8, 25), stateful_step_count=30, deadline=None)
     DelegationMachine.TestCase().runTest()
 
 

@@ -92,7 +92,7 @@ class Lives:
 
 
 @pytest.mark.scaled
-@settings(max_examples=times(12, 25))
+@settings(max_examples=times(5, 25))
 @given(st.lists(acts, min_size=5, max_size=20))
 def test_one_gift_each_whatever_happens(town: Town, script: list[tuple[str, int]]) -> None:
     lifecycle = Lives(town)

@@ -25,6 +25,7 @@ from choir.ledger.policy import LedgerPolicy
 from choir.ledger.service import Ledger
 from choir.storage.database import Database
 from tests.conftest import DatabaseFactory
+from tests.depth import times
 from tests.ledger.books import ALICE, BOB, Books, draft, new_books
 from tests.ledger.written import HOSTILE, SECRET, ledger_balances, rich_books, written
 
@@ -203,7 +204,7 @@ def covered(has: Counter[str], legs: list[Leg]) -> list[Leg]:
 KINDS = st.sampled_from(["transfer", "entitlements.penalty", "entitlements.genesis", "rails.paypal", "slots.award"])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=times(6, 20), deadline=None)
 @given(asked=st.lists(st.tuples(KINDS, LEGS), min_size=1, max_size=8))
 def test_whatever_the_ledger_accepted_comes_in_elsewhere(
     databases: DatabaseFactory, asked: list[tuple[str, list[Leg]]]

@@ -15,6 +15,7 @@ from choir.ledger.journal.records import Decision, View
 from choir.ledger.model import Draft, Head, Leg
 from choir.ledger.policy import LedgerPolicy
 from choir.ledger.rules import Prepared, prepare
+from tests.depth import times
 
 MINT, ADA, BOB, CAROL, NOBODY = (
     "system:mint/issuance/CREDIT", "person:ada/available/CREDIT", "person:bob/available/CREDIT",
@@ -50,7 +51,7 @@ def told(decision: Decision) -> list[object]:
     ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=times(50, 150))
 @given(
     groups_of_legs=groups,
     balances=balances,
@@ -80,7 +81,7 @@ odd_amounts = st.sampled_from([1, AMOUNT_MAX, 0, -1, AMOUNT_MAX + 1, True, 1.0, 
 odd_legs = st.builds(Leg, names, names, odd_amounts, st.booleans())
 
 
-@settings(max_examples=150)
+@settings(max_examples=times(50, 150))
 @given(st.lists(odd_legs, min_size=1, max_size=2), st.sampled_from(["transfer", "hold.place", "hold.release"]))
 def test_known_accounts_excuse_nothing(legs: list[Leg], kind: str) -> None:
     draft = Draft(kind, "test", "test", "a key", tuple(legs))

@@ -23,6 +23,7 @@ from choir.ledger import holds, queries
 from choir.ledger.formats.beancount import beancount_account
 from choir.ledger.model import ROLES, Leg, account_name
 from tests.conftest import DatabaseFactory
+from tests.depth import times
 from tests.ledger.books import ALICE, BOB, ISSUANCE, SAT_WORLD, Books, draft, new_books
 from tests.ledger.written import (
     HOSTILE,
@@ -217,7 +218,7 @@ class History:
         self.books.clock.advance(seconds)
 
 
-@settings(max_examples=25)
+@settings(max_examples=times(8, 25))
 @given(steps=st.lists(STEPS, min_size=10, max_size=40))
 def test_what_is_written_of_any_books_sums_up_to_the_ledgers_balances(
     databases: DatabaseFactory, steps: list[tuple[Any, ...]]

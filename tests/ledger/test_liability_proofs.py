@@ -15,6 +15,7 @@ from choir.ledger.liabilities.model import Leaf, Owed, OwedProof, Share
 from choir.ledger.liabilities.note import LiabilitiesMalformed, LiabilitiesNote
 from choir.ledger.merkle import BadProof
 from choir.ledger.notes import Checkpoint, CheckpointMalformed, KeyRotation, RotationMalformed
+from tests.depth import times
 from tests.ledger.grove import JOURNAL, Grove, people
 
 amounts = st.lists(st.integers(1, 2**63 - 1), min_size=1, max_size=24)
@@ -145,7 +146,7 @@ GROVE = Grove(people(500, 1, 2**62, 77, 500, 500, 12_345, held=3))
 GOOD = GROVE.prove(GROVE.accounts[0])
 
 
-@settings(max_examples=400)
+@settings(max_examples=times(100, 400))
 @given(_mutations(GOOD))
 def test_any_change_of_a_proof_is_found(changed: OwedProof) -> None:
     assert changed != GOOD

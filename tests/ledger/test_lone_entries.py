@@ -15,6 +15,7 @@ from choir.ledger.journal import acceptance, links, store
 from choir.ledger.journal.records import View
 from choir.ledger.model import Head, Leg, Posted
 from choir.ledger.rules import prepare
+from tests.depth import times
 from tests.ledger.books import ALICE, BOB, CAROL, ISSUANCE, Books, draft, moved
 
 
@@ -52,10 +53,11 @@ def decided(books: Books, head: Head, balances: dict[str, int], key: str, leg: L
     return outcome
 
 
+@pytest.mark.scaled
 def test_it_comes_out_as_a_round_would_have_it(books: Books, spy: Spy) -> None:
     calls = 0
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(20, 60), deadline=None, suppress_health_check=list(HealthCheck))
     @given(
         step_us=st.integers(-MICROSECONDS, 3 * MICROSECONDS),
         amount=st.integers(1, 3),

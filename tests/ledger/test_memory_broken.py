@@ -17,6 +17,7 @@ from choir.ledger.journal import store
 from choir.ledger.journal.submitter import Submitter
 from choir.ledger.model import Leg, Posted
 from choir.storage import statements
+from tests.depth import times
 from tests.ledger.books import ALICE, BOB, CAROL, Books, draft, moved
 
 FEW, MANY = 3, store.FEW_ENTRIES
@@ -76,6 +77,7 @@ def breaking(books: Books, superuser_dsn: str, monkeypatch: pytest.MonkeyPatch) 
     found.close()
 
 
+@pytest.mark.scaled
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("what", ["one", "few", "many", "many early", "memos", "hold", "again"])
 def test_a_connection_that_breaks_around_any_call_changes_nothing_but_time(
@@ -103,7 +105,7 @@ def test_a_connection_that_breaks_around_any_call_changes_nothing_but_time(
 
     other.submit(moved("first", ALICE, CAROL, 1))
     spent = 1
-    for at in range(1, 200):
+    for at in range(1, 200, times(2, 1)):
         books.submitter.submit_batch(moves(FEW))
         other.submit_batch(moves(2))
         spent += FEW + 2

@@ -17,6 +17,7 @@ from choir.ledger.journal import memory, rounds, store
 from choir.ledger.journal import submitter as submitting
 from choir.ledger.journal.submitter import Submitter
 from choir.storage import statements
+from tests.depth import times
 from tests.ledger.books import ALICE, BOB, Books, moved
 
 FEW, MANY = 3, store.FEW_ENTRIES
@@ -66,6 +67,7 @@ def other(books: Books) -> Iterator[Submitter]:
     submitter.close()
 
 
+@pytest.mark.scaled
 @pytest.mark.parametrize("news", [0, 2], ids=["alone", "with news"])
 @pytest.mark.parametrize(
     "count",
@@ -79,7 +81,7 @@ def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Su
         batch = [[moved(f"k{next(keys)}", ALICE, BOB, 1)] for _ in range(entries)]
         assert not any(isinstance(outcome, Refusal) for outcome in submitter.submit_batch(batch))
 
-    for at in range(1, 10_000):
+    for at in range(1, 10_000, times(3, 1)):
         send(books.submitter, FEW)  # from here on the accounts are remembered
         if count == MANY:
             books.submitter._rounds._memory._balances.pop(BOB, None)  # so that it is asked for early
@@ -101,10 +103,11 @@ def test_an_interrupt_in_any_line_leaves_the_memory_true(books: Books, other: Su
     books.check()
 
 
+@pytest.mark.scaled
 @pytest.mark.parametrize("count", [1, FEW, MANY], ids=["one", "few", "many"])
 def test_an_interrupt_of_whoever_leads_keeps_nobody_waiting(books: Books, count: int) -> None:
     books.fund(ALICE, 1_000_000)
-    for at in range(1, 10_000):
+    for at in range(1, 10_000, times(3, 1)):
         submitter = Submitter(books.ledger.appender, books.database)
         interrupt = Interrupt(at, {submitting.__file__})
         try:

@@ -21,7 +21,7 @@ from tests.depth import times
 from tests.ledger.books import Books
 from tests.ledger.test_model_based import LedgerAndModel
 
-EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", times(60, 200))) // 6
+EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", times(24, 200))) // 6
 
 
 class _Undone(Exception):

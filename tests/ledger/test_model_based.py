@@ -31,7 +31,7 @@ from choir.storage.database import Database
 from tests.depth import times
 from tests.ledger.books import Books
 
-EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", times(60, 200)))
+EXAMPLES = int(os.environ.get("CHOIR_TEST_MODEL_EXAMPLES", times(24, 200)))
 MOST = 2**63 - 1
 SECOND = 1_000_000
 

@@ -16,6 +16,7 @@ from choir.foundation.canonical import ObjectHash, canonical_bytes, canonical_ha
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import Invalid
 from choir.objects.model import BadLabel, CollectionReport, QuotaExceeded, UnknownObject
+from tests.depth import times
 from tests.objects.conftest import OWNER, Store
 
 NOWHERE = ObjectHash("sha256:" + "00" * 32)
@@ -286,7 +287,7 @@ def fresh(store: Store, tamper: psycopg.Connection[tuple[Any, ...]]) -> Callable
     return make
 
 
-@settings(max_examples=60)
+@settings(max_examples=times(20, 60))
 @given(events)
 def test_any_order_of_events_gives_what_the_model_says(
     fresh: Callable[[], Store], sequence: list[tuple[str, Any, Any]]

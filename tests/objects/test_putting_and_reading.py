@@ -84,7 +84,14 @@ def deep(levels: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("value", [deep(65), deep(100_000), float("nan"), 2**53, {1: 2}, {"x": b"y"}, "\ud800"])
+@pytest.mark.parametrize("levels", [65, 100_000])
+def test_values_that_are_too_deep_are_refused(store: Store, levels: int) -> None:
+    with pytest.raises(NotCanonical):
+        store.put_atom(deep(levels))
+    assert kept(store) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("value", [float("nan"), 2**53, {1: 2}, {"x": b"y"}, "\ud800"])
 def test_values_without_a_canonical_form_are_refused(store: Store, value: Any) -> None:
     with pytest.raises(NotCanonical):
         store.put_atom(value)

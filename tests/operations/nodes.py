@@ -29,6 +29,7 @@ import psycopg
 from choir.sdk import Client
 from choir.storage.embedded.previous import Places, serving_pid
 from choir.storage.postgres import running_server
+from tests.operations import prepared, warm
 from tests.places import throw_away
 from tests.storage.servers import WAIT_S_MAX, exists, leftovers, wait_for
 
@@ -110,7 +111,8 @@ class NodeUnderTest:
         return self.process
 
     def up(self) -> NodeUnderTest:
-        """Start it and wait until it serves."""
+        """Start it and wait until it serves; `launch` starts one from nothing."""
+        prepared.fill(self.home, self.extra)
         process = self.launch()
         wait_for(lambda: process.poll() is not None or self.ready(), START_S_MAX)
         assert process.poll() is None, self.said[-3000:]
@@ -155,15 +157,19 @@ class NodeUnderTest:
 
     def run(self, *command: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Done:
         """Run a `choir` command with this node's settings."""
-        done = subprocess.run(
-            [*CHOIR, *command],
-            env=self.environment | dict(env or {}),
-            input=stdin if stdin is not None else b"",
-            capture_output=True,
-            check=False,
-            timeout=START_S_MAX,
-            cwd=self.temporary,
-        )
+        settings = self.environment | dict(env or {})
+        if warm.usable(settings):
+            done = warm.run(command, env=settings, stdin=stdin or b"", timeout=START_S_MAX, cwd=self.temporary)
+        else:
+            done = subprocess.run(
+                [*CHOIR, *command],
+                env=settings,
+                input=stdin if stdin is not None else b"",
+                capture_output=True,
+                check=False,
+                timeout=START_S_MAX,
+                cwd=self.temporary,
+            )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def workers(self) -> list[int]:

@@ -354,7 +354,10 @@ class Raw:
         with connection, suppress(OSError):
             self.got = connection.recv(65_536)
             while not self.got.endswith(self.after):
-                self.got += connection.recv(65_536)
+                more = connection.recv(65_536)
+                if not more:  # what it waits for never comes
+                    return
+                self.got += more
             for piece in self.pieces:
                 connection.sendall(piece)
                 time.sleep(self.pause_s)

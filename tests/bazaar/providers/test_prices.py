@@ -20,6 +20,7 @@ from choir.bazaar.providers.model import (
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from tests.bazaar.providers.stalls import PATCH, REVIEW, RUN, SAT, TEXT, Stalls, owner, principal, wants
+from tests.depth import times
 
 POLICY = ProvidersPolicy()
 
@@ -143,7 +144,7 @@ def book_in_force(books: list[Book], at_us: int) -> Book | None:
 books = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 30)), min_size=1, max_size=8)
 
 
-@settings(max_examples=30)
+@settings(max_examples=times(10, 30))
 @given(waits=books)
 def test_the_book_in_force_is_the_same_by_rule_and_by_query(stalls: Stalls, waits: list[tuple[int, int]]) -> None:
     """Also for what a selection sees."""

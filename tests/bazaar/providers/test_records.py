@@ -17,6 +17,7 @@ from choir.bazaar.providers.model import OutcomeRecord, ProviderView, UnknownPro
 from choir.foundation.errors import Invalid
 from choir.storage.database import Database, Tx
 from tests.bazaar.providers.stalls import RUN, TEXT, Stalls, owner
+from tests.depth import times
 
 # Small numbers, so that tiers are reached in a test.
 SMALL = ProvidersPolicy(
@@ -210,7 +211,7 @@ acts = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=times(8, 25))
 @given(acts=acts)
 def test_sums_are_what_the_outcomes_give_from_scratch(database: Database, acts: list[tuple[object, ...]]) -> None:
     """Whatever happens in whatever order; after clusters changed, once all are rebuilt."""

@@ -18,6 +18,7 @@ from choir.bazaar.providers.selection_rules import Candidate, Criteria, criteria
 from choir.bazaar.settlement.pricing import Terms
 from choir.storage.database import Database
 from tests.bazaar.providers.stalls import PATCH, RUN, SAT, TEXT, Stalls, owner, principal, wants
+from tests.depth import times
 
 POLICY = ProvidersPolicy()
 CANDIDATE = Candidate(
@@ -181,7 +182,7 @@ rows = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=times(10, 25))
 @given(
     rows=rows,
     look_at=st.integers(1, 6),

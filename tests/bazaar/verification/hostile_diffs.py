@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import subprocess
 import zlib
+from functools import cache
 from pathlib import Path
 
 from choir.bazaar.contracts import Evidence, ResultStatus
@@ -19,7 +20,8 @@ PASSING = "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest
 PASSING += "    report.outcome = 'passed'\n    return report\n"
 
 
-def _bomb(size: int) -> bytes:
+@cache  # made when it is handed in, not whenever tests are collected
+def _growing(size: int) -> bytes:
     """A git binary patch that grows."""
     packed = zlib.compress(b"\0" * size, 9)
     lines = b""
@@ -30,6 +32,14 @@ def _bomb(size: int) -> bytes:
     head = b"diff --git a/zeros.bin b/zeros.bin\nnew file mode 100644\nindex 0000000000000000000000000000000000000000.."
     head += b"1111111111111111111111111111111111111111\nGIT binary patch\n"
     return FIX + head + b"literal %d\n" % size + lines + b"\nliteral 0\nHcmV?d00001\n\n"
+
+
+def _bomb(repository: Repository, folder: Path) -> tuple[Order, Delivery]:
+    return raw(_growing(64_000_000))(repository, folder)
+
+
+def _lying_bomb(repository: Repository, folder: Path) -> tuple[Order, Delivery]:
+    return raw(_growing(64_000_000).replace(b"literal 64000000", b"literal 100"))(repository, folder)
 
 
 def _copies(count: int) -> bytes:
@@ -104,12 +114,12 @@ CLAIMS = [
         edits({"calc.py": CALC.replace("\n\n\n", "\n\n\n\n")}, fix=False),
     ),
     Case("too many bytes", "a diff above the size limit", "patch.too_large", raw(FIX + b"#" * 2_100_000)),
-    Case("binary bomb", "a small diff that grows to 64 MB", "patch.too_large", raw(_bomb(64_000_000))),
+    Case("binary bomb", "a small diff that grows to 64 MB", "patch.too_large", _bomb),
     Case(
         "lying bomb",
         "the same, and its header says 100 bytes",
         "patch.does_not_apply",
-        raw(_bomb(64_000_000).replace(b"literal 64000000", b"literal 100")),
+        _lying_bomb,
     ),
     Case("copy bomb", "600 copies of one file in a few lines each", "patch.too_many_files", raw(_copies(600))),
     Case(

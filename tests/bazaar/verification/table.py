@@ -1,4 +1,4 @@
-"""The table of deliveries: what is handed in, and what the verifier must say of it.
+"""The table of deliveries: their content, and the verdict that the verifier must reach.
 
 The page docs/security/deliveries.md is written from it (tools/generate_deliveries_table.py), and every row is a test.
 """
@@ -36,11 +36,11 @@ def render(groups: Iterable[tuple[str, Iterable[Case]]]) -> str:
         "# Deliveries, hostile and honest",
         "",
         "Every row is a test with a real sandbox (`tests/bazaar/verification`). A hostile delivery is refused with the",
-        "reason that is shown, and nothing is paid for it. An honest one passes, however odd its shape.",
+        "reason that is shown, and nothing is paid for it. An honest one passes, however unusual its form.",
         "[How verification works, and what it cannot prove](verification.md).",
     ]
     for title, cases in groups:
-        lines += ["", f"## {title}", "", "| delivery | what is handed in | outcome |", "|---|---|---|"]
+        lines += ["", f"## {title}", "", "| delivery | content | outcome |", "|---|---|---|"]
         lines += [f"| {case.name} | {case.title} | {_outcome(case)} |" for case in cases]
     return "\n".join(lines) + "\n"
 

@@ -163,7 +163,7 @@ def _shown(as_json: bool, free: Callable[[], None]) -> Iterator[tuple[Tell, Call
     tell = Journal([*sinks, board])
     with live(board) if on_terminal else nullcontext():
         try:
-            yield tell, lambda loop: setattr(board, "serving", loop)
+            yield tell, lambda loop: setattr(board, "loop", loop)
         finally:
             if board.loop is not None:
                 free()
