@@ -9,7 +9,7 @@ show it, upload it, open a pull request. Do not merge it unseen.
 
 The same files, tests and budget are one order, so a step that is run again gets the same patch and pays nothing more.
 While it waits, it says so with the time that has passed, and why if nobody can take the order. When the time is over or
-somebody presses Ctrl-C, the order goes on, and the last line says how to call it off.
+somebody presses Ctrl-C, the order continues, and the last line says how to cancel it.
 
 Exit codes: 0 the tests pass already, or the diff is written; 1 nobody delivered a patch that passes; 2 something is
 missing or wrong here; 3 the node is away, or the time is over; 5 what came does not fit its hashes or signatures; 130
@@ -114,7 +114,7 @@ class Step:
                     key=order_key(sent.commit, options.test, options.budget),
                 )
             self.goes_on = (
-                f"{order.id} goes on: run this step again to get it. Call it off: choir job cancel {order.id}"
+                f"{order.id} continues: run this step again to get it. Cancel it: choir job cancel {order.id}"
             )
             say(f"ordered {order.id} for at most {options.budget} SAT")
             found = mesh.await_and_verify(order, until - time.monotonic(), on_change=Progress(mesh.client, say))

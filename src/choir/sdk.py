@@ -96,7 +96,7 @@ __all__ = [
 
 
 def try_worker(worker: str, folder: Path | str, test_command: str = "python3 -m pytest -q") -> Trial:
-    """Have a worker of yours make a folder's tests pass in the sandbox, without a node and without money.
+    """Run your worker on a folder's tests in the sandbox, without a node and without money.
 
     `worker` is the name of a built-in one or a preset, or the path of a .py or .toml file.
     """

@@ -98,7 +98,7 @@ class Desk:
         expect(shown).not_to_be_empty()
         lines = shown.locator("li")
         secret = lines.all_inner_texts() or [shown.inner_text()]
-        self.press("I have kept this")
+        self.press("I have saved this")
         return secret
 
     # Whole ways
@@ -107,14 +107,14 @@ class Desk:
         """From nobody to a person on the account page; gives the recovery codes."""
         self.open("/sign-up")
         self.fill("Handle", handle or new_handle())
-        self.press("Make a passkey and sign up")
+        self.press("Create a passkey and sign up")
         codes = self.keeps_secret()
         self.is_at("/account")
         return codes
 
     def sign_in(self, goal: str = "/account") -> None:
         self.open("/sign-in")
-        self.press("Sign in with a passkey")
+        self.press("Log in with a passkey")
         self.is_at(goal)
 
     def add_passkey(self, name: str, transport: str, before: str) -> str:

@@ -24,7 +24,7 @@ def api(town: NodeUnderTest, token: str = "") -> httpx.Client:
 def make_agent(desk: Desk, name: str) -> None:
     desk.open("/agents")
     desk.fill("Name", name)
-    desk.press("Make agent")
+    desk.press("Create agent")
     expect(desk.page.get_by_role("heading", level=1)).to_have_text(name)
 
 
@@ -32,7 +32,7 @@ def grant(desk: Desk, name: str, amount: str) -> None:
     desk.page.get_by_role("checkbox", name="buy").check()
     desk.page.get_by_label("Amount").first.fill(amount)
     desk.page.get_by_label("Asset", exact=True).first.select_option("SAT")
-    desk.fill("Name, if you like", name)
+    desk.fill("Name (optional)", name)
     desk.press("Grant delegation")
     desk.hears("The delegation is granted.")
 
@@ -40,17 +40,17 @@ def grant(desk: Desk, name: str, amount: str) -> None:
 def test_make_an_agent_with_a_cap_and_take_it_back(ada: Desk, town: NodeUnderTest) -> None:
     ada.sign_up()
     make_agent(ada, "Night librarian")
-    ada.hears("Now say what it may do.")
+    ada.hears("Now set what it may do.")
     grant(ada, "the night shift", "10000.5")
     row = ada.row("Delegations", "the night shift")
     expect(row).to_contain_text("Live")
     expect(row).to_contain_text("0.000 SAT spent")
-    expect(row).to_contain_text("of 10000.5 SAT a day")
+    expect(row).to_contain_text("of 10000.5 SAT per day")
     expect(row).to_contain_text("ends in 30 days")
 
-    row.get_by_text("Make a token for a program").click()
+    row.get_by_text("Create a token for a program").click()
     row.get_by_label("Name of the token").fill("attic box")
-    row.get_by_role("button", name="Make token").click()
+    row.get_by_role("button", name="Create token").click()
     (token,) = ada.keeps_secret()
     with api(town, token) as program:
         me = program.get("/me").json()
@@ -71,8 +71,8 @@ def test_make_an_agent_with_a_cap_and_take_it_back(ada: Desk, town: NodeUnderTes
 def test_caps_are_read_exactly_and_refused_beside_the_field(ada: Desk) -> None:
     ada.sign_up()
     make_agent(ada, "Scout")
-    caps = ada.page.get_by_role("group", name="How much of yours may it spend?")
-    for amount, words in [("ten", "is not an amount"), ("0.12345", "at most 3 decimals"), ("0", "more than nothing")]:
+    caps = ada.page.get_by_role("group", name="How much of your money may it spend?")
+    for amount, words in [("ten", "is not an amount"), ("0.12345", "at most 3 decimals"), ("0", "more than zero")]:
         ada.page.get_by_label("Amount").first.fill(amount)
         ada.press("Grant delegation")
         expect(caps.get_by_role("alert")).to_contain_text(words)
@@ -82,14 +82,14 @@ def test_caps_are_read_exactly_and_refused_beside_the_field(ada: Desk) -> None:
     ada.page.get_by_label("Amount").nth(1).fill("2")
     ada.press("Grant delegation")
     expect(caps.get_by_role("alert")).to_contain_text("two caps for SAT")
-    ada.page.get_by_label("Per").nth(1).select_option("month")
+    ada.page.get_by_label("Period").nth(1).select_option("month")
     ada.page.get_by_role("checkbox", name="read").uncheck()
     ada.press("Grant delegation")
-    ada.reads("Choose at least one thing")
+    ada.reads("Choose at least one scope")
     ada.page.get_by_role("checkbox", name="read").check()
     ada.press("Grant delegation")
     ada.hears("The delegation is granted.")
-    expect(ada.row("Delegations", "Live")).to_contain_text("of 2 SAT a month")
+    expect(ada.row("Delegations", "Live")).to_contain_text("of 2 SAT per month")
 
 
 def test_rename_and_retire_an_agent(ada: Desk, new_desk: NewDesk) -> None:
@@ -104,7 +104,7 @@ def test_rename_and_retire_an_agent(ada: Desk, new_desk: NewDesk) -> None:
     bob.plug()
     bob.sign_up()
     bob.open(page)  # somebody else's agent is not there for him
-    expect(bob.page.get_by_role("heading", level=1)).to_have_text("Nothing here")
+    expect(bob.page.get_by_role("heading", level=1)).to_have_text("Not found")
     ada.press("Retire agent")
     ada.agrees("Retire agent")
     ada.is_at("/agents")
@@ -119,7 +119,7 @@ def test_tokens_are_shown_once_seen_in_use_and_revoked(ada: Desk, town: NodeUnde
     ada.open("/tokens")
     ada.fill("Name", "laptop")
     ada.page.get_by_label("Ends after").select_option("7")
-    ada.page.get_by_role("main").get_by_role("button", name="Make token").click()
+    ada.page.get_by_role("main").get_by_role("button", name="Create token").click()
     (token,) = ada.keeps_secret()
     row = ada.row("Your tokens", "laptop")
     expect(row).to_contain_text("Never used")
@@ -156,28 +156,28 @@ def fetch(town: NodeUnderTest, login: str, verifier: str) -> httpx.Response:
 @pytest.mark.parametrize("decision", ["approved", "refused"])
 def test_let_a_program_in_or_not(ada: Desk, town: NodeUnderTest, decision: str) -> None:
     ada.sign_up()
-    ada.press("Sign out")
+    ada.press("Log out")
     ada.is_at("/")
     verifier, begun = begin_login(town)
     assert fetch(town, begun["login"], verifier).status_code == 202
     ada.page.goto(begun["url"])  # as the terminal says; it leads over the sign-in
-    ada.press("Sign in with a passkey")
+    ada.press("Log in with a passkey")
     ada.is_at(f"/login/{begun['login']}")
     shown = ada.page.get_by_role("main")
     for words in (begun["code"], "choir on attic", "Buy and pay", "30 days"):
         expect(shown).to_contain_text(words)
     if decision == "refused":
-        ada.press("Refuse")
-        expect(ada.page.get_by_role("heading", name="The program is refused")).to_be_focused()
+        ada.press("Deny")
+        expect(ada.page.get_by_role("heading", name="Login denied")).to_be_focused()
         assert fetch(town, begun["login"], verifier).status_code == 403
         return
-    ada.press("The codes are the same: let it in")
-    expect(ada.page.get_by_role("heading", name="The program is let in")).to_be_focused()
+    ada.press("The codes match: approve")
+    expect(ada.page.get_by_role("heading", name="Login approved")).to_be_focused()
     fetched = fetch(town, begun["login"], verifier)
     assert fetched.status_code == 200
     with api(town, fetched.json()["secret"]) as program:
         assert program.get("/me").json()["scopes"] == ["buy", "read"]
     ada.open(f"/login/{begun['login']}")
-    expect(ada.page.get_by_role("heading", level=1)).to_have_text("Nothing to answer here")
+    expect(ada.page.get_by_role("heading", level=1)).to_have_text("Nothing to approve")
     ada.open("/tokens")
     expect(ada.row("Your tokens", "choir on attic")).to_have_count(1)

@@ -42,12 +42,12 @@ def test_log_the_command_line_in(ada: Desk, town: NodeUnderTest, tmp_path: Path)
         cwd=tmp_path,
     ) as login:
         assert login.stderr is not None
-        assert login.stderr.readline().startswith("Open this address")
+        assert login.stderr.readline().startswith("Open this URL")
         said = dict(login.stderr.readline().split() for _ in ("address", "code"))
         ada.page.goto(said["address"])
         expect(ada.page.get_by_role("main")).to_contain_text(said["code"])
-        ada.press("The codes are the same: let it in")
-        expect(ada.page.get_by_role("heading", name="The program is let in")).to_be_focused()
+        ada.press("The codes match: approve")
+        expect(ada.page.get_by_role("heading", name="Login approved")).to_be_focused()
         out, err = login.communicate(timeout=120)
         assert login.returncode == 0, err
         assert handle in out

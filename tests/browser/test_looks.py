@@ -78,12 +78,12 @@ def owner(chromium: Browser, town: NodeUnderTest) -> Iterator[Desk]:
         made.sign_up()
         made.open("/tokens")
         made.fill("Name", "laptop")
-        made.page.get_by_role("main").get_by_role("button", name="Make token").click()
+        made.page.get_by_role("main").get_by_role("button", name="Create token").click()
         made.keeps_secret()
         expect(made.row("Your tokens", "laptop")).to_have_count(1)
         made.open("/agents")
         made.fill("Name", "A scout with quite a long name that has to go somewhere")
-        made.press("Make agent")
+        made.press("Create agent")
         made.page.get_by_label("Amount").fill("5")
         made.press("Grant delegation")
         made.hears("The delegation is granted.")
@@ -141,7 +141,7 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     made = new_desk()
     made.plug()
     made.open("/sign-up")
-    expect(made.button("Make a passkey and sign up")).to_be_visible()
+    expect(made.button("Create a passkey and sign up")).to_be_visible()
     order = []
     for _ in range(7):
         made.page.keyboard.press("Tab")
@@ -149,8 +149,8 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
         assert wake, f"no ring around {name}"
         order.append(name)
     assert order == [
-        "Skip to the content", "Choir", "Sign up", "Sign in", "Handle", "Make a passkey and sign up",
-        "I already have one: sign in",
+        "Skip to the content", "Choir", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
+        "I already have one: log in",
     ]  # fmt: skip
     for _ in range(2):
         made.page.keyboard.press("Shift+Tab")
@@ -161,7 +161,7 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     expect(made.page.get_by_role("dialog")).to_be_visible()
     for _ in range(3):
         made.page.keyboard.press("Tab")
-    assert made.page.evaluate(_FOCUS)[0] == "I have kept this"
+    assert made.page.evaluate(_FOCUS)[0] == "I have saved this"
     made.page.keyboard.press("Enter")
     made.is_at("/account")
 
@@ -180,7 +180,7 @@ def test_without_passkeys_the_page_says_so(new_desk: NewDesk) -> None:
     made.open("/sign-up")
     expect(made.page.get_by_text("Use a current version of Chrome, Edge, Firefox or Safari.")).to_be_visible()
     made.fill("Handle", new_handle())
-    made.press("Make a passkey and sign up")
+    made.press("Create a passkey and sign up")
     made.reads("Passkeys do not work here.")
 
 
@@ -189,7 +189,7 @@ def test_a_node_that_does_not_answer_is_told_in_plain_words(new_desk: NewDesk) -
     made.plug()
     made.open("/sign-in")
     made.page.route("**/v1/**", lambda route: route.abort())
-    made.press("Sign in with a passkey")
+    made.press("Log in with a passkey")
     made.reads("The node does not answer.")
     made.errors.clear()  # the browser notes the aborted request
 

@@ -20,15 +20,15 @@ def test_sign_up_gives_codes_gifts_and_a_session(ada: Desk) -> None:
     codes = ada.sign_up(handle)
     assert len(set(codes)) == 10
     assert all(CODE.fullmatch(code) for code in codes)
-    ada.hears("You are signed up and signed in.")
+    ada.hears("You are signed up and logged in.")
     expect(ada.page.get_by_role("heading", level=1)).to_have_text(f"@{handle}")
     balances = ada.section("Balances")
     expect(balances).to_contain_text("500.00 CREDIT")
     expect(balances).to_contain_text("50.000000 CHIP")
     expect(ada.section("Recovery codes")).to_contain_text("10 unused codes")
-    expect(ada.section("Recent acts")).to_contain_text("You signed up")
+    expect(ada.section("Recent activity")).to_contain_text("You signed up")
     ada.open("/")
-    expect(ada.page.get_by_role("main")).to_contain_text(f"signed in as @{handle}")
+    expect(ada.page.get_by_role("main")).to_contain_text(f"logged in as @{handle}")
     ada.open("/sign-up")  # somebody who is signed in has nothing to do there
     ada.is_at("/account")
 
@@ -41,25 +41,25 @@ def test_a_handle_is_refused_beside_its_field(ada: Desk, new_desk: NewDesk) -> N
     bob.open("/sign-up")
     for handle, words in [("", "Please fill this in."), ("x", "3 to 30 characters"), (taken, "is taken")]:
         bob.fill("Handle", handle)
-        bob.press("Make a passkey and sign up")
+        bob.press("Create a passkey and sign up")
         bob.reads(words)
         field = bob.page.get_by_label("Handle", exact=True)
         expect(field).to_be_focused()
         expect(field).to_have_attribute("aria-invalid", "true")
     bob.fill("Handle", new_handle())
-    bob.press("Make a passkey and sign up")
+    bob.press("Create a passkey and sign up")
     bob.keeps_secret()
     bob.is_at("/account")
 
 
 def test_sign_out_and_in_again(ada: Desk) -> None:
     ada.sign_up()
-    ada.press("Sign out")
+    ada.press("Log out")
     ada.is_at("/")
-    ada.hears("You are signed out.")
+    ada.hears("You are logged out.")
     ada.open("/tokens")
     ada.is_at("/sign-in?next=%2Ftokens")
-    ada.press("Sign in with a passkey")
+    ada.press("Log in with a passkey")
     ada.is_at("/tokens")  # back to where one wanted to be
 
 
@@ -69,14 +69,14 @@ def test_a_passkey_that_nobody_shows_is_told_in_plain_words(new_desk: NewDesk) -
     desk.cdp.send("WebAuthn.setUserVerified", {"authenticatorId": authenticator, "isUserVerified": False})
     desk.open("/sign-up")
     desk.fill("Handle", new_handle())
-    desk.press("Make a passkey and sign up")
-    desk.reads("No passkey was shown.")
-    expect(desk.button("Make a passkey and sign up")).not_to_have_attribute("aria-busy", "true")
+    desk.press("Create a passkey and sign up")
+    desk.reads("No passkey was used.")
+    expect(desk.button("Create a passkey and sign up")).not_to_have_attribute("aria-busy", "true")
 
 
 def test_a_captured_answer_is_worth_nothing(ada: Desk, town: NodeUnderTest) -> None:
     ada.sign_up()
-    ada.press("Sign out")
+    ada.press("Log out")
     ada.is_at("/")
     sent: list[Request] = []
     ada.page.on("request", lambda request: sent.append(request) if request.url.endswith("/finish") else None)
@@ -98,7 +98,7 @@ def test_passkeys_do_not_work_at_another_address(new_desk: NewDesk, town: NodeUn
     notice = desk.page.get_by_text("Passkeys do not work here.")
     expect(notice).to_be_visible()
     desk.fill("Handle", new_handle())
-    desk.press("Make a passkey and sign up")
+    desk.press("Create a passkey and sign up")
     expect(desk.page.get_by_role("alert")).not_to_be_empty()
     desk.page.get_by_role("link", name="Go there").click()
     expect(desk.page).to_have_url(f"http://localhost:{town.port}/sign-up")
@@ -125,11 +125,11 @@ def test_add_rename_and_remove_a_passkey(new_desk: NewDesk) -> None:
     expect(ada.row("Passkeys", "Blue key ring")).to_have_count(0)
     ada.answers(first, yes=False)
     ada.answers(second, yes=True)
-    ada.press("Sign out")
+    ada.press("Log out")
     ada.is_at("/")
     ada.open("/sign-in")
-    ada.press("Sign in with a passkey")
-    ada.reads("That passkey opens no account here.")
+    ada.press("Log in with a passkey")
+    ada.reads("No account here uses that passkey.")
     ada.is_at("/sign-in")
 
 
@@ -178,13 +178,13 @@ def test_recover_with_a_code(ada: Desk, new_desk: NewDesk) -> None:
     ]:
         lost.fill("Handle", handle)
         lost.fill("Recovery code", given)
-        lost.press("Make a new passkey")
+        lost.press("Create a new passkey")
         lost.reads(words)
     lost.fill("Recovery code", code.lower().replace("-", " "))
-    lost.press("Make a new passkey")
+    lost.press("Create a new passkey")
     lost.is_at("/sign-in")
-    lost.hears("Your new passkey is made. Ended: 1 passkey, 1 session.")
-    lost.press("Sign in with a passkey")
+    lost.hears("Your new passkey is created. Ended: 1 passkey, 1 session.")
+    lost.press("Log in with a passkey")
     lost.is_at("/account")
     expect(lost.section("Recovery codes")).to_contain_text("9 unused codes")
     ada.open("/account")  # every session from before is over
@@ -192,7 +192,7 @@ def test_recover_with_a_code(ada: Desk, new_desk: NewDesk) -> None:
     lost.open("/recover")  # and the code is used up
     lost.fill("Handle", handle)
     lost.fill("Recovery code", code)
-    lost.press("Make a new passkey")
+    lost.press("Create a new passkey")
     lost.reads("does not belong to this handle")
 
 
@@ -202,8 +202,8 @@ def test_a_dangerous_act_asks_for_the_passkey_by_itself(ada: Desk, town: NodeUnd
     _make_stale(town, handle)
     confirmed: list[str] = []
     ada.page.on("request", lambda request: confirmed.append(request.url) if "/me/confirm/" in request.url else None)
-    ada.press("Make 10 new codes")
-    ada.agrees("Make new codes")
+    ada.press("Create 10 new codes")
+    ada.agrees("Create new codes")
     codes = ada.keeps_secret()
     assert len(codes) == 10
     assert [url.rpartition("/")[2] for url in confirmed] == ["begin", "finish"]
@@ -216,16 +216,16 @@ def test_erase_oneself(ada: Desk, new_desk: NewDesk) -> None:
     dialog = ada.page.get_by_role("dialog")
     dialog.get_by_role("button", name="Erase my account").click()  # not without the handle typed
     expect(dialog).to_be_visible()
-    dialog.get_by_label(f"Type {handle} to go on").fill(handle)
+    dialog.get_by_label(f"Type {handle} to continue").fill(handle)
     dialog.get_by_role("button", name="Erase my account").click()
     ada.is_at("/")
     ada.hears("Your account is erased.")
     ada.open("/sign-in")
-    ada.press("Sign in with a passkey")
-    ada.reads("That passkey opens no account here.")
+    ada.press("Log in with a passkey")
+    ada.reads("No account here uses that passkey.")
     ada.open("/sign-up")  # nobody can take the handle
     ada.fill("Handle", handle)
-    ada.press("Make a passkey and sign up")
+    ada.press("Create a passkey and sign up")
     ada.reads("is taken")
 
 

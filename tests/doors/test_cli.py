@@ -103,21 +103,21 @@ def test_people_get_tables_and_sentences(funded: NodeUnderTest) -> None:
     assert f"{BOB}  " in funded.run("ledger", "balance", BOB).out
     once = ("ledger", "transfer", ADA, BOB, "12.50", "--reason", "thanks", "--key", "thanks-1")
     assert "number" in funded.run(*once).out
-    assert "accepted before, nothing new happened" in funded.run(*once).out
+    assert "already accepted; nothing new was posted" in funded.run(*once).out
     statement = funded.run("ledger", "statement", BOB).out
     assert "thanks" in statement
     assert "12.50" in statement
     assert "Every asset sums to zero." in funded.run("ledger", "trial-balance").out
     assert "Verified: " in funded.run("ledger", "verify").out
     more = funded.run("ledger", "statement", ADA, "--limit", "1")
-    assert "There is more: --cursor" in more.err
+    assert "More: --cursor" in more.err
 
 
 def test_a_hold_for_some_seconds_can_be_typed_again(funded: NodeUnderTest) -> None:
     once = ("ledger", "hold", ADA, "1", "--for", "600", "--key", "hold-once")
     first = funded.run(*once)
     assert first.code == 0, first.err
-    assert funded.run(*once).out == first.out.rstrip("\n") + " (accepted before, nothing new happened)\n"
+    assert funded.run(*once).out == first.out.rstrip("\n") + " (already accepted; nothing new was posted)\n"
     with funded.client() as client:
         account = client.get_hold(first.out.split()[0]).account
     assert funded.run("ledger", "show", account).out.startswith(first.out.split()[0])
@@ -141,7 +141,7 @@ def test_who_shows_a_persons_token_is_told_about_the_operator(funded: NodeUnderT
         token = mary.token("read")
     refused = funded.run("ledger", "trial-balance", env={"CHOIR_TOKEN": token})
     assert refused.code == 4
-    assert "you asked as the owner of the token that is set (CHOIR_TOKEN)" in refused.err
+    assert "you are the owner of the token that is set (CHOIR_TOKEN)" in refused.err
     assert "choir --operator" in refused.err
     assert funded.run("--operator", "ledger", "trial-balance", env={"CHOIR_TOKEN": token}).code == 0
 
@@ -310,7 +310,7 @@ def test_an_export_is_imported_into_a_new_home(funded: NodeUnderTest, tmp_path: 
     with new_node() as copy:
         keyless = copy.run("ledger", "import", str(file))
         assert keyless.code == 1
-        assert "imported with the key that signed it" in keyless.err
+        assert "needs the key that signed the export" in keyless.err
         assert not copy.home.exists()
         write_secret_file(copy.home / "node.key", "ab" * 32)
         stranger = copy.run("ledger", "import", str(file))

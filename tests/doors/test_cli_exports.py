@@ -45,7 +45,7 @@ def test_a_format_is_written_whole_and_never_over_a_file(funded: NodeUnderTest, 
     file.write_bytes(b"precious")
     refused = funded.run(*export)
     assert refused.code == 1
-    assert refused.err == f"choir: {file} is already there.\nChoose another name, or replace it with --force.\n"
+    assert refused.err == f"choir: {file} already exists.\nChoose another name, or replace it with --force.\n"
     assert file.read_bytes() == b"precious"
     assert funded.run(*export, "--force", "--json").json == {"entries": entries, "file": str(file), "format": "csv"}
     assert file.read_bytes() == first

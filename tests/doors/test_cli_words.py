@@ -64,7 +64,7 @@ def test_files_are_not_written_over(fresh: NodeUnderTest, tmp_path: Path) -> Non
         file.write_text("precious")
         refused = fresh.run(*command, str(file))
         assert refused.code == 1
-        assert refused.err == f"choir: {file} is already there.\nChoose another name, or replace it with --force.\n"
+        assert refused.err == f"choir: {file} already exists.\nChoose another name, or replace it with --force.\n"
         assert file.read_text() == "precious"
         assert fresh.run(*command, str(file), "--force").code == 0
         assert file.read_bytes()[:8] != b"precious"
@@ -135,9 +135,7 @@ def test_another_homes_node_is_not_taken_for_ones_own(fresh: NodeUnderTest, tmp_
     assert own["of_this_home"] is True
     elsewhere = {"CHOIR_HOME": str(tmp_path / "empty")}
     other = fresh.run("status", env=elsewhere).out
-    assert other.startswith(
-        f"No node runs on {tmp_path / 'empty'}. This is another one, which answers at that address:\n"
-    )
+    assert other.startswith(f"No node is running on {tmp_path / 'empty'}. Another node answers at that address:\n")
     found = fresh.run("status", "--json", env=elsewhere).json
     assert (found["of_this_home"], found["pid"], found["id"]) == (False, None, own["id"])
     assert fresh.run("status", "--node", fresh.url, env=elsewhere).out.startswith(f"{own['id']} runs at {fresh.url} (")
@@ -161,7 +159,7 @@ def test_a_clock_that_is_moved_stops_nobody_and_says_what_it_does(fresh: NodeUnd
     with Client(fresh.url, auth=auth) as agent:
         agent.agents.stand("wanderer")
         moved = fresh.run("clock", "--advance", "86400")
-        assert "By then the time of 1 open hold and 0 open jobs is over. That cannot be taken back." in moved.err
+        assert "By then 1 open hold and 0 open jobs will have expired. That cannot be undone." in moved.err
         assert "never runs backwards" not in moved.out
         until(lambda: _ahead_s(fresh) > 80_000)  # every process knows it after a second
         assert agent.me.who().credential == "nostr"
@@ -257,10 +255,10 @@ def _everything(descriptor: int) -> str:
 @pytest.mark.parametrize(
     ("needed", "agreed", "told"),
     [
-        (0, 1, "Policy no longer lets any number of operators do this"),
-        (2, 0, "2 other operators must agree until"),
-        (2, 1, "1 other operator must agree until"),
-        (2, 2, "Enough operators agree."),
+        (0, 1, "Policy no longer allows this issuance"),
+        (2, 0, "2 other operators must approve by"),
+        (2, 1, "1 other operator must approve by"),
+        (2, 2, "Enough operators approved."),
     ],
 )
 def test_what_an_open_issuance_waits_for(needed: int, agreed: int, told: str) -> None:

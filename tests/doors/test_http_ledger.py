@@ -496,10 +496,10 @@ def test_a_production_node_makes_no_money_by_one_operator() -> None:
         assert node.stop() == 0
         sick = node.run("doctor", env={"CHOIR_MODE": "dev"})
         assert sick.code != 0
-        assert "made as a production node" in sick.out + sick.err
+        assert "created as a production node" in sick.out + sick.err
         other = node.run("up", env={"CHOIR_MODE": "dev"})
         assert other.code == 1
-        assert "made as a production node" in other.err
+        assert "created as a production node" in other.err
 
 
 def _two_operators_make_money(node: NodeUnderTest) -> None:
@@ -511,13 +511,13 @@ def _two_operators_make_money(node: NodeUnderTest) -> None:
     assert "5.00 CREDIT from system:node/issuance/CREDIT to person:ada" in shown
     alone = node.run("ledger", "issue", "approve", proposed["id"])
     assert (alone.code, node.entries()) == (1, before)
-    assert "somebody else has to approve it" in alone.err
+    assert "another operator must approve it" in alone.err
     grace = {"CHOIR_TOKEN": _said(node, "operator", "add", "grace", "--json")["token"]}
     approved = node.run("ledger", "issue", "approve", proposed["id"], env=grace)
     assert approved.code == 0, approved.err
     assert "Approved by operator:grace; posted as entry_" in approved.out
     assert _said(node, "ledger", "issue", "show", proposed["id"], "--json")["state"] == "posted"
-    assert "Nothing waits for approval" in node.run("ledger", "issue", "ls").out
+    assert "No issuance awaits approval" in node.run("ledger", "issue", "ls").out
     assert node.entries() == before + 1
     assert _said(node, "ledger", "balance", ADA, "--json")["balance"] == "500"
     second = _said(node, "ledger", "issue", "propose", ADA, "7", "--json")

@@ -133,7 +133,7 @@ def test_whoever_signs_up_can_order_and_sees_what_the_machine_ordered(
         carla.post(f"/logins/{login}/approve")
         code, _, err = terminal.ends()
         assert code == 0, err
-        assert "this machine's own buyer, ordered is listed by: choir --machine job ls" in err
+        assert "this machine's own buyer: choir --machine job ls" in err
         empty = town.run("ledger", "balance", f"{carla.owner}/available/USDC", env=config)
         assert (empty.code, empty.out) == (0, f"{carla.owner}/available/USDC  0.000000 USDC (unopened)\n")
         assert (
@@ -215,7 +215,7 @@ def test_a_saved_token_is_for_its_own_address_and_no_other(
         other.up()
         stranger = other.run("whoami", env=config | {"CHOIR_HOME": str(town.temporary / "nowhere")})
         assert stranger.code == 4
-        assert f"You are nobody to {other.url}" in stranger.err
+        assert f"You are not authenticated at {other.url}" in stranger.err
         by_flag = town.run("--node", other.url, "whoami", env=config)
         assert by_flag.code == 4
         assert town.run("whoami", "--node", f"{town.url}/", env=config).code == 0
@@ -309,7 +309,7 @@ def test_a_file_that_others_could_have_touched_is_refused_with_words(
     for command in (("whoami",), ("account",), ("login", "--no-browser"), ("logout",)):
         done = town.run(*command, env=config)
         assert done.code == 1, done
-        assert "is not used" in done.err
+        assert "cannot be used" in done.err
         assert expected in done.err
         assert content["token"] not in done.out + done.err
 
@@ -368,7 +368,7 @@ def test_an_operator_is_told_to_ask_as_a_person(town: NodeUnderTest, config: dic
     for command in (("agent", "ls"), ("delegation", "ls"), ("token", "ls"), ("agent", "create", "librarian")):
         done = town.run(*command, env=config)
         assert done.code == 4, done
-        assert "you asked as the node's operator" in done.err
+        assert "you are the node's operator" in done.err
         assert "choir login" in done.err
 
 

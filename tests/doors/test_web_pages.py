@@ -77,7 +77,7 @@ def test_what_is_shown_is_escaped(http: httpx.Client) -> None:
 def test_errors_are_pages_for_browsers_and_problems_for_programs(http: httpx.Client) -> None:
     shown = http.get("/nowhere")
     assert (shown.status_code, shown.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert "Nothing here" in shown.text
+    assert "Not found" in shown.text
     assert "connect-src 'self'" in shown.headers["content-security-policy"]
     for answer in (http.get("/nowhere", headers={"Accept": "*/*"}), http.get("/v1/nowhere")):
         assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")

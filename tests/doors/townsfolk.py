@@ -28,7 +28,7 @@ def public_url(node: NodeUnderTest) -> str:
 
 @dataclass
 class Neighbour:
-    """A person with a browser's session."""
+    """A person with a browser session."""
 
     node: NodeUnderTest
     handle: str

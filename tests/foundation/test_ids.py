@@ -79,7 +79,7 @@ def test_a_beginning_can_be_too_short_too_long_and_no_beginning() -> None:
     text = show_id("job", A)
     assert is_whole(text)
     assert not is_whole(text[:-1])
-    with pytest.raises(Invalid, match="at least 8 letters behind job_"):
+    with pytest.raises(Invalid, match="at least 8 characters after job_"):
         id_range(text[: 4 + PREFIX_LETTERS_MIN - 1])
     for odd in ("", "job", "job_", "_01h01h01h", "job_uuuuuuuuuu", "job_zzzzzzzzzz", f"{text}0", "job_01h 01h01h01h"):
         with pytest.raises(Invalid):

@@ -85,7 +85,7 @@ def test_a_bad_file_is_refused_with_its_path(tmp_path: Path, text: str) -> None:
 def test_a_mistyped_name_in_the_environment_is_refused(tmp_path: Path, name: str, meant: str) -> None:
     found = load(tmp_path, environment={name: "1"})
     assert found.unknown == (name,)
-    with pytest.raises(UnknownVariable, match=f"^{name} in the environment is no setting") as refused:
+    with pytest.raises(UnknownVariable, match=f"^{name} in the environment is not a setting") as refused:
         found.must_know_all()
     assert (f"did you mean {meant}?" in str(refused.value)) == bool(meant)
 

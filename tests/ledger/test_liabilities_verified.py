@@ -38,7 +38,7 @@ def after(books: Books, dsn: str, change: str, *values: str) -> list[str]:
     ("change", "why"),
     [
         ("note = replace(note, ' 10000 ', ' 9000 ')", "does not match the note's text"),
-        ("note = checkpoint", "does not say what a node owes"),
+        ("note = checkpoint", "is not a liabilities note"),
         ("size = size - 1", "of another journal or size"),
     ],
 )

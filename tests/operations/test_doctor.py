@@ -53,14 +53,14 @@ def test_a_home_that_is_not_there_yet_is_fine(node: NodeUnderTest) -> None:
 
 def test_a_machine_that_contains_nothing_is_told_that_it_cannot_verify(stopped: NodeUnderTest) -> None:
     found = findings(stopped, 0, CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN="5")["sandbox"]
-    assert (found["state"], found["advice"]) == ("note", "`choir sandbox doctor` says more.")
+    assert (found["state"], found["advice"]) == ("note", "See `choir sandbox doctor`.")
     assert "no job can be verified" in found["told"]
 
 
 def test_a_healthy_node_is_fine_whether_it_runs_or_not(stopped: NodeUnderTest) -> None:
     resting = findings(stopped, 0)
     assert {item["state"] for item in resting.values()} == {"ok"}
-    assert "agrees with the database" in resting["published checkpoint"]["told"]
+    assert "matches the database" in resting["published checkpoint"]["told"]
     assert stopped.left() == []
     stopped.up()
     running = findings(stopped, 0)
@@ -87,19 +87,19 @@ def test_secrets_that_others_may_use_are_found_with_what_mends_it(stopped: NodeU
     token.chmod(0o640)
     try:
         found = findings(stopped, 1)
-        assert wrong(found) == ["home, who may use it", "operator token, who may use it"]
-        assert found["home, who may use it"]["advice"] == f"Mend it with `chmod 700 {home}`."
-        assert found["operator token, who may use it"]["advice"] == f"Mend it with `chmod 600 {token}`."
+        assert wrong(found) == ["home, permissions", "operator token, permissions"]
+        assert found["home, permissions"]["advice"] == f"Fix it with `chmod 700 {home}`."
+        assert found["operator token, permissions"]["advice"] == f"Fix it with `chmod 600 {token}`."
         key.chmod(0o604)
-        assert "node key, who may use it" in wrong(findings(stopped, 1))
+        assert "node key, permissions" in wrong(findings(stopped, 1))
         refused = stopped.run("up", "--background")
         assert refused.code == 1
-        assert f"The node's key {key} can be used by others (mode 0604), so the node does not start" in refused.err
+        assert f"The node's key {key} is accessible to others (mode 0604), so the node does not start" in refused.err
         assert f"chmod 600 {key}" in refused.err
         key.chmod(0o640)  # as secrets are handed to services; the rest is only told
         with socket.create_server(("127.0.0.1", stopped.port)):
             told = stopped.run("up").err
-        assert f"Take care: {home} is open to others (mode 0755). Mend it with `chmod 700 {home}`.\n" in told
+        assert f"Warning: {home} is open to others (mode 0755). Fix it with `chmod 700 {home}`.\n" in told
         assert f"`chmod 600 {token}`" in told
         assert "node's key" not in told
     finally:
@@ -112,7 +112,7 @@ def test_secrets_that_others_may_use_are_found_with_what_mends_it(stopped: NodeU
 def test_a_home_of_another_account_is_found(stopped: NodeUnderTest) -> None:
     os.chown(stopped.home, ordinary_uid(), -1)
     try:
-        found = findings(stopped, 1)["home, who may use it"]
+        found = findings(stopped, 1)["home, permissions"]
     finally:
         os.chown(stopped.home, 0, -1)
     assert f"{stopped.home} belongs to " in found["told"]
@@ -133,16 +133,14 @@ def test_a_replaced_node_key_is_found(stopped: NodeUnderTest) -> None:
         key.write_text("cd" * 32 + "\n")
         found = findings(stopped, 1)
         assert wrong(found) == ["signing key"]
-        assert "Give the node the key it had" in found["signing key"]["advice"]
+        assert "Restore the node's key" in found["signing key"]["advice"]
         key.write_text("not a key\n")
         assert "node key" in wrong(findings(stopped, 1))
         key.unlink()
         assert {"node key", "signing key"} <= set(wrong(findings(stopped, 1)))
         refused = stopped.run("up")
         assert refused.code == 1
-        assert (
-            f"There is a ledger in {stopped.home}, and the key that it is signed with is not in {key}." in refused.err
-        )
+        assert f"There is a ledger in {stopped.home}, and the key that signed it is not in {key}." in refused.err
         assert not key.exists()  # looking makes nothing
     finally:
         shutil.copy(stopped.temporary / "kept.key", key)

@@ -86,7 +86,7 @@ def other() -> Iterator[NodeUnderTest]:
 def test_the_doctor_finds_an_empty_database_as_good_as_none(other: NodeUnderTest, empty: Own) -> None:
     ready = other.run("doctor", env=empty.environment)
     assert ready.code == 0, ready.out + ready.err
-    assert "note   ledger: there is none yet in this database\n       `choir up` makes it.\n" in ready.out
+    assert "note   ledger: there is none yet in this database\n       `choir up` creates it.\n" in ready.out
     needs = other.run("doctor", env={"CHOIR_DATABASE_URL": empty.app})
     assert "needs CHOIR_DATABASE_OWNER_URL" in needs.out
     nothing = other.run("ledger", "verify", env=empty.environment)

@@ -67,7 +67,7 @@ def test_what_nodes_were_seen_with_is_named_too(node: NodeUnderTest) -> None:
 def test_commands_that_only_ask_a_node_speak_of_a_mistyped_setting(node: NodeUnderTest) -> None:
     asked = node.run("whoami", env={"CHOIR_NDOE": "http://127.0.0.1:9"})
     assert asked.code == 3
-    assert asked.err.startswith("Take care: CHOIR_NDOE in the environment is no setting (did you mean CHOIR_NODE?).\n")
+    assert asked.err.startswith("Warning: CHOIR_NDOE in the environment is not a setting (did you mean CHOIR_NODE?).\n")
 
 
 @root_only
@@ -75,7 +75,7 @@ def test_another_users_home_is_named_as_such(node: NodeUnderTest) -> None:
     node.home.mkdir(mode=0o700)
     node.home.parent.chmod(0o755)
     uid = ordinary_uid()
-    with pytest.raises(Invalid, match=f"you may not look into {node.home}, which belongs to root"), as_account(uid):
+    with pytest.raises(Invalid, match=f"you may not read {node.home}, which belongs to root"), as_account(uid):
         load_settings({"home": str(node.home)}, {})
 
 
@@ -120,7 +120,7 @@ def test_secrets_are_never_shown(node: NodeUnderTest) -> None:
         ("CHOIR_DATABASE_URL", "nonsense-with-hush", "postgresql://"),
         ("CHOIR_DATABASE_URL", "postgresql://app:hush@127.0.0.1:9/choir", "The database is not available"),
         ("CHOIR_NODE_KEY", "hush", "key"),
-        ("CHOIR_NODE_KEY_FILE", "/dev/null/x", "The node's key could not be made at /dev/null/x"),
+        ("CHOIR_NODE_KEY_FILE", "/dev/null/x", "The node's key could not be created at /dev/null/x"),
         ("CHOIR_NODE_KEY_COMMAND", "false", "it ended with code 1"),
         ("CHOIR_NODE_KEY_COMMAND", "/nowhere/at-all", "the key command"),
         ("CHOIR_BIND", "256.1.1.1:8420", "256.1.1.1:8420 cannot be used"),

@@ -202,7 +202,7 @@ def test_another_nodes_address_in_the_environment_does_not_mislead_a_start() -> 
         assert up.json["log"] == str(node.home / "node.log")
         assert node.run("down", "--json").json == {"stopped": True, "pid": up.json["pid"]}
         steps = start.steps(node.home / "node.log", 0)
-        assert steps[0] == "Making a new database (first start)."
+        assert steps[0] == "Creating a new database (first start)."
         assert steps[-1] == "The database is ready; starting the server."  # and not what it said when it was
 
 

@@ -74,7 +74,7 @@ def test_doctor_says_whose_code_may_run(home: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN", "5")
     said = choir("doctor").stdout
     assert "works, for your own code only" in said
-    assert "Strangers' code needs at least the tier microvm. Your own runs with --trust own." in said
+    assert "Untrusted code needs at least the tier microvm. Your own code runs with --trust own." in said
 
 
 _CHOIR = [sys.executable, "-m", "choir.doors.sandbox.commands"]
@@ -129,7 +129,7 @@ def test_input_that_is_not_handed_in_is_said(home: Path) -> None:
 def test_what_went_wrong_is_said_with_what_to_do(home: Path) -> None:
     missing = choir("run", "--", "no-such-program")
     assert missing.exit_code == 127
-    assert "was not found; inside there are" in missing.stderr
+    assert "was not found; available are" in missing.stderr
     assert "could not be run" in choir("run", "--", "/etc/passwd").stderr
     assert "(--wall)" in choir("run", "--wall", "0.3", "--", "sleep", "9").stderr
     assert "(--output)" in choir("run", "--output", "10", "--", "seq", "100").stderr
@@ -139,7 +139,7 @@ def test_what_went_wrong_is_said_with_what_to_do(home: Path) -> None:
 def test_memory_that_is_too_little_is_said(home: Path) -> None:
     small = choir("run", "--memory", "1", "--", "true")
     assert small.exit_code == 1
-    assert "1 bytes of memory are too few for the tier bubblewrap" in small.stderr
+    assert "1 bytes of memory are too little for the tier bubblewrap" in small.stderr
     assert "--memory" in small.stderr
     hog = choir("run", "--memory", "60M", "--", "python3", "-c", "x = bytearray(200_000_000)")
     assert hog.exit_code == 137

@@ -30,7 +30,7 @@ def test_first_start_makes_roles_and_database(home: Path) -> None:
     assert not server_of.alive()
     server = server_of.start(told.append)
     try:
-        assert told == ["Making a new database (first start).", "Starting PostgreSQL."]
+        assert told == ["Creating a new database (first start).", "Starting PostgreSQL."]
         assert server_of.alive()
         assert server_of.start() == server  # again is the same
         with psycopg.connect(server.dsn("choir_owner")) as owner:

@@ -36,7 +36,7 @@ class RequestTimedOut(Unavailable):
 
     code = "http.timed_out"
     sentence = "The request took longer than {limit_s} seconds."
-    hint = "Send it again with the same Idempotency-Key: it has one effect."
+    hint = "Retry with the same Idempotency-Key: it has one effect."
 
 
 class Malformed(Invalid):
@@ -49,8 +49,8 @@ class NameTwice(Malformed):
     """An object of the body has a name twice: some readers take the first value, others the last."""
 
     code = "http.name_twice"
-    sentence = "The name '{name}' stands twice in one object of the body."
-    hint = "Send each name once; which of the two values was meant cannot be known."
+    sentence = "The name '{name}' appears twice in one object of the body."
+    hint = "Send each name once."
 
 
 class HeaderTwice(Malformed):
@@ -72,16 +72,16 @@ class TooManyStreams(Refusal):
     """One more stream than a principal may have."""
 
     code = "events.too_many_streams"
-    sentence = "There are already {limit} event streams of this principal, which is the limit."
-    hint = "Close one, or hear everything over a single stream."
+    sentence = "This principal already has {limit} event streams, which is the limit."
+    hint = "Close one, or use a single stream for everything."
 
 
 class StreamsFull(Unavailable):
     """This process has no room for another stream."""
 
     code = "events.full"
-    sentence = "There are already {limit} event streams here, which is the limit."
-    hint = "Come back in a moment; no event is lost."
+    sentence = "The node already has {limit} event streams, which is the limit."
+    hint = "Retry in a moment; no event is lost."
 
 
 def example(**fields: Any) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Wire(BaseModel):
 
 
 class Problem(BaseModel):
-    """An error (RFC 9457) with our stable code."""
+    """An error (RFC 9457) with a stable code."""
 
     type: str
     title: str

@@ -75,7 +75,7 @@ def parse_canonical(data: bytes) -> Any:
     """A JSON value from bytes that must already be in canonical form."""
     value = parse_json(data)
     if canonical_bytes(value) != data:
-        raise NotCanonical(why="the bytes differ from the canonical form of their own value")
+        raise NotCanonical(why="the bytes are not in canonical form")
     return value
 
 

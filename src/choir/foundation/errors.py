@@ -77,8 +77,10 @@ class Unauthenticated(Refusal):
     """No credential, or one that is not valid."""
 
     code = "unauthenticated"
-    sentence = "A valid credential is needed for this."
-    hint = "Log in with `choir login`, or set CHOIR_TOKEN; on the node's machine the operator token is used by itself."
+    sentence = "This needs a valid credential."
+    hint = (
+        "Log in with `choir login`, or set CHOIR_TOKEN; on the node's machine the operator token is used automatically."
+    )
 
 
 class NotAllowed(Refusal):

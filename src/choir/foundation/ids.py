@@ -59,7 +59,7 @@ def id_range(text: str) -> tuple[str, UUID, UUID]:
     if not head or letters is None or len(letters) > _LENGTH:
         raise Invalid(what=f"id '{text[:60]}'", why="it must look like job_ and letters and digits")
     if len(letters) < PREFIX_LETTERS_MIN:
-        raise Invalid(what=f"id '{text[:60]}'", why=f"give at least {PREFIX_LETTERS_MIN} letters behind {head}_")
+        raise Invalid(what=f"id '{text[:60]}'", why=f"give at least {PREFIX_LETTERS_MIN} characters after {head}_")
     open_bits = 5 * (_LENGTH - len(letters))
     first = _number(letters) << open_bits
     if first >= 1 << 128:

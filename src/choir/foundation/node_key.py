@@ -128,7 +128,7 @@ def _from_command(command: str) -> str:
     try:
         done = subprocess.run(shlex.split(command), capture_output=True, timeout=_COMMAND_S_MAX, check=True, text=True)
     except subprocess.CalledProcessError as error:
-        raise NodeKeyMissing(origin="the key command", why=f"it ended with code {error.returncode}") from None
+        raise NodeKeyMissing(origin="the key command", why=f"it exited with code {error.returncode}") from None
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError) as error:
         raise NodeKeyMissing(origin="the key command", why=type(error).__name__) from None
     return done.stdout

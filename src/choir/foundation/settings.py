@@ -51,27 +51,25 @@ class RawSettings:
     home: str = _setting("", "Folder for all data. Default: ~/.local/share/choir; for root: /var/lib/choir.")
     bind: str = _setting("127.0.0.1:8420", "Address and port to listen on.")
     public_url: str = _setting(
-        "", "The address that browsers and other nodes use. Default: http://localhost with the port of `bind`."
+        "", "The public URL for browsers and other nodes. Default: http://localhost with the port of `bind`."
     )
     database_url: str = _setting(
-        "", "Your own PostgreSQL for the application role; empty: the embedded one.", secret=True
+        "", "Your own PostgreSQL, for the application role. Default: the embedded one.", secret=True
     )
-    database_owner_url: str = _setting("", "The same database for the owner role, which migrates.", secret=True)
-    node: str = _setting("", "The node that the CLI and the SDK talk to. Default: the address of `bind`.")
+    database_owner_url: str = _setting("", "The same database, for the owner role, which runs migrations.", secret=True)
+    node: str = _setting("", "The node that the CLI and the SDK use. Default: the address of `bind`.")
     token: str = _setting(
-        "", "Credential for the node. Default: what `choir login` saved, else the operator's token.", secret=True
+        "", "Credential for the node. Default: the saved login, else the operator's token.", secret=True
     )
     node_key: str = _setting("", "The node's secret key, 64 hex digits.", secret=True)
     node_key_file: str = _setting("", "File with the node's secret key. Default: node.key in the home folder.")
     node_key_command: str = _setting("", "Command that prints the node's secret key, for a vault or KMS.")
     trusted_proxies: str = _setting(
-        "", "Networks of proxies whose X-Forwarded-For and -Proto are believed, such as 127.0.0.1, 10.0.0.0/8."
+        "", "Trusted proxy networks for X-Forwarded-For and -Proto, such as 127.0.0.1, 10.0.0.0/8."
     )
-    cors_origins: str = _setting(
-        "", "Sites whose pages may read answers, such as https://app.example, or *; never with cookies."
-    )
-    processes: str = _setting("1", "How many server processes share the socket.")
-    mode: str = _setting("dev", "dev or production; fixed when the database is made.")
+    cors_origins: str = _setting("", "Origins allowed by CORS, such as https://app.example, or *; never with cookies.")
+    processes: str = _setting("1", "Number of server processes.")
+    mode: str = _setting("dev", "dev or production; fixed when the database is created.")
     log_format: str = _setting("auto", "json, text, or auto (text on a terminal).")
 
 
@@ -79,7 +77,7 @@ class UnknownVariable(Refusal):
     """A name in the environment that looks like a setting and is none; a typo would be without effect."""
 
     code = "settings.unknown_variable"
-    sentence = "{name} in the environment is no setting{meant}."
+    sentence = "{name} in the environment is not a setting{meant}."
     hint = "Correct it or unset it; `choir config show` lists all settings."
 
 
@@ -202,7 +200,7 @@ def _must_be_open(home: Path) -> None:
     try:
         (home / _FILE_NAME).stat()
     except PermissionError:
-        raise Invalid(what="setting 'home'", why=f"you may not look into {home}{_owner(home)}") from None
+        raise Invalid(what="setting 'home'", why=f"you may not read {home}{_owner(home)}") from None
     except NotADirectoryError:
         if home.exists():
             raise Invalid(what="setting 'home'", why=f"{home} is not a folder") from None
@@ -238,7 +236,7 @@ def _read_file(home: Path) -> tuple[dict[str, str], dict[str, Any], str]:
     known = {item.name for item in fields(RawSettings)} - {"home"}  # the home is where this file is found
     for name in data:
         if name not in known:
-            raise Invalid(what=str(path), why=f"there is no setting '{name}' that a file can set")
+            raise Invalid(what=str(path), why=f"'{name}' is not a setting for the file")
     return {name: str(value) for name, value in data.items()}, policy, str(path)
 
 
@@ -323,11 +321,11 @@ def _network(text: str) -> Network:
         return ipaddress.ip_network(text)
     except ValueError:
         raise Invalid(
-            what="setting 'trusted_proxies'", why=f"'{text[:60]}' is no address or network such as 10.0.0.0/8"
+            what="setting 'trusted_proxies'", why=f"'{text[:60]}' is not an address or network such as 10.0.0.0/8"
         ) from None
 
 
 def _origin(text: str) -> str:
     if text != "*" and _ORIGIN.fullmatch(text) is None:
-        raise Invalid(what="setting 'cors_origins'", why=f"'{text[:60]}' is no origin such as https://app.example")
+        raise Invalid(what="setting 'cors_origins'", why=f"'{text[:60]}' is not an origin such as https://app.example")
     return text

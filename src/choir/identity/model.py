@@ -112,7 +112,7 @@ def owner_id(owner: str) -> tuple[str, UUID]:
         raise Invalid(what=f"owner '{owner[:60]}'", why="it must be a person or an agent")
     id_ = parse_id(kind, f"{kind}_{letters}")
     if owner != (person_owner(id_) if kind == "person" else agent_owner(id_)):
-        raise Invalid(what=f"owner '{owner[:60]}'", why="it is written in another way than ids are")
+        raise Invalid(what=f"owner '{owner[:60]}'", why="it is not in the canonical form of an id")
     return kind, id_
 
 
@@ -124,7 +124,7 @@ class ScopeMissing(NotAllowed):
 
 class FreshAssertionNeeded(NotAllowed):
     code = "identity.fresh_assertion_needed"
-    sentence = "This needs a passkey shown just now."
+    sentence = "This needs a fresh passkey check."
     hint = "Confirm with your passkey and try again."
 
 
@@ -141,7 +141,7 @@ class OperatorNeeded(NotAllowed):
 class KeyReused(Refusal):
     code = "identity.key_reused"
     sentence = "The Idempotency-Key was already used for another request."
-    hint = "Send the first request unchanged to see what it made, or choose a new key."
+    hint = "Send the first request unchanged to get its result, or choose a new key."
 
 
 class TooMany(Refusal):
@@ -151,9 +151,9 @@ class TooMany(Refusal):
 
 class BadName(Invalid):
     code = "identity.bad_name"
-    sentence = "That cannot be a name: {why}."
+    sentence = "The name is not valid: {why}."
 
 
 class TooManyTries(Refusal):
     code = "identity.too_many_tries"
-    sentence = "That was tried too often; try again in {retry_s} seconds."
+    sentence = "Too many attempts; retry in {retry_s} seconds."

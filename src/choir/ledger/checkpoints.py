@@ -38,8 +38,8 @@ class JournalGap(Broken):
     """Entries that must be there are not."""
 
     code = "ledger.journal.gap"
-    sentence = "Between the entries {first} and {last} some are missing."
-    hint = "`choir ledger verify` says which."
+    sentence = "Some entries between {first} and {last} are missing."
+    hint = "`choir ledger verify` lists them."
 
 
 @dataclass(frozen=True, slots=True)

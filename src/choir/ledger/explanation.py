@@ -45,7 +45,7 @@ def _because(content: dict[str, Any]) -> str:
 def _leg_sentence(leg: dict[str, Any]) -> str:
     asset = account_name(leg["from"]).asset
     amount = f"{asset.format(int(leg['amount']))} {asset.name}"
-    back = " (what remained, back to its payer)" if leg.get("rest") else ""
+    back = " (the rest, released to its payer)" if leg.get("rest") else ""
     return f"It moved {amount} from {leg['from']} to {leg['to']}{back}."
 
 

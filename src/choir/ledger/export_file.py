@@ -92,7 +92,7 @@ class ExportReader:
             if number == 1 and line.type != "header":
                 raise line.fail("an export begins with a header")
             if _ORDER[line.type] < stage or (line.type == "header" and number > 1):
-                raise line.fail(f"a line of type {line.type} cannot stand here")
+                raise line.fail(f"a line of type {line.type} is not allowed here")
             stage = _ORDER[line.type]
             if line.type == "trailer":
                 trailer = line
@@ -198,7 +198,7 @@ def _parse(number: int, raw: bytes) -> Line:
         raise BadExport(line=number, why="its fields are not those of any line type")
     for name, type_ in fields.items():
         if type(value[name]) is not type_ or (type_ is int and value[name] < 0):
-            raise BadExport(line=number, why=f"its field {name} is not a {type_.__name__} that can stand there")
+            raise BadExport(line=number, why=f"its field {name} is not a {type_.__name__} that is allowed there")
     return Line(number, value["type"], value)
 
 

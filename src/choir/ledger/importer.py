@@ -41,7 +41,7 @@ class LedgerNotEmpty(Refusal):
     """There is something already."""
 
     code = "ledger.import.not_empty"
-    sentence = "This ledger has {entries} entries and a key of its own; an import needs an unused one."
+    sentence = "This ledger has {entries} entries and its own key; an import needs an unused one."
     hint = "Import into a new CHOIR_HOME, with the node.key of the ledger, before its first `choir up`."
 
 
@@ -49,8 +49,8 @@ class ExportDoesNotVerify(Broken):
     """The file must not be imported."""
 
     code = "ledger.import.bad"
-    sentence = "The export does not verify at {where}: {what}."
-    hint = "`choir ledger verify --file FILE` shows everything that differs."
+    sentence = "The export is not valid at {where}: {what}."
+    hint = "`choir ledger verify --file FILE` lists all differences."
 
 
 def import_export(owner: Connection, path: Path, signer: Ed25519Signer, on_progress: Progress) -> Report:
@@ -68,7 +68,7 @@ def import_export(owner: Connection, path: Path, signer: Ed25519Signer, on_progr
         with owner.transaction(), path.open("rb") as file:
             _Load(owner).run(ExportReader(file))
     except psycopg.errors.UniqueViolation as error:
-        what = f"an id or key stands in it twice ({error.diag.constraint_name})"
+        what = f"an id or key appears in it twice ({error.diag.constraint_name})"
         raise ExportDoesNotVerify(where="import", what=what) from None
     return report
 

@@ -135,7 +135,7 @@ class JournalCheck:
     def apply_act(self, act: Act, where: str) -> None:
         """Do to the account what the act says, as of now."""
         if act.after != self.seq:
-            self.differ(where, f"it came after entry {act.after} and stands after entry {self.seq}")
+            self.differ(where, f"it came after entry {act.after} but follows entry {self.seq}")
         if act.at_us < self.at_us:
             self.differ(where, "its time is before the entry or act before it")
         self.at_us = act.at_us
@@ -261,7 +261,7 @@ class JournalCheck:
             self._capture(draft, hold, remaining - taken, where)
         else:
             if rest != taken or taken != remaining:
-                self.differ(where, f"it gives back {rest} of the {remaining} that remained")
+                self.differ(where, f"it releases {rest} of the {remaining} that remained")
             if draft.kind == HOLD_EXPIRE and self.at_us < hold.expires_us:
                 self.differ(where, "the hold had not expired")
         if taken >= remaining:
@@ -288,7 +288,7 @@ class JournalCheck:
         if left > 0 and last:
             self.differ(where, f"a last capture leaves {left} in the hold")
         if sum(leg.rest for leg in draft.legs) > last:
-            self.differ(where, "the rest goes back once, with the last capture")
+            self.differ(where, "the rest is released once, with the last capture")
 
     def _place(self, draft: Draft, where: str) -> None:
         terms = draft.hold

@@ -22,7 +22,7 @@ class NotTheNodeKey(Unavailable):
 
     code = "ledger.key.mismatch"
     sentence = "The node's key ({loaded}) is not the one this ledger is signed with ({current})."
-    hint = "Give the node the key it had, or rotate it with `choir key rotate` where the current key is."
+    hint = "Restore the node's key, or rotate it with `choir key rotate` where the current key is."
 
 
 @dataclass(frozen=True, slots=True)

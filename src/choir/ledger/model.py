@@ -272,7 +272,7 @@ class UnknownAccount(NotFound):
 class AccountFrozen(Refusal):
     code = "ledger.account.frozen"
     sentence = "The account {account} is frozen."
-    hint = "An operator can let it move again with `choir ledger unfreeze`."
+    hint = "An operator can unfreeze it with `choir ledger unfreeze`."
 
 
 class AccountClosed(Refusal):
@@ -293,8 +293,8 @@ class WrongState(Refusal):
 
 class ClaimStays(Refusal):
     code = "ledger.account.claim_stays"
-    sentence = "The account {account} is a claim, so it cannot be {act}: what others owe must always find a place."
-    hint = "Freeze the owner's other accounts; nothing leaves a claim by its owner's will."
+    sentence = "The account {account} is a claim, so it cannot be {act}: it must always accept payments."
+    hint = "Freeze the owner's other accounts; an owner cannot spend from a claim."
 
 
 class AssetMismatch(Invalid):
@@ -304,10 +304,10 @@ class AssetMismatch(Invalid):
 
 class InsufficientFunds(Refusal):
     code = "ledger.insufficient_funds"
-    sentence = "{account} has {available_shown} {asset} and {asked_shown} {asset} were asked for."
+    sentence = "{account} has {available_shown} {asset} and {asked_shown} {asset} were requested."
     hint = (
-        "An operator adds to it. On a development node: `choir --operator fund {account} AMOUNT`. On a production node,"
-        " two together: `choir ledger open {account}`, then `choir ledger issue propose {account} AMOUNT`."
+        "An operator can fund it. On a development node: `choir --operator fund {account} AMOUNT`. On a production"
+        " node, two together: `choir ledger open {account}`, then `choir ledger issue propose {account} AMOUNT`."
     )
 
     @property
@@ -385,4 +385,4 @@ class BatchTooLarge(Invalid):
 class DevelopmentOnly(Refusal):
     code = "ledger.development_only"
     sentence = "{what} is for development nodes only; this is a production node."
-    hint = "Two operators can bring money into being: `choir ledger issue propose`."
+    hint = "Two operators can issue money: `choir ledger issue propose`."

@@ -158,13 +158,13 @@ def _check_trailer(check: JournalCheck, keys: ExportKeys, line: Line) -> None:
     value = line.value
     checkpoint = trailer_checkpoint(keys, line)
     if value["entries"] != check.seq or checkpoint.size != check.seq:
-        check.differ(where, f"it speaks of {value['entries']} entries; there are {check.seq}")
+        check.differ(where, f"it says {value['entries']} entries; there are {check.seq}")
     elif checkpoint.root != check.frontier.root():
         check.differ(where, "the Merkle root is not the one of its checkpoint")
     if value["accounts"] != check.acts or hash_of(line, "account_head") != check.acts_hash:
-        check.differ(where, f"it speaks of {value['accounts']} account acts; there are {check.acts}")
+        check.differ(where, f"it says {value['accounts']} account acts; there are {check.acts}")
     if checkpoint.acts != value["accounts"] or checkpoint.acts_hash != hash_of(line, "account_head"):
-        check.differ(where, "its checkpoint speaks of other account acts")
+        check.differ(where, "its checkpoint has other account acts")
 
 
 def _expect_roots(check: JournalCheck, keys: ExportKeys, held: Sequence[str]) -> None:
@@ -252,7 +252,7 @@ def _check_journal(tx: Tx, check: JournalCheck, notes: NotesCheck, total: int, o
             if given[0] == seq:
                 found = given[1]
             else:
-                check.differ(f"entry {given[0]}", "it has postings and does not exist")
+                check.differ(f"entry {given[0]}", "it has postings but does not exist")
             given = next(postings, None)
         if found != expected:
             check.differ(where, f"its postings are {found}, they should be {expected}"[:500])
@@ -261,7 +261,7 @@ def _check_journal(tx: Tx, check: JournalCheck, notes: NotesCheck, total: int, o
         if seq % TELL_EVERY == 0:
             on_progress(seq, total)
     while given is not None:
-        check.differ(f"entry {given[0]}", "it has postings and does not exist")
+        check.differ(f"entry {given[0]}", "it has postings but does not exist")
         given = next(postings, None)
     _check_closed_holds(tx, check)
 
@@ -304,11 +304,11 @@ def _check_open_holds(tx: Tx, check: JournalCheck) -> None:
     for id_, *row in tx.stream(_OPEN_HOLDS):
         hold = check.holds.pop(id_, None)
         if hold is None:
-            check.differ(f"hold {id_}", "it is open in the table and not in the journal")
+            check.differ(f"hold {id_}", "it is open in the table but not in the journal")
         else:
             _compare_hold(check, str(id_), hold, tuple(row))
     for id_ in check.holds:
-        check.differ(f"hold {id_}", "it is open in the journal and not in the table")
+        check.differ(f"hold {id_}", "it is open in the journal but not in the table")
     rows = tx.value("select count(*) from holds")
     if rows != check.placed:
         check.differ("holds", f"the table has {rows}, the journal placed {check.placed}")
@@ -343,7 +343,7 @@ def _check_memos(tx: Tx, check: JournalCheck) -> None:
     """Each memo that was not erased is the one that its entry commits to."""
     for seq, salt, memo, content in tx.stream(_MEMOS):
         if content is None or hashing.parse_memo(content) != hashing.memo_commitment(salt, memo):
-            check.differ(f"entry {seq}", "its memo is not the one that it commits to")
+            check.differ(f"entry {seq}", "its memo does not match its commitment")
 
 
 def _check_tiles(tx: Tx, check: JournalCheck) -> None:

@@ -99,7 +99,7 @@ class CollectionReport:
 class UnknownObject(NotFound):
     code = "objects.unknown"
     sentence = "There is no object {hash}."
-    hint = "It was never put here, or nothing pointed to it for so long that it was collected."
+    hint = "It was never stored, or was garbage-collected because nothing referred to it."
 
 
 class NotAnAtom(Invalid):
@@ -109,8 +109,8 @@ class NotAnAtom(Invalid):
 
 class WrongHash(Invalid):
     code = "objects.wrong_hash"
-    sentence = "The bytes are {actual}, not {expected} as announced."
-    hint = "The upload was damaged or is another file; nothing was kept."
+    sentence = "The bytes hash to {actual}, not to {expected} as announced."
+    hint = "The upload was damaged or is another file; nothing was stored."
 
 
 class ObjectTooLarge(TooLarge):
@@ -120,24 +120,24 @@ class ObjectTooLarge(TooLarge):
 
 class TooLargeToGet(TooLarge):
     code = "objects.too_large_to_get"
-    sentence = "The object {hash} has {size} bytes; only up to {limit} are read whole."
+    sentence = "The object {hash} has {size} bytes; only up to {limit} are read at once."
     hint = "Stream it instead."
 
 
 class QuotaExceeded(Refusal):
     code = "objects.quota_exceeded"
     sentence = "{owner} uses {used} of {limit} bytes, so {asked} more do not fit."
-    hint = "Erase something; what collection removes is given back."
+    hint = "Erase something; garbage collection frees the space."
 
 
 class TooManySignatures(Refusal):
     code = "objects.too_many_signatures"
-    sentence = "The object {hash} has {limit} signatures already, which is the limit."
+    sentence = "The object {hash} already has {limit} signatures, which is the limit."
 
 
 class BadLabel(Invalid):
     code = "objects.bad_label"
-    sentence = "This cannot be {what}: {why}."
+    sentence = "This is not a valid {what}: {why}."
 
 
 class Corrupt(Broken):

@@ -122,7 +122,7 @@ def _check_label(what: str, text: str, limit: int) -> None:
     if not 0 < len(text) <= limit:
         raise BadLabel(what=what, why=f"it must have 1 to {limit} characters")
     if not text.isprintable():  # this also keeps out what PostgreSQL cannot hold: NUL and lone surrogates
-        raise BadLabel(what=what, why="it has characters that cannot be printed")
+        raise BadLabel(what=what, why="it has non-printable characters")
 
 
 def check_signature(scheme: Scheme, public: bytes, digest: bytes, signature: bytes) -> None:

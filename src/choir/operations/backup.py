@@ -79,7 +79,7 @@ class RestoreNeedsEmpty(Refusal):
     """A restore never writes over data."""
 
     code = "backup.not_empty"
-    sentence = "There is data in {home} already; a restore needs an empty database."
+    sentence = "{home} already contains data; a restore needs an empty database."
     hint = "Restore into a new CHOIR_HOME, or move {home}/postgres away first."
 
 
@@ -87,10 +87,10 @@ class RestoreNeedsEmptyDatabase(Refusal):
     """Nor over data in a PostgreSQL of the operator's own."""
 
     code = "backup.database_not_empty"
-    sentence = "There are tables in the database of CHOIR_DATABASE_URL already; a restore needs an empty one."
+    sentence = "The database of CHOIR_DATABASE_URL already contains tables; a restore needs an empty one."
     hint = (
-        "Make an empty database for the owner role (`create database … owner …`), and let CHOIR_DATABASE_URL and"
-        " CHOIR_DATABASE_OWNER_URL name that one."
+        "Create an empty database for the owner role (`create database … owner …`), and set CHOIR_DATABASE_URL and"
+        " CHOIR_DATABASE_OWNER_URL to it."
     )
 
 
@@ -98,7 +98,7 @@ class BackupNeedsOwner(Refusal):
     """The application role may not read everything that a dump needs."""
 
     code = "backup.needs_owner"
-    sentence = "A backup of your own PostgreSQL is made by the owner role."
+    sentence = "A backup of your own PostgreSQL needs the owner role."
     hint = "Set CHOIR_DATABASE_OWNER_URL."
 
 
@@ -106,8 +106,8 @@ class NothingRolledBack(Refusal):
     """There is no loss to accept."""
 
     code = "backup.nothing_rolled_back"
-    sentence = "The database in {home} has all that its published checkpoint has, so there is nothing to accept."
-    hint = "Is it the right home? Name it with --home."
+    sentence = "The database in {home} matches its published checkpoint, so there is nothing to accept."
+    hint = "Is it the right home? Set it with --home."
 
 
 class NodeIsRunning(Refusal):
@@ -171,7 +171,7 @@ def restore(settings: Settings, source: Path, say: Progress, *, accept_rollback:
                 _grant(dump, manifest, dsns)
                 _compare(dsns, manifest)
                 if hand_over_again(settings, dsns.owner or dsns.app, key, manifest.origin):
-                    say("The backup is from before the key was replaced; it is handed over to the node's key again.")
+                    say("The backup is from before a key rotation; rotating it to the node's key again.")
             except BaseException:
                 _empty(dsns)
                 raise
@@ -218,7 +218,7 @@ def read_manifest(source: Path) -> Manifest:
     except OSError as error:
         raise NotABackup(file=source, why=(error.strerror or str(error)).lower()) from None
     except (tarfile.TarError, EOFError, KeyError, ValueError, TypeError, AttributeError, ChoirError):
-        raise NotABackup(file=source, why="it is damaged or something else") from None
+        raise NotABackup(file=source, why="it is damaged or not a backup") from None
     if manifest.format != _FORMAT:
         raise NotABackup(file=source, why=f"its format is {str(manifest.format)[:40]}")
     return manifest

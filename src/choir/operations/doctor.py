@@ -51,7 +51,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     try:
         must_be_found(settings)
         if settings.embedded and not (settings.home / "postgres" / "data").exists():
-            yield Finding("database", "note", "there is none yet", "`choir up` makes it.")
+            yield Finding("database", "note", "there is none yet", "`choir up` creates it.")
             return
         with database_of(settings) as dsns:
             yield from _of_database(settings, dsns)
@@ -107,7 +107,7 @@ def _no_ledger(settings: Settings, dsns: Dsns) -> Iterator[Finding]:
         yield Finding("ledger", "wrong", str(error), error.advice)
         return
     needs = "" if dsns.owner else " It needs CHOIR_DATABASE_OWNER_URL for that."
-    yield Finding("ledger", "note", "there is none yet in this database", f"`choir up` makes it.{needs}")
+    yield Finding("ledger", "note", "there is none yet in this database", f"`choir up` creates it.{needs}")
 
 
 def _advice(settings: Settings, error: ChoirError) -> str:
@@ -116,7 +116,7 @@ def _advice(settings: Settings, error: ChoirError) -> str:
         return error.advice
     if settings.embedded:
         return f"Its log is in {settings.home}/postgres."
-    return "Check that PostgreSQL runs there, and CHOIR_DATABASE_URL."
+    return "Check that PostgreSQL is running there, and CHOIR_DATABASE_URL."
 
 
 def _checked(part: str, check: Callable[[], str]) -> Iterator[Finding]:
@@ -139,12 +139,12 @@ def _unfit(part: str, error: psycopg.Error) -> Finding:
 def _private(settings: Settings) -> Iterator[Finding]:
     """Secrets that are not their owner's alone."""
     for item in exposures(settings):
-        yield Finding(f"{item.part}, who may use it", "wrong", item.told, item.advice)
+        yield Finding(f"{item.part}, permissions", "wrong", item.told, item.advice)
 
 
 def _unreadable(part: str, error: OSError) -> Finding:
     told = f"{error.filename or part}: {(error.strerror or str(error)).lower()}"
-    return Finding(part, "wrong", told, "Check who owns it and who may read it.")
+    return Finding(part, "wrong", told, "Check its owner and permissions.")
 
 
 def _policy(settings: Settings) -> Policy:
@@ -153,7 +153,7 @@ def _policy(settings: Settings) -> Policy:
 
 def _home(settings: Settings) -> str:
     if not settings.home.exists():
-        return f"{settings.home} will be made at the first start"
+        return f"{settings.home} will be created at the first start"
     if not os.access(settings.home, os.W_OK | os.X_OK):
         raise HomeUnusable(home=settings.home, why="you may not write in it")
     mode = settings.home.stat().st_mode & 0o777
@@ -170,7 +170,7 @@ def _node_key(settings: Settings) -> str:
     if from_file and not settings.node_key_file.exists():
         with suppress(DatabaseUnavailable):  # which is told where it belongs
             must_have_its_key(settings)
-        return "will be made at the first start"
+        return "will be created at the first start"
     load_node_secret(settings)
     return f"from {settings.node_key_file}" if from_file else "from the environment or a command"
 
@@ -195,7 +195,7 @@ def _database(settings: Settings, dsns: Dsns) -> str:
         row = app.execute("select current_setting('server_version'), current_setting('fsync')").fetchone()
     assert row is not None
     if row[1] != "on" and settings.mode == "production":
-        raise Broken(what="PostgreSQL's durability", why="fsync is off, so a power cut loses acknowledged entries")
+        raise Broken(what="PostgreSQL's durability", why="fsync is off, so a power failure loses acknowledged entries")
     return f"PostgreSQL {row[0]}, fsync {row[1]}" + ("" if row[1] == "on" else ": for development only")
 
 
@@ -210,7 +210,7 @@ def _mode(settings: Settings, dsns: Dsns) -> str:
     with connect(dsns.app) as app:
         identity = read_identity(Tx(app))
     identity.must_be(settings.mode)
-    return f"made as a {identity.mode} node"
+    return f"created as a {identity.mode} node"
 
 
 def _ahead(dsns: Dsns) -> Iterator[Finding]:
@@ -224,8 +224,8 @@ def _ahead(dsns: Dsns) -> Iterator[Finding]:
     ahead_s = (at_us - offset_us - SystemClock().now_us()) // MICROSECONDS
     if ahead_s < _AHEAD_S:
         return
-    told = f"the last entry is of {format_time(at_us)}, {ahead_s} seconds ahead of the clock"
-    advice = "New entries get that time until the clock is there; holds that are over by it are over."
+    told = f"the last entry is from {format_time(at_us)}, {ahead_s} seconds ahead of the clock"
+    advice = "New entries get that time until the clock catches up; holds that expire before it have expired."
     yield Finding("time", "wrong" if production else "note", told, advice)
 
 
@@ -240,4 +240,4 @@ def _signing_key(settings: Settings, dsns: Dsns) -> str:
 def _published(settings: Settings, dsns: Dsns) -> str:
     with connect(dsns.app) as app:
         compare_published(Tx(app), settings.home / PUBLISHED)
-    return "agrees with the database" if (settings.home / PUBLISHED).exists() else "none yet"
+    return "matches the database" if (settings.home / PUBLISHED).exists() else "none yet"

@@ -27,10 +27,10 @@ class RestoreNeedsKey(Refusal):
     """The backup belongs to a node whose key is not here."""
 
     code = "backup.key_missing"
-    sentence = "The backup of {origin} needs the node key it is signed with, and it is not in {file}."
+    sentence = "The backup of {origin} needs the node key that signed it, which is not in {file}."
     hint = (
-        "Copy the node.key of that node to {file} first; it is kept apart from backups. If the key was replaced since,"
-        " copy the former one, node.key.retired-…, beside it."
+        "Copy that node's node.key to {file} first; backups do not contain it. If the key was rotated since, copy the"
+        " former one, node.key.retired-…, next to it."
     )
 
 

@@ -38,14 +38,14 @@ class HomeUnusable(Unavailable):
 
     code = "node.home_unusable"
     sentence = "The folder {home} cannot be used: {why}."
-    hint = "Choose another one with CHOIR_HOME, or make it writable for you."
+    hint = "Choose another one with CHOIR_HOME, or make it writable."
 
 
 class KeyNotMade(Unavailable):
     """The node's key cannot be written where the settings say."""
 
     code = "node.key_not_made"
-    sentence = "The node's key could not be made at {path}: {why}."
+    sentence = "The node's key could not be created at {path}: {why}."
     hint = "Check CHOIR_NODE_KEY_FILE, and that you may write there."
 
 
@@ -53,8 +53,8 @@ class DiskLow(Unavailable):
     """So little disk is left that writes are refused before the database meets a full disk."""
 
     code = "node.disk_low"
-    sentence = "Only {free_mb} MB of disk are free, so nothing is written until there are {needed_mb} MB."
-    hint = "Free some space; reading still works and nothing is damaged."
+    sentence = "Only {free_mb} MB of disk are free; writes are refused below {needed_mb} MB."
+    hint = "Free some space; reads still work and nothing is damaged."
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def look_first(settings: Settings, say: Callable[[str], None]) -> None:
     must_have_its_key(settings)
     must_be_private(settings)
     for item in exposures(settings):
-        say(f"Take care: {item.told}. {item.advice}")
+        say(f"Warning: {item.told}. {item.advice}")
 
 
 def prepare_home(settings: Settings, entropy: Entropy) -> None:

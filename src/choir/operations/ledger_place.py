@@ -25,7 +25,7 @@ class LedgerElsewhere(Refusal):
 
     code = "node.ledger_elsewhere"
     sentence = "The ledger of {home} is in your own PostgreSQL ({where}), and CHOIR_DATABASE_URL is not set here."
-    hint = "Set it as it is for the node. If the ledger is to be in this folder from now on, remove {file} first."
+    hint = "Set it as for the node. To keep the ledger in this folder from now on, delete {file} first."
 
 
 class LedgerGone(Refusal):
@@ -43,8 +43,8 @@ class KeyGone(Refusal):
     """A new key would be the wrong one: the ledger is signed with another."""
 
     code = "node.key_gone"
-    sentence = "There is a ledger {place}, and the key that it is signed with is not in {file}."
-    hint = "Put the key back from where you keep it, or check CHOIR_NODE_KEY_FILE. No new one was made."
+    sentence = "There is a ledger {place}, and the key that signed it is not in {file}."
+    hint = "Restore the key from your copy, or check CHOIR_NODE_KEY_FILE. No new one was created."
 
 
 def remember_elsewhere(settings: Settings) -> None:
@@ -76,7 +76,7 @@ def _told(file: Path) -> str:
             found = json.loads(stream.read(_BYTES_MAX))
         return f"database {found['database']} at {found['host']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "which one cannot be read any more"
+        return "which one is no longer readable"
 
 
 def must_be_found(settings: Settings) -> None:

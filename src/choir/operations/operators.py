@@ -35,14 +35,14 @@ Signature = tuple[int, int, int]
 
 class BadOperatorName(Invalid):
     code = "node.bad_operator_name"
-    sentence = "An operator cannot be called '{name}'."
-    hint = "Use small letters, digits and hyphens, beginning with a letter, 32 at most."
+    sentence = "The operator name '{name}' is not valid."
+    hint = "Use lower-case letters, digits and hyphens, starting with a letter, at most 32."
 
 
 class OperatorExists(Refusal):
     code = "node.operator_exists"
     sentence = "There is already an operator {name}."
-    hint = "Remove them first to give them another token."
+    hint = "Remove them first to issue another token."
 
 
 class UnknownOperator(NotFound):
@@ -54,7 +54,7 @@ class UnknownOperator(NotFound):
 class OperatorsUnreadable(Broken):
     code = "node.operators_unreadable"
     sentence = "The file {path} cannot be read: {why}."
-    hint = "Until that is mended, only the token in operator.token works."
+    hint = "Until that is fixed, only the token in operator.token works."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class OperatorList:
         except OSError as error:
             raise OperatorsUnreadable(path=self._path, why=(error.strerror or str(error)).lower()) from None
         except (ValueError, TypeError, KeyError):
-            raise OperatorsUnreadable(path=self._path, why="it is not what was written") from None
+            raise OperatorsUnreadable(path=self._path, why="its content was changed") from None
 
     def add(self, name: str, entropy: Entropy, clock: Clock) -> str:
         """Somebody new; their token, which is kept nowhere."""
@@ -153,12 +153,12 @@ class OperatorList:
     def _locked(self) -> Iterator[None]:
         """Two who change it at once come one after the other."""
         if not self._home.is_dir():
-            raise HomeUnusable(home=self._home, why="there is no such folder; `choir up` makes it")
+            raise HomeUnusable(home=self._home, why="there is no such folder; `choir up` creates it")
         lock = FolderLock(self._home / "operators.lock")
         deadline = time.monotonic() + _LOCK_S
         while not lock.acquire():
             if time.monotonic() > deadline:
-                raise HomeUnusable(home=self._home, why="somebody else is changing its operators")
+                raise HomeUnusable(home=self._home, why="another process is changing its operators")
             time.sleep(0.02)
         try:
             yield

@@ -57,7 +57,7 @@ class NoLedger(Refusal):
 
     code = "node.no_ledger"
     sentence = "There is no ledger {place}."
-    hint = "Are CHOIR_HOME and CHOIR_DATABASE_URL right? `choir up` makes a new one."
+    hint = "Check CHOIR_HOME and CHOIR_DATABASE_URL. `choir up` creates a new one."
 
 
 class RolledBack(Broken):
@@ -66,8 +66,8 @@ class RolledBack(Broken):
     code = "node.rolled_back"
     sentence = "The last published checkpoint has {covers}; this database has {entries}: {why}."
     hint = (
-        "Restore a newer backup if there is one. If entries are really lost, say so with"
-        " `choir restore --accept-rollback --home {home}`: whoever holds the checkpoint will notice."
+        "Restore a newer backup if there is one. If entries are really lost, accept that with `choir restore"
+        " --accept-rollback --home {home}`: anyone who holds the checkpoint will notice."
     )
 
 
@@ -80,9 +80,9 @@ class LaterKey(RolledBack):
         " not know; it has {entries}, and {why}."
     )
     hint = (
-        "It is from before a change of the key. Restore it into an empty home with both keys: the one that signed the"
-        " checkpoint as {file}, and the former one beside it as {file}.retired-…. Only if that key is lost:"
-        " `choir restore --accept-rollback --home {home}` goes on with the former one."
+        "It is from before a key rotation. Restore it into an empty home with both keys: the one that signed the"
+        " checkpoint as {file}, and the former one next to it as {file}.retired-…. Only if that key is lost: `choir"
+        " restore --accept-rollback --home {home}` continues with the former one."
     )
 
 
@@ -92,8 +92,8 @@ class NotItsCheckpoint(RolledBack):
     code = "node.not_its_checkpoint"
     sentence = "{file} is not a checkpoint of this ledger: {why}."
     hint = (
-        "Put the last published checkpoint there, or check that home and database belong together. If it is gone for"
-        " good, say so with `choir restore --accept-rollback --home {home}`."
+        "Put the last published checkpoint there, or check that home and database belong together. If it is"
+        " permanently lost, accept that with `choir restore --accept-rollback --home {home}`."
     )
 
 

@@ -26,8 +26,8 @@ class KeyExposed(Refusal):
     """Whoever reads the key can sign in the node's name."""
 
     code = "node.key_exposed"
-    sentence = "The node's key {file} {why}, so the node does not start with it."
-    hint = "Mend it with `{command}`. If others may have read it, replace it afterwards with `choir key rotate`."
+    sentence = "The node's key {file} {why}, so the node does not start."
+    hint = "Fix it with `{command}`. If others may have read it, rotate it afterwards with `choir key rotate`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Exposure:
 
     @property
     def advice(self) -> str:
-        return f"{self.unless} mend it with `{self.command}`." if self.unless else f"Mend it with `{self.command}`."
+        return f"{self.unless} fix it with `{self.command}`." if self.unless else f"Fix it with `{self.command}`."
 
 
 def exposures(settings: Settings) -> list[Exposure]:
@@ -71,14 +71,14 @@ def exposed_key(settings: Settings) -> Exposure | None:
     mode = _mode(file)
     if not mode & (_OTHERS | _GROUP_WRITES):
         return None
-    return Exposure("node key", file, f"can be used by others (mode {mode:04o})", _chmod("600", file))
+    return Exposure("node key", file, f"is accessible to others (mode {mode:04o})", _chmod("600", file))
 
 
 def _token(file: Path) -> Exposure | None:
     mode = _mode(file)
     if not mode & _NOT_OWNER:
         return None
-    why = f"can be read by others (mode {mode:04o}), who can then do all that the operator can"
+    why = f"can be read by others (mode {mode:04o}), who can then act as the operator"
     return Exposure("operator token", file, why, _chmod("600", file))
 
 

@@ -27,7 +27,7 @@ class KeyNotInFile(Refusal):
     """The key comes from somewhere that we cannot write to."""
 
     code = "key.not_in_file"
-    sentence = "The node's key does not come from a file, so it cannot be replaced here."
+    sentence = "The node's key does not come from a file, so it cannot be rotated here."
     hint = "Put the key into a file and set CHOIR_NODE_KEY_FILE to rotate it."
 
 
@@ -35,7 +35,7 @@ class RotationUnderWay(Refusal):
     """Two hand-overs at once would each be from the same key."""
 
     code = "key.rotation_under_way"
-    sentence = "The key is being replaced by another process just now."
+    sentence = "Another process is rotating the key."
 
 
 @contextmanager
@@ -66,5 +66,5 @@ def rotate_key(settings: Settings, say: Progress) -> tuple[VerifierKey, Verifier
         publish_checkpoint(settings.home, checkpoint.note)
         done = node.account_keys.rewrap_all(node.database)
         if done:
-            say(f"{done} account keys are encrypted under the new key; files named .retired- may be put away")
+            say(f"{done} account keys are encrypted under the new key; files named .retired- may be archived")
     return rotation.old, rotation.new

@@ -62,7 +62,7 @@ class WorkerFailed(Unavailable):
 
     code = "node.worker_failed"
     sentence = "The server process ended with code {exit_code} before it was ready."
-    hint = "The log above says why; `choir doctor` checks all parts."
+    hint = "See the log above; `choir doctor` checks all parts."
 
 
 class _StopAsked(Exception):
@@ -108,7 +108,7 @@ class Supervisor:
         self._lock.announce(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
         dsns = self._start_database()
         must_hold_ledger(settings, dsns)
-        self._say("PostgreSQL runs; preparing the database.")
+        self._say("PostgreSQL is running; preparing the database.")
         prepare_database(settings, dsns).must_be(settings.mode)
         with connect(dsns.app) as app:
             forget_leases(Tx(app))  # of a node that was killed: nobody shall wait for them to end

@@ -98,7 +98,7 @@ class _Writer:
         """Links are made last, so that nothing is ever written through one."""
         path = self._claim(name, is_folder=False)
         if not stays_inside(path, leads_to):
-            raise UnsafeEntry(path=path[:100], why="it is a link that leads out")
+            raise UnsafeEntry(path=path[:100], why="it is a link that points outside")
         self._links.append((path, leads_to))
 
     def count(self, size: int) -> None:

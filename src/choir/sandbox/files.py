@@ -228,7 +228,7 @@ def put_folder(
             elif stat.S_ISLNK(facts.st_mode):
                 leads_to = _read_link(root, path)
                 if links_inside and not stays_inside(path, leads_to):
-                    raise UnsafeEntry(path=path[:100], why="it is a link that leads out")
+                    raise UnsafeEntry(path=path[:100], why="it is a link that points outside")
                 target.make_link(prefix + path, leads_to)
             elif fd < 0:
                 raise UnsafeEntry(path=path[:100], why="it is not a regular file")
@@ -326,7 +326,7 @@ def _collect_link(root: int, prefix: str, below: str, found: CollectedFiles, int
     if stays_inside(prefix + below, leads_to):
         into.make_link(prefix + below, leads_to)
     else:
-        found.refuse(prefix + below, "it is a link that leads out")
+        found.refuse(prefix + below, "it is a link that points outside")
 
 
 def stays_inside(path: str, leads_to: str) -> bool:

@@ -246,7 +246,7 @@ class TierMissing(Unavailable):
 
     code = "sandbox.tier_missing"
     sentence = "The sandbox tier {tier} does not work on this machine: {why}"
-    hint = "`choir sandbox doctor` shows which tiers work here and why not."
+    hint = "`choir sandbox doctor` shows which tiers work here and why others do not."
 
 
 class TierTooWeak(NotAllowed):
@@ -260,10 +260,10 @@ class LimitMissing(NotAllowed):
     """A limit that strangers' code needs cannot be enforced here."""
 
     code = "sandbox.limit_missing"
-    sentence = "This machine cannot firmly limit {limits} in the tier {tier}, so strangers' code is refused."
+    sentence = "This machine cannot enforce limits on {limits} in the tier {tier}, so untrusted code is refused."
     hint = (
-        "If it is your own code, say so (--trust own). For strangers' code run as root or in a delegated cgroup;"
-        " CHOIR_POLICY__SANDBOX__STRANGER_LIMITS_REQUIRED=0 gives the firmness up."
+        "If it is your own code, add --trust own. For untrusted code run as root or in a delegated cgroup;"
+        " CHOIR_POLICY__SANDBOX__STRANGER_LIMITS_REQUIRED=0 disables this check."
     )
 
 
@@ -278,21 +278,21 @@ class PoolFull(Refusal):
 
     code = "sandbox.pool_full"
     sentence = "The sandbox pool is full: {waiting} runs are waiting and the limit is {limit}."
-    hint = "Try again later."
+    hint = "Retry later."
 
 
 class PoolTooSmall(Refusal):
     """A run that could never fit into the pool."""
 
     code = "sandbox.pool_too_small"
-    sentence = "This run needs {needed} bytes of memory and the whole pool has {limit}."
+    sentence = "This run needs {needed} bytes of memory; the whole pool has {limit}."
 
 
 class PoolClosed(Unavailable):
     """The pool was closed while the run waited."""
 
     code = "sandbox.pool_closed"
-    sentence = "The sandbox pool was closed before the run began."
+    sentence = "The sandbox pool was closed before the run started."
 
 
 class StartFailed(Unavailable):
@@ -306,15 +306,15 @@ class TooLittleMemory(StartFailed):
     """The tier itself needs more memory than the run was given."""
 
     code = "sandbox.too_little_memory"
-    sentence = "The sandbox could not be started: {limit} bytes of memory are too few for the tier {tier}."
-    hint = "Ask for more memory (--memory), or for nothing to have the policy's default."
+    sentence = "The sandbox could not be started: {limit} bytes of memory are too little for the tier {tier}."
+    hint = "Set more memory (--memory), or omit it for the policy's default."
 
 
 class NotGone(Unavailable):
     """A killed run is still there, for example stuck in the kernel. The next `clean` tries again."""
 
     code = "sandbox.not_gone"
-    sentence = "The run {run} was killed but is not gone after {seconds} seconds."
+    sentence = "The run {run} was killed but has not ended after {seconds} seconds."
 
 
 class UnsafeEntry(Invalid):

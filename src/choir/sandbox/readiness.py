@@ -17,7 +17,7 @@ from choir.sandbox.rules import LIMITS_REQUIRED, for_play
 from choir.sandbox.service import Sandboxes
 from choir.sandbox.tiers.base import SEARCH_PATH
 
-_HINT = "`choir sandbox doctor` says more."
+_HINT = "See `choir sandbox doctor`."
 
 
 def sandbox_policy(settings: Settings, policy: Policy, *, production: bool) -> SandboxPolicy:
@@ -40,7 +40,7 @@ def check_machine(settings: Settings, policy: Policy) -> Iterator[Finding]:
     elif loose:
         yield Finding("sandbox", "note", f"jobs can be verified, for development only: {loose}.", _HINT)
     else:
-        yield Finding("sandbox", "ok", "strangers' code can be run, so jobs can be verified")
+        yield Finding("sandbox", "ok", "untrusted code can be run, so jobs can be verified")
 
 
 def _probed(settings: Settings, policy: Policy) -> tuple[str, str]:

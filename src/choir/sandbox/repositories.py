@@ -237,7 +237,7 @@ class WorkTree:
             if mode == _SUBMODULE or not is_plain(path):
                 raise UnsafeEntry(path=path[:100], why="a repository inside the tree is not allowed")
             if mode == _LINK and not stays_inside(path, os.fsdecode(self._git("cat-file", "blob", blob))):
-                raise UnsafeEntry(path=path[:100], why="it is a link that leads out")
+                raise UnsafeEntry(path=path[:100], why="it is a link that points outside")
 
     def _record(self, message: str) -> str:
         self._add()

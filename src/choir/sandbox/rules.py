@@ -169,13 +169,13 @@ def why_not_default(item: Capabilities, default: Tier | None, policy: SandboxPol
     if default is None or item.tier is default or not item.works or stranger_refusal(item, policy):
         return ""
     if not item.native:
-        return f"Not the default for strangers' code: it works but not natively, and {default.label} does."
+        return f"Not the default for untrusted code: it works but not natively, and {default.label} does."
     if item.tier is Tier.CONTAINER and default is Tier.BUBBLEWRAP:
         return (
-            "Not the default for strangers' code: bubblewrap adds a user namespace and refuses calls that its filter"
-            " does not know, so this is not stronger; it is for images."
+            "Not the default for untrusted code: bubblewrap adds a user namespace and refuses system calls that its"
+            " filter does not know, so this is not stronger; it is for images."
         )
-    return f"Not the default for strangers' code: {default.label} is stronger and runs natively."
+    return f"Not the default for untrusted code: {default.label} is stronger and runs natively."
 
 
 def _working(tier: Tier, known: Mapping[Tier, Capabilities]) -> Capabilities:
@@ -215,15 +215,15 @@ def stranger_refusal(known: Capabilities, policy: SandboxPolicy) -> str:
     """Why strangers' code may not run in a tier that works, or nothing."""
     least = Tier(policy.stranger_tier_min)
     if known.tier < least:
-        return f"Strangers' code needs at least the tier {least.label}."
+        return f"Untrusted code needs at least the tier {least.label}."
     loose = unlimited(known) if policy.stranger_limits_required else ""
-    return f"Strangers' code is refused: {loose}." if loose else ""
+    return f"Untrusted code is refused: {loose}." if loose else ""
 
 
 def unlimited(known: Capabilities) -> str:
     """What has no firm limit in a tier, in words; nothing if all has one."""
     lacking = [limit.value for limit in FIRM if limit.value not in known.applied]
-    return f"nothing limits {' and '.join(lacking)} firmly" if lacking else ""
+    return f"limits on {' and '.join(lacking)} cannot be enforced" if lacking else ""
 
 
 def _refuse_missing(spec: Spec, chosen: Capabilities, policy: SandboxPolicy) -> None:

@@ -169,13 +169,13 @@ def _remove_run(path: Path, scratch: Path, uids: UidPool | None) -> str:
     facts = _read(path)
     folders = [Path(text) for text in facts.get("cgroups", [])]
     if facts.get("run") != path.stem or not all(_is_our_group(folder, path.stem) for folder in folders):
-        return "its file names what is not its own"
+        return "its file names something that is not its own"
     cgroups.kill_all(folders)
     why = _kill_user(facts.get("uid"), uids)
     if why:
         return why
     if not _kill_leader(facts):
-        return "its first process is not gone"
+        return "its first process has not ended"
     if not cgroups.remove_folders(folders, _GONE_S):
         return "its control groups are not empty"
     return "" if remove_tree(scratch) else "its folder could not be removed"
@@ -190,7 +190,7 @@ def _kill_user(uid: int | None, uids: UidPool | None) -> str:
     if held is None:  # someone else uses the id by now, so our run is long gone
         return ""
     try:
-        return "" if kill_uid(uid) else "its processes are not gone"
+        return "" if kill_uid(uid) else "its processes have not ended"
     finally:
         held.release()
 

@@ -141,7 +141,7 @@ class Sandboxes:
         if result.timed_out:
             return f"it did not answer within {self.policy.probe_s_max} seconds."
         if result.stdout.strip().decode(errors="replace") != _PROBE_WORD:
-            return f"a trial run ended with code {result.exit_code}: {said(result.stderr, 200)}"
+            return f"a trial run exited with code {result.exit_code}: {said(result.stderr, 200)}"
         return ""
 
     def ls(self) -> list[FoundRun]:

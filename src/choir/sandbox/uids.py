@@ -107,5 +107,5 @@ def _open_private(folder: Path) -> int:
     facts = os.fstat(fd)
     if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
         os.close(fd)
-        raise NoUidFolder(folder=folder, why="it belongs to someone else or others may write to it")
+        raise NoUidFolder(folder=folder, why="it belongs to another user or others may write to it")
     return fd

@@ -51,7 +51,7 @@ class DatabaseUnavailable(Unavailable):
 
     code = "storage.unavailable"
     sentence = "The database is not available: {why}."
-    hint = "It may be restarting; the same request with the same key can be sent again. `choir doctor` says more."
+    hint = "It may be restarting; retry with the same key. See `choir doctor`."
 
 
 class DatabaseBusy(Unavailable):
@@ -59,7 +59,7 @@ class DatabaseBusy(Unavailable):
 
     code = "storage.busy"
     sentence = "The database is busy: no connection became free within {wait_s} seconds."
-    hint = "Send the same request again in a moment."
+    hint = "Retry in a moment."
 
 
 class WriteDiskFull(Unavailable):
@@ -67,15 +67,15 @@ class WriteDiskFull(Unavailable):
 
     code = "storage.write_disk_full"
     sentence = "The disk is full, so nothing was written."
-    hint = "Free some space; nothing is damaged and the node goes on by itself."
+    hint = "Free some space; nothing is damaged and the node recovers by itself."
 
 
 class StorageConflict(Unavailable):
     """Concurrent work got in the way too often."""
 
     code = "storage.conflict"
-    sentence = "Concurrent work got in the way {attempts} times; nothing was changed."
-    hint = "Send the same request again."
+    sentence = "The transaction conflicted {attempts} times; nothing was changed."
+    hint = "Retry the request."
 
 
 class Tx:
@@ -333,7 +333,7 @@ def connect(conninfo: str, *, autocommit: bool = False) -> Connection:
     except psycopg.OperationalError as error:
         raise DatabaseUnavailable(why=_first_line(error)) from None
     except psycopg.ProgrammingError:  # its text could repeat a password
-        raise Invalid(what="the database's address", why="write it like postgresql://role@host/database") from None
+        raise Invalid(what="the database URL", why="write it like postgresql://role@host/database") from None
 
 
 def _patience(conninfo: str) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def _work(base: Base, _: Stopping) -> BackgroundWork:
 
 def _check_database(_: Settings, tx: Tx) -> Iterator[Finding]:
     for one in failing(tx, _FAILING_SHOWN):
-        told = f"{one.subscriber} has failed {one.attempts} times with what happened to {one.subject}: {one.error}"
-        yield Finding("events", "wrong", told, "It is tried again by itself; the node's log says more.")
+        told = f"{one.subscriber} failed {one.attempts} times on an event about {one.subject}: {one.error}"
+        yield Finding("events", "wrong", told, "It is retried automatically; see the node's log.")
 
 
 FEATURE = Feature(name="storage", work=_work, check_database=_check_database)

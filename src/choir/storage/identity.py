@@ -26,7 +26,7 @@ class ModeIsFixed(Refusal):
     """A database keeps the mode it was made with."""
 
     code = "node.mode_fixed"
-    sentence = "This database was made as a {made} node and cannot run as {asked}."
+    sentence = "This database was created as a {made} node and cannot run as {asked}."
     hint = "Set CHOIR_MODE={made}, or use another CHOIR_HOME."
 
 

@@ -29,14 +29,14 @@ class HistoryEdited(Broken):
 
     code = "storage.migrations.edited"
     sentence = "Migration {name} was changed after it had been applied to this database."
-    hint = "Put the file back as it was and write a new migration instead."
+    hint = "Restore the file and write a new migration instead."
 
 
 class DatabaseNewer(Unavailable):
     """The database was migrated by a newer version."""
 
     code = "storage.migrations.newer"
-    sentence = "The database is at migration {number}, this version of Choir knows {known}."
+    sentence = "The database is at migration {number}; this version of Choir knows {known}."
     hint = "Start the newer version again, or restore a backup from before the upgrade."
 
 

@@ -33,8 +33,8 @@ class UnknownPosition(Invalid):
     """A position that no event of this database can have come with."""
 
     code = "events.unknown_position"
-    sentence = "No event has come with the position {position} yet."
-    hint = "The node may have been restored from a backup: begin anew, without Last-Event-ID."
+    sentence = "There is no event with the position {position} yet."
+    hint = "The node may have been restored from a backup: start over, without Last-Event-ID."
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,7 +52,7 @@ class Position:
         """From its text, as a client gives it back."""
         xid, _, n = text.partition("-")
         if not (xid.isdecimal() and n.isdecimal() and len(text) < 48 and max(int(xid), int(n)) <= _NUMBER_MAX):
-            raise Invalid(what="event position", why="it must be one that an event came with")
+            raise Invalid(what="event position", why="it must be the position of an event")
         return cls(int(xid), int(n))
 
 

@@ -138,7 +138,7 @@ class EmbeddedPostgres:
             if cluster.cluster_exists(places.data):
                 cluster.adopt_cluster(places.data, account)
             else:
-                on_progress("Making a new database (first start).")
+                on_progress("Creating a new database (first start).")
                 cluster.make_cluster(places.data, programs, account, log, server_lock.descriptor, durable=self._durable)
             on_progress("Starting PostgreSQL.")
             self._sockets = make_socket_folder(places.folder, account, places.token)
@@ -169,7 +169,7 @@ class EmbeddedPostgres:
         try:
             cluster.ensure_roles(server.dsn(cluster.SUPERUSER, "postgres"), server.dsn(cluster.SUPERUSER))
         except psycopg.Error as error:
-            why = "its roles and database could not be made"
+            why = "its roles and database could not be created"
             raise start_error(self._places.folder, self._places.log, str(error), why) from error
         return server
 
@@ -246,12 +246,12 @@ def _wait_until_ready(child: Child, places: Places, log: ServerLog, on_progress:
             return
         waited = time.monotonic() - begun
         if not child.running:
-            raise start_error(places.folder, log.path, log.tail(), f"it ended with code {child.exit_code}")
+            raise start_error(places.folder, log.path, log.tail(), f"it exited with code {child.exit_code}")
         if waited > START_LIMIT_S:
             raise start_error(places.folder, log.path, log.tail(), f"it was not ready after {waited:.0f} s")
         if waited - told >= PROGRESS_EVERY_S:
             told = waited
-            on_progress(f"PostgreSQL is recovering from an unclean end ({waited:.0f} s); this can take minutes.")
+            on_progress(f"PostgreSQL is recovering from an unclean shutdown ({waited:.0f} s); this can take minutes.")
         child.wait(_POLL_S)
 
 

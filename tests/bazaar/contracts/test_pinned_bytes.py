@@ -55,10 +55,10 @@ USAGE = TokenUsage(1, 22, 333, 10**12)
 ALL_BYTES = bytes(range(256))
 
 NO_REPORT = (
-    "it is no plain pytest command, and only such a one gives a report of each test. Use one, which runs"
-    " unittest tests too, such as `python3 -m pytest -q`. To keep any other command, such as `npm test`,"
-    " add `--exit-code` (in a request: `evidence` is `exit_code`): then nothing but its exit code is"
-    " judged, a weak proof (V1) that the patched code can forge; hidden checks make it stronger"
+    "it is not a plain pytest command, and only that gives a report of each test. Use one (it runs unittest tests"
+    " too), such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
+    " (in a request: `evidence` is `exit_code`): then only its exit code is checked, a weak proof (V1)"
+    " that the patched code can forge; hidden checks make it stronger"
 )
 
 Kind = Any  # a class of records
@@ -447,21 +447,21 @@ def test_what_is_left_out_must_fit_the_policy_too() -> None:
 # --- what is refused --------------------------------------------------------------------------------
 
 REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
-    (PatchGenRequest, {"colour": 1, "blue": 2}, "blue", "there is no such field"),
+    (PatchGenRequest, {"colour": 1, "blue": 2}, "blue", "unknown field"),
     (
         PatchGenRequest,
         {"z" * 70: 1},
         "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
-        "there is no such field",
+        "unknown field",
     ),
-    (PatchGenRequest, {"terms": {}}, "terms", "there is no such field"),
+    (PatchGenRequest, {"terms": {}}, "terms", "unknown field"),
     (
         PatchGenRequest,
         {"terms": {"max_cost_msat": "1", "time_limit_s": 1, "idempotency_key": "k"}},
         "terms",
-        "there is no such field",
+        "unknown field",
     ),
-    (PatchGenRequest, {"": 1}, "", "there is no such field"),
+    (PatchGenRequest, {"": 1}, "", "unknown field"),
     (PatchGenRequest, {"title": ""}, "title", "it must have 1 to 300 characters"),
     (PatchGenRequest, {"title": None}, "title", "it must be text"),
     (PatchGenRequest, {"title": 7}, "title", "it must be text"),
@@ -476,14 +476,14 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     (PatchGenRequest, {"body": None}, "body", "it must be text"),
     (PatchGenRequest, {"body": "x" * 50_001}, "body", "it must have 0 to 50000 characters"),
     (PatchGenRequest, {"base_commit": "HEAD"}, "base_commit", "it must have 40 to 64 characters"),
-    (PatchGenRequest, {"base_commit": "A" * 40}, "base_commit", "it must be a whole commit id in lower-case hex"),
-    (PatchGenRequest, {"base_commit": "a" * 41}, "base_commit", "it must be a whole commit id in lower-case hex"),
+    (PatchGenRequest, {"base_commit": "A" * 40}, "base_commit", "it must be a full commit id in lower-case hex"),
+    (PatchGenRequest, {"base_commit": "a" * 41}, "base_commit", "it must be a full commit id in lower-case hex"),
     (PatchGenRequest, {"base_commit": "a" * 65}, "base_commit", "it must have 40 to 64 characters"),
     (
         PatchGenRequest,
         {"base_commit": "a" * 40 + "\n"},
         "base_commit",
-        "it must be a whole commit id in lower-case hex",
+        "it must be a full commit id in lower-case hex",
     ),
     (PatchGenRequest, {"test_command": ""}, "test_command", "it must have 1 to 4000 characters"),
     (PatchGenRequest, {"test_command": "x" * 4_001}, "test_command", "it must have 1 to 4000 characters"),
@@ -569,12 +569,12 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     (PatchGenRequest, {"hidden": 7}, "hidden", "it must be 'sha256:' and 64 lower-case hex digits"),
     (PatchGenRequest, {"title": 7, "body": 7, "files_max": 0, "colour": 1}, "title", "it must be text"),
     (PatchGenRequest, {"title": 7, "allowed_paths": ["/a"]}, "title", "it must be text"),
-    (CodeReviewRequest, {"colour": 1}, "colour", "there is no such field"),
+    (CodeReviewRequest, {"colour": 1}, "colour", "unknown field"),
     (CodeReviewRequest, {"diff": None}, "diff", "it must be 'sha256:' and 64 lower-case hex digits"),
     (CodeReviewRequest, {"diff": "0" * 64}, "diff", "it must be 'sha256:' and 64 lower-case hex digits"),
     (CodeReviewRequest, {"base_commit": "HEAD"}, "base_commit", "it must have 40 to 64 characters"),
     (CodeReviewRequest, {"base_commit": None}, "base_commit", "it must be text"),
-    (CodeReviewRequest, {"head_commit": "z" * 40}, "head_commit", "it must be a whole commit id in lower-case hex"),
+    (CodeReviewRequest, {"head_commit": "z" * 40}, "head_commit", "it must be a full commit id in lower-case hex"),
     (CodeReviewRequest, {"focus": "all"}, "focus", "it must be a list"),
     (
         CodeReviewRequest,
@@ -591,7 +591,7 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     (CodeReviewRequest, {"focus": ["all"] * 8}, "focus", "it must have at most 7 items"),
     (CodeReviewRequest, {"depth": "deep"}, "depth", "it must be one of quick, standard, thorough"),
     (CodeReviewRequest, {"instructions": 1}, "instructions", "it must be text"),
-    (SandboxRunRequest, {"colour": 1}, "colour", "there is no such field"),
+    (SandboxRunRequest, {"colour": 1}, "colour", "unknown field"),
     (SandboxRunRequest, {"argv": []}, "argv", "it must name a program, and no word may have NUL"),
     (SandboxRunRequest, {"argv": [""]}, "argv", "it must name a program, and no word may have NUL"),
     (SandboxRunRequest, {"argv": ["a", "b\0"]}, "argv", "it must name a program, and no word may have NUL"),
@@ -658,14 +658,14 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     (SandboxRunRequest, {"exit_code": 256}, "exit_code", "it must be from 0 to 255"),
     (SandboxRunRequest, {"exit_code": -1}, "exit_code", "it must be from 0 to 255"),
     (SandboxRunRequest, {"exit_code": True}, "exit_code", "it must be a whole number"),
-    (TextGenRequest, {"colour": 1}, "colour", "there is no such field"),
+    (TextGenRequest, {"colour": 1}, "colour", "unknown field"),
     (TextGenRequest, {"prompt": ""}, "prompt", "it must have 1 to 50000 characters"),
     (TextGenRequest, {"prompt": "\u0327\u0301" * 16}, "prompt", "more than 30 marks on one letter are not allowed"),
     (TextGenRequest, {"max_tokens": 0}, "max_tokens", "it must be from 1 to 100000"),
     (TextGenRequest, {"max_tokens": 100_001}, "max_tokens", "it must be from 1 to 100000"),
     (TextGenRequest, {"min_chars": -1}, "min_chars", "it must be from 0 to 1000000"),
     (TextGenRequest, {"system": []}, "system", "it must be text"),
-    (PatchGenResult, {"colour": 1}, "colour", "there is no such field"),
+    (PatchGenResult, {"colour": 1}, "colour", "unknown field"),
     (PatchGenResult, {"base_commit": 40}, "base_commit", "it must be text"),
     (PatchGenResult, {"status": "done"}, "status", "it must be one of success, partial_success, failed, timeout"),
     (PatchGenResult, {"status": None}, "status", "it must be one of success, partial_success, failed, timeout"),
@@ -687,7 +687,7 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
         "usage.cache_write_tokens",
         "it must be from 0 to 1000000000000",
     ),
-    (PatchGenResult, {"usage": {"tokens": 1}}, "usage.tokens", "there is no such field"),
+    (PatchGenResult, {"usage": {"tokens": 1}}, "usage.tokens", "unknown field"),
     (CodeReviewResult, {"status": 1}, "status", "it must be one of success, partial_success, failed, timeout"),
     (CodeReviewResult, {"error": 1}, "error", "it must be text"),
     (SandboxRunResult, {"exit_code": "0"}, "exit_code", "it must be a whole number"),
@@ -700,11 +700,11 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     (RunOutput, {"stdout": None}, "stdout", "it must be base64"),
     (RunOutput, {"stderr": "\u00e9"}, "stderr", "it must be base64"),
     (RunOutput, {"stderr": "A P 8 ="}, "stderr", "it must be base64"),
-    (RunOutput, {"colour": 1}, "colour", "there is no such field"),
-    (RunOutput, {"what": 1}, "what", "there is no such field"),
-    (StructuredReview, {"what": 1}, "what", "there is no such field"),
-    (HiddenChecks, {"what": 1, "read": 2}, "read", "there is no such field"),
-    (HiddenChecks, {"checks": [{"command": "true", "__class__": 1}]}, "checks[0].__class__", "there is no such field"),
+    (RunOutput, {"colour": 1}, "colour", "unknown field"),
+    (RunOutput, {"what": 1}, "what", "unknown field"),
+    (StructuredReview, {"what": 1}, "what", "unknown field"),
+    (HiddenChecks, {"what": 1, "read": 2}, "read", "unknown field"),
+    (HiddenChecks, {"checks": [{"command": "true", "__class__": 1}]}, "checks[0].__class__", "unknown field"),
     (StructuredReview, {"summary": "s" * 10_001}, "summary", "it must have 0 to 10000 characters"),
     (
         StructuredReview,
@@ -720,7 +720,7 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
         StructuredReview,
         {"issues": [ISSUE, ISSUE, ISSUE, ISSUE | {"line": 1}]},
         "issues[3].line",
-        "there is no such field",
+        "unknown field",
     ),
     (
         StructuredReview,
@@ -852,7 +852,7 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
         "examined",
         "it must have at most 500 items",
     ),
-    (StructuredReview, {"colour": 1}, "colour", "there is no such field"),
+    (StructuredReview, {"colour": 1}, "colour", "unknown field"),
     (HiddenChecks, {"salt": "ab"}, "salt", "it must have 32 to 200 characters"),
     (HiddenChecks, {"salt": "x" * 32}, "salt", "it must be the hex of at least 16 random bytes"),
     (HiddenChecks, {"salt": "a" * 201}, "salt", "it must have 32 to 200 characters"),
@@ -881,7 +881,7 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
         HiddenChecks,
         {"checks": [{"command": "true"}, {"command": "true", "code": 0}]},
         "checks[1].code",
-        "there is no such field",
+        "unknown field",
     ),
     (
         HiddenChecks,
@@ -895,7 +895,7 @@ REFUSED: list[tuple[Kind, dict[str, Any], str, str]] = [
     (HiddenChecks, {"files": [{"path": "x", "content": 7}]}, "files[0].content", "it must be text"),
     (HiddenChecks, {"files": [{"path": "x"}]}, "files[0].content", "it is missing"),
     (HiddenChecks, {"files": "x"}, "files", "it must be a list"),
-    (HiddenChecks, {"colour": 1}, "colour", "there is no such field"),
+    (HiddenChecks, {"colour": 1}, "colour", "unknown field"),
 ]
 REFUSED_OTHERWISE: list[tuple[Kind, dict[str, Any], type[ChoirError], str, str]] = [
     (

@@ -120,14 +120,14 @@ def test_one_job_does_not_touch_another(pool: WorkerPool, worker: Scripted) -> N
 
 def test_capacity(pool: WorkerPool, worker: Scripted) -> None:
     taken = [pool.submit(order("wait")) for _ in range(3)]
-    with pytest.raises(NoPlace, match="all 3 places are taken"):
+    with pytest.raises(NoPlace, match="all 3 slots are in use"):
         pool.submit(order())
     assert pool.health().free == 0
     assert pool.health().jobs == ("job_wait",) * 3
     worker.go.set()
     assert all(future.result(20).is_done for future in taken)
     wait_until(lambda: pool.health().free == 3)
-    with pytest.raises(NoPlace, match="nobody here does text_gen"):
+    with pytest.raises(NoPlace, match="no worker here does text_gen"):
         pool.submit(order(kind=JobType.TEXT_GEN))
 
 
@@ -155,7 +155,7 @@ def test_who_breaks_down_too_often_rests(pool: WorkerPool) -> None:
     for _ in range(2):
         assert isinstance(error_of(pool.submit(order("raise"))), BrokeDown)
     wait_until(lambda: bool(pool.health().workers[0].problem))
-    with pytest.raises(NoPlace, match="rests for"):
+    with pytest.raises(NoPlace, match="paused for"):
         pool.submit(order())
     assert pool.types() == frozenset()
     health = pool.health().workers[0]

@@ -146,7 +146,7 @@ def test_the_profile_of_the_how_to_page() -> None:
     assert profile.types == {JobType.PATCH_GEN}
     both = parse('name = "x"\nargv = ["x"]\ntypes = ["review", "text_gen"]\n', {})
     assert both.types == {JobType.CODE_REVIEW, JobType.TEXT_GEN}
-    with pytest.raises(BadProfile, match="'dance' in types is none; there are patch, review, run, text"):
+    with pytest.raises(BadProfile, match="'dance' in types is unknown; there are patch, review, run, text"):
         parse('name = "x"\nargv = ["x"]\ntypes = ["dance"]\n', {})
 
 

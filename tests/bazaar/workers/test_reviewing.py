@@ -140,7 +140,7 @@ def test_a_diff_that_does_not_fit_is_not_reviewed(shop: Workshop, change: tuple[
     assert "does not apply" in str(outcome.error)
     unnamed = replace(request, diff=bytes_hash(b"another"))
     outcome = done_by(ReviewWorker(shop), WorkOrder(JOB, JobType.CODE_REVIEW, unnamed, buyer.bundle, wrong))
-    assert "not the one that the request names" in str(outcome.error)
+    assert "does not match the hash in the request" in str(outcome.error)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_an_account_that_was_left_out_is_found(served: NodeUnderTest, ada: Brows
         proof = mine.liabilities.prove()
         owed.check(mine, proof, key=key)
         left = [each for each in proof.accounts if not each.account.endswith("/SAT")]
-        with pytest.raises(OwedDiffers, match=r"had 0\.005 SAT and the proof is about 0\.000 SAT"):
+        with pytest.raises(OwedDiffers, match=r"had 0\.005 SAT but the proof covers 0\.000 SAT"):
             owed.check(mine, proof.model_copy(update={"accounts": left}), key=key)
 
 
@@ -105,7 +105,7 @@ def test_money_in_holds_that_was_left_out_is_found(served: NodeUnderTest, ada: B
         assert (told.balance, told.held) == ("0", "5")
         owed.check(mine, proof, key=key)
         left = [each for each in proof.accounts if each is not told]
-        with pytest.raises(OwedDiffers, match=r"had 0\.005 SAT in holds and the proof is about 0\.000 SAT"):
+        with pytest.raises(OwedDiffers, match=r"had 0\.005 SAT in holds but the proof covers 0\.000 SAT"):
             owed.check(mine, proof.model_copy(update={"accounts": left}), key=key)
 
 
@@ -126,7 +126,7 @@ def test_who_asks_while_it_takes_long_is_told_so_and_it_goes_on(served: NodeUnde
         waited = served.run("ledger", "liabilities", "--wait", "0")
         asking.join(60)
     assert waited.code == 1
-    assert "The node is counting what it owes after entry" in waited.err
+    assert "The node is computing its liabilities after entry" in waited.err
     assert "it goes on" in waited.err
     assert "choir ledger liabilities --latest" in waited.err
     [answer] = answers

@@ -205,8 +205,8 @@ def test_links_that_lead_out_and_submodules_stay_at_home(repo: Path, tmp_path: P
         assert sent.files == (".gitmodules", "a.txt", "in", "sub/b.txt")
         assert dict(sent.left_out) == {
             "module": "it is a submodule",
-            "out": "it is a link that leads out",
-            "up": "it is a link that leads out",
+            "out": "it is a link that points outside",
+            "up": "it is a link that points outside",
         }
     with bundles.bundle(repo, include=["out", "module"], ref="HEAD") as sent:
         assert "out" not in sent.files

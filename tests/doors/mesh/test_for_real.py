@@ -76,7 +76,7 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
 
 def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     node = market.node
-    assert "  orders as   nobody yet; the first order makes a buyer" in market.before
+    assert "  orders as   nobody yet; the first order creates" in market.before
     done = node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(6*7)")
     assert (done.code, done.out) == (0, "42\n"), done.err
     for word in (
@@ -113,7 +113,7 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
 
     checked = node.run("job", "verify", job)
     assert checked.code == 0, checked
-    assert "the node's verdict holds" in checked.out
+    assert "the node's verdict is confirmed" in checked.out
     assert "DIFFERS" not in checked.out
 
     public = node.run("key", "show").out.split()[-1]
@@ -131,7 +131,7 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert int(sold["raw_volume"]) > 0
     assert (sold["organic_volume"], sold["buyers"]) == ("0", 0)  # buyer and seller are of one home
     assert (
-        f"0.000 SAT organic; {Asset.SAT.format(int(sold['raw_volume']))} SAT from its own"
+        f"0.000 SAT organic; {Asset.SAT.format(int(sold['raw_volume']))} SAT from related buyers"
         in node.run("provider", "show", seller).out
     )
 
@@ -253,7 +253,7 @@ def test_a_dispute_shows_its_deposit_and_asks_first(market: Market) -> None:
     node = market.node
     assert node.run("job", "submit", "run", "--deterministic", "--", "python3", "-c", "print(1)").code == 0
     job = market.job()
-    words = ("job", "dispute", job, "--because", "hash_mismatch", "--says", "It prints something else.")
+    words = ("job", "dispute", job, "--reason", "hash_mismatch", "--statement", "It prints something else.")
     refused = node.run(*words)
     assert refused.code == 1
     assert "A deposit of 3000.000 SAT is taken." in refused.err
@@ -304,7 +304,7 @@ def _check_ci_that_nobody_serves(command: list[str], environment: dict[str, str]
     assert re.search(
         r"^0:0\d  (job_\w+) is open: nobody can take it now .*choir job cancel \1$", late.stdout, re.MULTILINE
     ), late
-    assert "and it goes on. Get what comes of it with" in late.stderr
+    assert "and it continues. Get the result with" in late.stderr
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -313,7 +313,7 @@ def _check_ci_that_nobody_serves(command: list[str], environment: dict[str, str]
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert said == f"Interrupted. {job} goes on: run this step again to get it. Call it off: choir job cancel {job}\n"
+    assert said == f"Interrupted. {job} continues: run this step again to get it. Cancel it: choir job cancel {job}\n"
 
 
 def test_an_agent_on_a_key_sends_as_much_as_others(market: Market) -> None:

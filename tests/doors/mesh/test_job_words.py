@@ -74,7 +74,7 @@ def test_hidden_tests_lie_where_the_commands_run(tmp_path: Path) -> None:
     commands, files = inputs.hidden_of([tmp_path / "test_x.py"], "tools/calculator")
     assert commands == ["python3 -m pytest -q test_x.py"]
     assert files == {"tools/calculator/test_x.py": b"x"}
-    with pytest.raises(Invalid, match="two of that name"):
+    with pytest.raises(Invalid, match="two files have that name"):
         inputs.hidden_of([tmp_path / "test_x.py", tmp_path / "a" / "test_x.py"], "")
 
 
@@ -104,14 +104,14 @@ def test_why_nobody_takes_a_job_is_said() -> None:
     def because(**tally: int) -> str:
         return no_provider.nobody_because({"nobody_because": tally})
 
-    assert because(known=0, full=0) == "nobody sells this kind of work here"
+    assert because(known=0, full=0) == "no provider here sells this type of work"
     assert because(known=3, full=2, not_qualified=1, silent=0) == (
-        "of 3 providers that sell it, 1 has not passed its test job yet, 2 are busy"
+        "of 3 providers of this type, 1 has not passed its qualification job yet, 2 are busy"
     )
     assert because(known=1, not_taking=1, silent=1) == (
-        "the one provider that sells it takes no work now and does not answer"
+        "the only provider of this type is not taking work and does not answer"
     )
-    assert because(known=1) == "nobody who sells it fits the budget and what else you ask for"
+    assert because(known=1) == "no provider of this type meets the budget and your other criteria"
     assert [no_provider.duration(seconds) for seconds in (59, 60, 3_600, 6_300)] == [
         "59 seconds", "1 minute", "1 hour", "1 hour 45 minutes",
     ]  # fmt: skip
@@ -154,9 +154,9 @@ def test_who_orders_what_nobody_sells_is_told_at_once(
 ) -> None:
     View(node_with(known=0), "stderr", None, as_json=False).look(waiting(type_))
     told = capsys.readouterr().err
-    assert told.startswith("Nobody can take it now: nobody sells this kind of work here.\n")
+    assert told.startswith("No provider can take it now: no provider here sells this type of work.\n")
     assert "The order stands, and 276.000 SAT are held: it waits for a provider until 06:45 UTC, for 1 hour" in told
-    assert "Ctrl-C ends only the waiting here. To call the order off: choir job cancel job_1\n" in told
+    assert "Ctrl-C only stops waiting. Cancel the order with: choir job cancel job_1\n" in told
     assert helps in told
 
 
@@ -164,7 +164,7 @@ def test_only_what_would_help_is_advised() -> None:
     def advice(job: Any = None, **tally: int) -> str:
         return no_provider.help_with(job or waiting(), tally)
 
-    assert "test job first" in advice(known=1, not_qualified=1)
+    assert "qualification job" in advice(known=1, not_qualified=1)
     assert advice(known=1, full=1) == ""
     assert "--budget" in advice(known=1)
     assert "--isolation" in advice(known=2, isolation=2)
@@ -177,7 +177,7 @@ def test_a_pinned_job_waits_for_one_provider_whoever_else_is_there(capsys: pytes
     node = node_with(known=2, silent=1)
     assert no_provider.tell(node, waiting("sandbox_run", kind="pinned", provider="provider_1"))
     assert node.jobs.asked[0][2] == {"providers": ["provider_1"]}
-    assert "provider_1 does not take it" in capsys.readouterr().err
+    assert "provider_1 cannot take it" in capsys.readouterr().err
 
 
 def test_who_waits_for_busy_or_spent_providers_is_told_when_it_is_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,10 +191,10 @@ def test_who_waits_for_busy_or_spent_providers_is_told_when_it_is_so(capsys: pyt
 
     busy = node_with(known=1, full=1)
     assert told(busy, waiting()) == ""
-    assert told(busy, waiting(), 60).count("the one provider that sells it is busy") == 1
+    assert told(busy, waiting(), 60).count("the only provider of this type is busy") == 1
     there = node_with("provider_1")
     failed = told(there, waiting("sandbox_run", ("provider_1", "withdrawn")))
-    assert failed.count("who could has failed it or given it back") == 1
+    assert failed.count("every provider that could has failed it or withdrawn") == 1
     assert "provider serve" not in failed
     assert told(there, waiting("sandbox_run", ("provider_1", "gone")), 60) == ""  # that one is asked again
 
@@ -212,11 +212,11 @@ def test_who_may_only_read_is_told_nothing_of_others(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("state", "reason", "said", "told"),
     [
-        ("failed", "run.exit_code", "", "than was ordered. Who has failed a job is not asked for it again."),
-        ("withdrawn", "bazaar.withdrawn", "Too hard.", "Too hard. Who cannot do a job is not asked for it again."),
-        ("gone", "bazaar.withdrawn", "The provider is stopping.", "stopping. It is asked again only if nobody else"),
-        ("gone", "bazaar.provider_gone", "", "It no longer answered. It is asked again only if nobody else"),
-        ("cancelled", "bazaar.called_off", "", "It ended without a verdict: it was called off."),
+        ("failed", "run.exit_code", "", "A provider that failed a job is not selected for it again."),
+        ("withdrawn", "bazaar.withdrawn", "Too hard.", "A provider that cannot do a job is not selected for it again."),
+        ("gone", "bazaar.withdrawn", "The provider is stopping.", "It is selected again only if no other provider"),
+        ("gone", "bazaar.provider_gone", "", "It stopped answering. It is selected again only if no other provider"),
+        ("cancelled", "bazaar.called_off", "", "It ended without a verdict: it was cancelled."),
     ],
 )  # fmt: skip
 def test_why_somebody_is_not_asked_again_is_explained(state: str, reason: str, said: str, told: str) -> None:
@@ -226,7 +226,7 @@ def test_why_somebody_is_not_asked_again_is_explained(state: str, reason: str, s
 def test_reasons_are_told_in_words_and_with_what_passed_for_nothing() -> None:
     assert "`choir doctor` there" in _words("unverifiable", {"reason": "bazaar.no_sandbox"}, {})
     assert _words("unverifiable", {"reason": "order.x", "said": "The tests pass."}, {}).endswith("The tests pass.")
-    assert shown_check(Check("re-run", True, details="Not run again.")) == "left out  re-run: Not run again."
+    assert shown_check(Check("re-run", True, details="Not run again.")) == "skipped  re-run: Not run again."
     assert shown_check(Check("hash", True)) == "passed  hash"
     assert shown_check(Check("lines", False, "review.lines_absent")).endswith("lines that the diff does not show")
     assert _word(Check("tests", False, "tests.failed")) == "failed: the buyer's tests fail"
@@ -333,27 +333,27 @@ HIDDEN = Check("hidden check 1", passed=True, hidden=True)
 @pytest.mark.parametrize(
     ("type_", "checks", "word", "checked", "more"),
     [
-        (JobType.SANDBOX_RUN, [Check("re-run", passed=True)], "Verified", "ran it again", ""),
+        (JobType.SANDBOX_RUN, [Check("re-run", passed=True)], "Verified", "re-ran it", ""),
         (
             JobType.SANDBOX_RUN,
             [Check("re-run", passed=True, details="Not run again: not deterministic.")],
             "Accepted",
-            "exit code and output hash are as claimed by the provider; not run again",
+            "exit code and output hash are as claimed by the provider; not re-run",
             "--deterministic",
         ),
         (
             JobType.SANDBOX_RUN,
             [Check("re-run", passed=True, details="Not run again: not drawn.")],
             "Accepted",
-            "not run again (only some are, by lot)",
+            "not re-run (only a random sample is)",
             "",
         ),
-        (JobType.SANDBOX_RUN, [], "Accepted", "not run again", "--deterministic"),
+        (JobType.SANDBOX_RUN, [], "Accepted", "not re-run", "--deterministic"),
         (JobType.PATCH_GEN, [REPORTED], "Verified", "(V2)", ""),
         (JobType.PATCH_GEN, [REPORTED, HIDDEN], "Verified", "(V3)", ""),
         (JobType.PATCH_GEN, [BY_CODE], "Accepted", "weak verdict (V1)", "pytest command"),
         (JobType.PATCH_GEN, [BY_CODE, HIDDEN], "Verified", "(V3)", ""),
-        (JobType.TEXT_GEN, [], "Accepted", "not what it says", ""),
+        (JobType.TEXT_GEN, [], "Accepted", "not its content", ""),
         (JobType.CODE_REVIEW, [], "Accepted", "not whether it is right", ""),
     ],
 )
@@ -368,7 +368,7 @@ def test_what_was_checked_is_said_and_no_more(
 def test_who_orders_by_exit_code_hears_what_that_proves(capsys: pytest.CaptureFixture[str]) -> None:
     inputs.tell_exit_code("npm test", hidden=False)
     said = capsys.readouterr().err
-    assert "Only whether `npm test` ends with code 0 is judged, a weak proof (V1)" in said
+    assert "Only the exit code of `npm test` is checked, a weak proof (V1)" in said
     assert "--hidden adds tests" in said
     inputs.tell_exit_code("npm test", hidden=True)
     assert "--hidden" not in capsys.readouterr().err
@@ -384,7 +384,7 @@ def test_a_command_without_a_report_is_refused_with_what_to_type() -> None:
     for word in (
         "`python3 -m pytest -q`",
         "`npm test`",
-        "nothing but its exit code is judged",
+        "only its exit code is checked",
         "(V1)",
         "hidden checks",
     ):

@@ -69,7 +69,7 @@ def test_a_result_fits_a_screen() -> None:
     for output in (b"42\n", b"\x1b[2Jx" * 100, b"line\n" * 100):
         mesh, order = bought(FakeNode(output=RunOutput(0, output)))
         found = mesh.await_and_verify(order, 10)
-        assert str(found).startswith(f"{order.id}: run, ended with code 0, verified and paid 200.000 of 276.000 SAT\n")
+        assert str(found).startswith(f"{order.id}: run, exit code 0, verified and paid 200.000 of 276.000 SAT\n")
         for shown in (str(found), repr(found), str(found.artifact), repr(found.artifact)):
             assert len(shown) < 5_000
             assert len(shown.splitlines()) <= 27
@@ -118,7 +118,7 @@ def test_a_job_that_came_to_nothing_says_why_and_what_it_cost() -> None:
     assert refused.value.fields["reasons"] == ["It ended with another code"]
     node = FakeNode(path=["expired"])
     mesh, order = bought(node)
-    with pytest.raises(JobFailed, match="nobody delivered it in time"):
+    with pytest.raises(JobFailed, match="no provider delivered in time"):
         mesh.await_and_verify(order, 5)
 
 
@@ -139,19 +139,19 @@ def changed(**fields: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 BENT: list[tuple[str, Callable[[Any], Any], type[ChoirError], str]] = [
     ("receipt", other_key, ForgedReceipt, "the node's key did not sign it"),
-    ("receipt", bad_signature, ForgedReceipt, "the signature does not fit"),
+    ("receipt", bad_signature, ForgedReceipt, "the signature is not valid"),
     ("receipt", changed(signatures=[]), ForgedReceipt, "the node's key did not sign it"),
-    ("receipt", lambda v: v | {"value": v["value"] | {"payer": "x"}}, ForgedReceipt, "it does not have the hash"),
+    ("receipt", lambda v: v | {"value": v["value"] | {"payer": "x"}}, ForgedReceipt, "it does not match"),
     ("receipt_value", changed(payer="person:somebody"), WrongAnswer, "another 'payer'"),
     ("receipt_value", changed(job="job_2"), WrongAnswer, "another 'job'"),
     ("receipt_value", changed(outcome="failed"), WrongAnswer, "another 'outcome'"),
     ("receipt_value", changed(spent={"amount": "1", "asset": "SAT"}), WrongAnswer, "another 'spent'"),
     ("receipt_value", changed(budget={"amount": "9", "asset": "SAT"}), WrongAnswer, "another 'budget'"),
     ("receipt_value", lambda v: v | {"objects": {}}, WrongAnswer, "another 'objects'"),
-    ("verdict", lambda v: v | {"verdict": v["verdict"] | {"passed": False}}, WrongAnswer, "the verdict does not have"),
+    ("verdict", lambda v: v | {"verdict": v["verdict"] | {"passed": False}}, WrongAnswer, "the verdict does not match"),
     ("verdict", changed(evidence={"sha256:" + "00" * 32: {"a": 1}}), WrongAnswer, "a piece of evidence"),
-    ("artifact", lambda data: data[:-1] + b" ", WrongBytes, "does not have the hash"),
-    ("artifact", lambda data: b"", WrongBytes, "does not have the hash"),
+    ("artifact", lambda data: data[:-1] + b" ", WrongBytes, "does not match its hash"),
+    ("artifact", lambda data: b"", WrongBytes, "does not match its hash"),
     ("job", lambda v: v | {"budget": "999"}, WrongAnswer, "another 'budget'"),
     ("job", lambda v: v | {"request": "sha256:" + "00" * 32}, WrongAnswer, "another 'request'"),
     ("job", lambda v: v | {"price": "1"} if v["price"] else v, WrongAnswer, "another price"),
@@ -181,7 +181,7 @@ def test_a_price_above_the_budget_is_noticed() -> None:
 def test_a_failed_verdict_that_was_paid_is_noticed() -> None:
     node = FakeNode(passed=False)
     mesh, order = bought(node)
-    with pytest.raises(WrongAnswer, match="although its verdict is no"):
+    with pytest.raises(WrongAnswer, match="although its verdict is failed"):
         mesh.await_and_verify(order, 5)
 
 
@@ -333,8 +333,8 @@ def test_progress_tells_each_change_and_now_and_then_that_there_is_none() -> Non
     for at, state in ((0, "open"), (10, "open"), (31, "open"), (35, "running"), (40, "running"), (3700, "running")):
         now[0] = at
         progress(node._job(state))
-    told = "nobody can take it now (nobody sells this kind of work here); it waits until 05:00 UTC;"
-    cancel = f"call it off with: choir job cancel {order.id}"
+    told = "no provider can take it now (no provider here sells this type of work); waiting until 05:00 UTC;"
+    cancel = f"cancel it with: choir job cancel {order.id}"
     assert said == [
         f"0:00  {JOB} is open: {told} {cancel}",
         f"0:31  {JOB} is still open: {told} {cancel}",

@@ -70,7 +70,7 @@ def test_a_race_of_two_processes_pays_one(stage: Stage) -> None:
     assert (won["state"], won["reason"]) == ("passed", "")
     assert other["state"] in ("lost", "cancelled")
     assert other["reason"] == "bazaar.another_was_first"
-    assert "another was first" in node.run("job", "show", job).out
+    assert "another provider was first" in node.run("job", "show", job).out
     due = 0
     if other["state"] == "lost":  # it had handed in before it was told, and passed
         verdict = found()["verdicts"][other["id"]]
@@ -106,6 +106,6 @@ def test_a_text_is_written_by_a_command_and_paid(stage: Stage) -> None:
     job = done.json["job"]["id"]
     checked = node.run("job", "verify", job)
     assert checked.code == 0, checked
-    assert "the node's verdict holds" in checked.out
+    assert "the node's verdict is confirmed" in checked.out
     told = [line["event"] for line in lines_of(stage.rival) if line.get("job") == job]
     assert {"taken", "started", "handed_in"} <= set(told)

@@ -196,7 +196,7 @@ def test_what_a_person_reads(town: Town) -> None:
     assert "tier 0" in town.shown("provider", "show", status["provider"]["id"])
     again = town.node.run("provider", "serve", *home)
     assert again.code == 1
-    assert f"served from {home[1]} already (process {ann.process.pid})" in again.err
+    assert f"running from {home[1]} (process {ann.process.pid})" in again.err
     nobody = town.node.run("provider", "status", "--provider-home", str(town.node.temporary / "nobody"))
     assert nobody.code == 1
     assert "choir provider serve" in nobody.err

@@ -122,7 +122,7 @@ def test_the_folder_is_free_before_it_is_said_that_all_stopped(capsys: pytest.Ca
     assert "It begins." in said_before[0]
     assert "Stopped" not in said_before[0]
     told = capsys.readouterr().out
-    assert told.endswith("  Stopped. 2 jobs in hand went back to the node. 3 passed, 1 did not, 1 not judged yet\n")
+    assert told.endswith("  Stopped. 2 jobs withdrawn. 3 passed, 1 failed, 1 awaiting a verdict\n")
 
 
 def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_whoever_starts_a_node_that_cannot_verify_is_told(tmp_path: Path, capsys
     for least, told in (("2", False), ("5", True)):
         settings = load_settings({"home": str(tmp_path)}, {"CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN": least})
         _greet(settings, first=False, as_json=False)
-        assert ("takes no orders for work" in capsys.readouterr().err) == told
+        assert ("accepts no jobs" in capsys.readouterr().err) == told
 
 
 def test_the_process_loads_no_database() -> None:

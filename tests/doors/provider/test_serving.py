@@ -223,9 +223,9 @@ def test_what_cannot_be_done_is_given_back_with_the_reason(scene: Scene) -> None
 
 
 def test_a_reason_tells_nothing_of_the_machine() -> None:
-    failed = "The provider's machine failed at it"
+    failed = "The provider's machine failed"
     assert reason_of(NotDone(why="git failed at /root/providers/x")) == f"{failed}: the work was not done."
-    assert reason_of(BrokeDown(why="OSError")) == f"{failed}: its worker broke down."
+    assert reason_of(BrokeDown(why="OSError")) == f"{failed}: its worker crashed."
     assert len(reason_of(NotDone(why="x" * 10_000))) <= 200
 
 
@@ -312,9 +312,9 @@ def test_the_live_view_shows_who_what_and_how_it_went(scene: Scene) -> None:
     assert "\x1b[2J" not in shown
     scene.node.away = True
     scene.until_told("away")
-    assert "the node is away for" in drawn(board)
+    assert "the node is unreachable for" in drawn(board)
     tell("outcome", job="job_9", type="sandbox_run", state="failed", reason="run.exit_code", paid="0", earned=None)
-    assert "job_9 (run) did not pass: the command ended with another code" in drawn(board)
+    assert "job_9 (run) failed: the command's exit code" in drawn(board)
 
 
 def drawn(board: Board) -> str:

@@ -82,10 +82,10 @@ def parse_attempt_id(text: str) -> UUID:
 
 class UnknownAttempt(NotFound):
     code = "bazaar.attempt_unknown"
-    sentence = "There is no attempt {attempt} of yours."
+    sentence = "You have no attempt {attempt}."
 
 
 class AttemptOver(Refusal):
     code = "bazaar.attempt_over"
-    sentence = "The attempt {attempt} is {state}; nothing can be delivered for it any more."
-    hint = "Somebody else has the job by now, or it has ended."
+    sentence = "The attempt {attempt} is {state} and no longer accepts a delivery."
+    hint = "Another provider has the job, or it is closed."

@@ -115,7 +115,7 @@ class Record:
         found: Self = read(cls.absent(info.context) | cls.arrange(known))
         found.check()
         if len(known) < len(value):  # told by one name: an error for each of millions would take all memory
-            raise Wrong("there is no such field", min(value.keys() - names)[:_NAME_CHARS_MAX])
+            raise Wrong("unknown field", min(value.keys() - names)[:_NAME_CHARS_MAX])
         return found
 
 

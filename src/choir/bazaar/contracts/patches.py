@@ -69,10 +69,10 @@ _FILES_MAX = Whole(1, lambda policy: policy.patch_files_max)
 _LIST = Records(lambda policy: policy.list_items_max)
 _LIST_OF_SOME = Records(lambda policy: policy.list_items_max, least=1)
 _NO_REPORT = (
-    "it is no plain pytest command, and only such a one gives a report of each test. Use one, which runs unittest tests"
-    " too, such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code` (in a"
-    " request: `evidence` is `exit_code`): then nothing but its exit code is judged, a weak proof (V1) that the patched"
-    " code can forge; hidden checks make it stronger"
+    "it is not a plain pytest command, and only that gives a report of each test. Use one (it runs unittest tests"
+    " too), such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
+    " (in a request: `evidence` is `exit_code`): then only its exit code is checked, a weak proof (V1)"
+    " that the patched code can forge; hidden checks make it stronger"
 )
 SUITE = "python3 -m pytest -q"
 
@@ -90,7 +90,7 @@ class Commit(Rule):
     def read(self, value: Any, info: ValidationInfo[Any]) -> str:
         text = _COMMIT_TEXT.read(value, info)
         if not _COMMIT.match(text):
-            raise Wrong("it must be a whole commit id in lower-case hex")
+            raise Wrong("it must be a full commit id in lower-case hex")
         return text
 
 

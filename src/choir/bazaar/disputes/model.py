@@ -99,7 +99,7 @@ def parse_dispute_id(text: str) -> UUID:
 
 class UnknownDispute(NotFound):
     code = "bazaar.dispute_unknown"
-    sentence = "There is no dispute {dispute}, or it is not yours to see."
+    sentence = "There is no dispute {dispute}, or you may not see it."
 
 
 class NotDisputable(Refusal):
@@ -109,18 +109,18 @@ class NotDisputable(Refusal):
 
 class DisputeOver(Refusal):
     code = "bazaar.dispute_over"
-    sentence = "The dispute {dispute} is {state}; that can no longer be changed."
+    sentence = "The dispute {dispute} is {state} and can no longer be changed."
 
 
 class HoldOfDispute(Refusal):
     code = "bazaar.hold_of_dispute"
-    sentence = "The hold {hold} is the deposit of the dispute {dispute}, which is not over."
-    hint = "It ends with the dispute. Where that waits for a ruling: `choir --operator job dispute rule {dispute}`."
+    sentence = "The hold {hold} is the deposit of the open dispute {dispute}."
+    hint = "It ends with the dispute. If a ruling is due: `choir --operator job dispute rule {dispute}`."
 
 
 class BadStatement(Invalid):
     code = "bazaar.bad_statement"
-    sentence = "A statement has from 1 to {limit} characters."
+    sentence = "A statement must have 1 to {limit} characters."
 
 
 class OperatorsOnly(NotAllowed):

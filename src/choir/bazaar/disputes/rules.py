@@ -27,16 +27,16 @@ from choir.foundation.clock import MICROSECONDS
 def check_open(job: Job, attempt: Attempt, side: Side, trigger: Trigger, now_us: int, policy: BazaarPolicy) -> None:
     """Raise unless this side may dispute this attempt now; a time in which the node was away is no part of `now_us`."""
     if job.qualifies is not None:
-        raise NotDisputable(why="it was a qualification; it can be tried again instead")
+        raise NotDisputable(why="it was a qualification; retry it instead")
     if job.closed_us is None or attempt.ended_us is None or attempt.verdict is None:
-        raise NotDisputable(why="it has no verdict yet, or the job is not over")
+        raise NotDisputable(why="it has no verdict yet, or the job is open")
     if side is Side.BUYER and attempt.paid == 0:
         raise NotDisputable(why="nothing was paid for it")
     if side is Side.PROVIDER and attempt.state is not AttemptState.FAILED:
         raise NotDisputable(why="it did not fail")
     window_s = policy.security_dispute_s if trigger is Trigger.SECURITY else policy.dispute_s
     if now_us >= attempt.ended_us + window_s * MICROSECONDS:
-        raise NotDisputable(why=f"its time is over: {window_s // 3600} hours after the verdict")
+        raise NotDisputable(why=f"the deadline has passed: {window_s // 3600} hours after the verdict")
 
 
 def check_statement(text: str, policy: BazaarPolicy) -> None:

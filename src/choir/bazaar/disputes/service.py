@@ -179,7 +179,7 @@ class Disputes:
         dispute, job, attempt = self._locked(tx, id_)
         self._must_be_undecided(dispute)
         if dispute.state is not DisputeState.UNDER_REVIEW:
-            raise NotDisputable(why="the checks are still being run again")
+            raise NotDisputable(why="the checks are still being re-run")
         if not store.add_ruling(tx, id_, Ruling(who.source, winner, reasoning), self._lifecycle.clock.now_us()):
             return dispute  # an operator's first ruling stands
         rulings = store.rulings(tx, id_)
@@ -337,7 +337,7 @@ class Disputes:
         if attempt is None:
             judged = [item for item in tries if item.verdict is not None]
             if not judged:
-                raise NotDisputable(why="nothing was judged yet")
+                raise NotDisputable(why="there is no verdict yet")
             tried: Attempt | None = max(judged, key=lambda item: (item.ended_us or 0, item.n))
         else:
             tried = next((item for item in tries if item.id == attempt), None)

@@ -117,7 +117,7 @@ class JobAccess:
                 done_by=mine if who.scopes & {Scope.READ, Scope.SELL} else (),
             )  # fmt: skip
         else:
-            raise Invalid(what=f"id '{prefix[:60]}'", why="only job_, dispute_ and provider_ are looked up")
+            raise Invalid(what=f"id '{prefix[:60]}'", why="only job_, dispute_ and provider_ ids can be shortened")
         return [show_id(kind, id_) for id_ in found]
 
     def id(self, tx: Tx, who: Principal, prefix: str) -> str:

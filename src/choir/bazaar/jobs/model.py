@@ -190,24 +190,24 @@ def parse_job_id(text: str) -> UUID:
 
 class UnknownJob(NotFound):
     code = "bazaar.job_unknown"
-    sentence = "There is no job {job}, or it is not yours to see."
+    sentence = "There is no job {job}, or you may not see it."
 
 
 class UnknownPrefix(NotFound):
     code = "bazaar.prefix_unknown"
-    sentence = "Nothing that you may look at begins with '{prefix}'."
-    hint = "`choir job ls` and `choir provider ls` list what there is."
+    sentence = "No id that you may see starts with '{prefix}'."
+    hint = "List ids with `choir job ls` and `choir provider ls`."
 
 
 class AmbiguousPrefix(Refusal):
     code = "bazaar.prefix_ambiguous"
-    sentence = "'{prefix}' is the beginning of several: {named}."
-    hint = "Give more letters of the one that you mean."
+    sentence = "Several ids start with '{prefix}': {named}."
+    hint = "Give more characters."
 
 
 class JobOver(Refusal):
     code = "bazaar.job_over"
-    sentence = "The job {job} is {state}; that can no longer be changed."
+    sentence = "The job {job} is {state} and can no longer be changed."
 
 
 class BadBudget(Invalid):
@@ -223,31 +223,31 @@ class TooManyJobs(Refusal):
 
 class HoldOfJob(Refusal):
     code = "bazaar.hold_of_job"
-    sentence = "The hold {hold} is the budget of the job {job}, which is not over."
-    hint = "It ends with the job. Its buyer can call that off with `choir job cancel {job}`."
+    sentence = "The hold {hold} is the budget of the open job {job}."
+    hint = "It ends with the job. Its buyer can cancel it with `choir job cancel {job}`."
 
 
 class KeyOfAnotherJob(Refusal):
     code = "bazaar.key_of_another_job"
     sentence = "The key '{key}' was used for another order."
-    hint = "Use a fresh key for a new order; the same key and order give the same job."
+    hint = "Use a new key for a new order; the same key and order return the same job."
 
 
 class NotReleased(NotAllowed):
     code = "bazaar.artifact_not_released"
-    sentence = "The artifact of {job} is in escrow: it is released to the buyer when it is paid for."
+    sentence = "The artifact of {job} is in escrow: it is released to the buyer when it is paid."
 
 
 class OrderClosed(NotAllowed):
     code = "bazaar.order_closed"
-    sentence = "What was ordered in {job} is not yours to read."
-    hint = "It is open to the buyer, to who works on it or has handed something in, and to operators during a dispute."
+    sentence = "You may not read the order of {job}."
+    hint = "Its readers are the buyer, providers that work on it or delivered, and operators during a dispute."
 
 
 class HiddenClosed(NotAllowed):
     code = "bazaar.hidden_closed"
-    sentence = "The hidden checks of {job} are not yours to read."
-    hint = "They are open to the buyer, and to a provider once its own delivery has failed them."
+    sentence = "You may not read the hidden checks of {job}."
+    hint = "Their readers are the buyer, and a provider once its own delivery has failed them."
 
 
 class NotThereYet(NotFound):
@@ -257,4 +257,4 @@ class NotThereYet(NotFound):
 
 class BuyerNeeded(NotAllowed):
     code = "bazaar.buyer_needed"
-    sentence = "Only a person or an agent can order work; this credential is neither's."
+    sentence = "Only a person or an agent can order work; this credential is for neither."

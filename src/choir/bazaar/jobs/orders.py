@@ -42,15 +42,15 @@ _ALLOWED = _NEEDED | {
 
 class BadInputs(Invalid):
     code = "bazaar.bad_inputs"
-    sentence = "The order does not have the inputs that it needs: {why}."
+    sentence = "The order lacks required inputs: {why}."
 
 
 class CannotVerify(Refusal):
     """Every type of work is verified with the node's sandbox, and there is none."""
 
     code = "bazaar.no_sandbox"
-    sentence = "This node cannot verify work now, so it takes no orders, and nothing is held. {why}"
-    hint = "Its operator mends that (`choir doctor` on its machine says how); the same order is accepted then."
+    sentence = "This node cannot verify work now, so it accepts no orders; nothing is held. {why}"
+    hint = "Its operator can fix that (run `choir doctor` there); then retry the same order."
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class OrderIntake:
             return
         data = given.data if given.data is not None else self._objects.get(tx, given.name)
         if HiddenChecks.from_bytes(data, self._policy.of(VerificationPolicy)).commitment != _commitment(asked.request):
-            raise BadInputs(why="the hidden checks are not those that the request commits to")
+            raise BadInputs(why="the hidden checks do not match the commitment in the request")
 
     def _limits(self) -> dict[str, int]:
         most = self._policy.of(BazaarPolicy).inputs_bytes_max
@@ -144,9 +144,9 @@ def _check_inputs(type_: JobType, request: Request, inputs: Mapping[str, SentBlo
     if extra:
         raise BadInputs(why=f"a {type_.value} takes no '{min(extra)}'")
     if isinstance(request, CodeReviewRequest) and inputs[DIFF].name != request.diff:
-        raise BadInputs(why="the diff is not the one that the request names")
+        raise BadInputs(why="the diff does not match the hash in the request")
     if (_commitment(request) is None) != (HIDDEN not in inputs):
-        raise BadInputs(why="hidden checks are both an input and a commitment in the request, or neither")
+        raise BadInputs(why="hidden checks need both an input and a commitment in the request")
 
 
 def _commitment(request: Request) -> Any:

@@ -17,20 +17,20 @@ from choir.storage.outbox import EventType, Outbox
 NODE = "node"
 _CHANGES = {
     "registered": "A provider has registered.",
-    "claims_changed": "A provider says something else of itself.",
-    "key_changed": "A provider signs with another key.",
-    "retired": "A provider takes no more work.",
-    "capabilities": "A provider has said what it can take.",
-    "online": "A provider is on the market again.",
-    "draining": "A provider finishes what it has and takes nothing new.",
-    "undrained": "A provider takes work again.",
-    "silent": "A provider was not heard from and is off the market.",
-    "tier_changed": "A provider has another tier.",
-    "outcome": "What came of an attempt is on a provider's record.",
+    "claims_changed": "A provider has changed its claims.",
+    "key_changed": "A provider has replaced its result key.",
+    "retired": "A provider has retired.",
+    "capabilities": "A provider has set its job types and capacity.",
+    "online": "A provider is online again.",
+    "draining": "A provider is draining: it finishes running attempts and takes no new ones.",
+    "undrained": "A provider has resumed taking work.",
+    "silent": "A provider sent no heartbeat and is offline.",
+    "tier_changed": "A provider's tier has changed.",
+    "outcome": "The outcome of an attempt is on a provider's record.",
 }
 CHANGES = {what: EventType(f"bazaar.provider.{what}", doc) for what, doc in _CHANGES.items()}
 BOOK_PUBLISHED = EventType("bazaar.pricebook.published", "A provider has published prices.")
-QUALIFICATION = EventType("bazaar.provider.qualification", "A provider stands elsewhere with a type of work.")
+QUALIFICATION = EventType("bazaar.provider.qualification", "A provider's qualification for a job type has changed.")
 
 ALL = (*CHANGES.values(), BOOK_PUBLISHED, QUALIFICATION)
 

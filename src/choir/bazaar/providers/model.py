@@ -203,67 +203,65 @@ class UnknownProvider(NotFound):
 class ProviderRetired(Refusal):
     code = "bazaar.provider_retired"
     sentence = "The provider {provider} is retired."
-    hint = "Register again to bring it back, with its record."
+    hint = "Register again to restore it with its record."
 
 
 class AlreadyProvider(Refusal):
     code = "bazaar.provider_exists"
-    sentence = "{owner} is already the provider {provider}; there is one for each owner."
+    sentence = "{owner} already has the provider {provider}; there is one per owner."
     hint = "Change its claims, capabilities or prices instead of registering again."
 
 
 class OwnerNeeded(NotAllowed):
     code = "bazaar.provider_owner_needed"
-    sentence = "A provider belongs to a person or an agent; this credential is neither's."
+    sentence = "A provider belongs to a person or an agent; this credential is for neither."
 
 
 class ResultKeyTaken(Refusal):
     code = "bazaar.result_key_taken"
-    sentence = "The key {key} is in use already, by an account or by another provider."
-    hint = "Make a fresh key for results; it stays on the provider's machine."
+    sentence = "The key {key} is already in use by an account or another provider."
+    hint = "Create a new key for results; it stays on the provider's machine."
 
 
 class ResultKeyUnproven(Invalid):
     code = "bazaar.result_key_unproven"
-    sentence = "The key {key} was not shown to be the provider's: its signature does not fit."
+    sentence = "The provider did not prove that it owns the key {key}: the signature is not valid."
     hint = "Sign the registration with the secret of the result key."
 
 
 class BadClaim(Invalid):
     code = "bazaar.bad_claim"
-    sentence = "The provider's {what} cannot be that: {why}."
+    sentence = "The provider's {what} is not valid: {why}."
 
 
 class PriceAboveLimit(Refusal):
     code = "bazaar.price_above_limit"
-    sentence = (
-        "The {what} of {asked_shown} SAT is above {limit_shown} SAT, the most that tier {tier} may ask for {work}."
-    )
-    hint = "The limit is the default price and the tier's premium; ask for less, or rise to a higher tier."
+    sentence = "The {what} of {asked_shown} SAT is above {limit_shown} SAT, the maximum at tier {tier} for {work}."
+    hint = "The limit is the default price plus the tier's premium; lower the price, or reach a higher tier."
 
 
 class BadEffectiveTime(Invalid):
     code = "bazaar.bad_effective_time"
-    sentence = "A price book cannot take effect then: {why}."
+    sentence = "The price book's effective time is not valid: {why}."
 
 
 class NotOffered(Refusal):
     code = "bazaar.type_not_offered"
     sentence = "The provider {provider} does not offer {work}."
-    hint = "Declare the type among its capabilities first."
+    hint = "Add the type to its capabilities first."
 
 
 class NotQualifying(Refusal):
     code = "bazaar.not_qualifying"
-    sentence = "The provider {provider} cannot begin a qualification for {work} now: {why}."
+    sentence = "The provider {provider} cannot start a qualification for {work} now: {why}."
 
 
 class BadCriteria(Invalid):
     code = "bazaar.bad_criteria"
-    sentence = "Nobody can be selected by that: {why}."
+    sentence = "The selection criteria are not valid: {why}."
 
 
 class BadStrategy(Invalid):
     code = "bazaar.bad_strategy"
-    sentence = "That is no fallback strategy: {why}."
+    sentence = "The selection strategy is not valid: {why}."
     hint = "Use first_available, preferred_then_pool, race, sequential_retry or pinned."

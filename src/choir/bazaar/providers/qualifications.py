@@ -42,7 +42,7 @@ class Qualifications:
         if offer is None or not offer.offered:
             raise NotOffered(provider=provider_id(provider), type=type_.value, work=type_.word)
         if offer.selectable or offer.retry_us > now_us:
-            why = "it is qualified" if offer.selectable else "one is under way or failed a short time ago"
+            why = "it is qualified" if offer.selectable else "one is running or failed recently"
             raise NotQualifying(provider=provider_id(provider), type=type_.value, work=type_.word, why=why)
         again_us = now_us + self._policy.qualification_s_max * MICROSECONDS
         running = replace(offer, qualification=Qualification.RUNNING, qualifying_job=job, retry_us=again_us)

@@ -52,7 +52,7 @@ def checked_claims(claims: Claims, policy: ProvidersPolicy) -> Claims:
 def checked_region(region: str) -> str:
     """A region such as "eu-west"."""
     if _REGION.fullmatch(region) is None:
-        raise BadClaim(what="region", why="write it like eu-west, in small letters and digits")
+        raise BadClaim(what="region", why="write it like eu-west, in lower-case letters and digits")
     return region
 
 
@@ -76,7 +76,7 @@ def _shown(what: str, text: str, low: int, high: int) -> str:
     if not low <= len(text) <= high:
         raise BadClaim(what=what, why=f"it must have {low} to {high} characters")
     if not text.isprintable():
-        raise BadClaim(what=what, why="it has characters that cannot be shown")
+        raise BadClaim(what=what, why="it has non-printable characters")
     return text
 
 
@@ -136,7 +136,7 @@ def check_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPolicy
         ("cap", terms.cap, limit.cap),
     ):
         if asked < 0:
-            raise BadClaim(what=what, why="it cannot be below zero")
+            raise BadClaim(what=what, why="it cannot be negative")
         if asked > most:
             raise PriceAboveLimit(
                 what=what, asked=asked, limit=most, tier=tier, type=type_.value, work=type_.word,
@@ -160,9 +160,9 @@ def effective_us(asked_us: int | None, now_us: int, policy: ProvidersPolicy, *, 
     if asked_us is None or asked_us == now_us:
         return now_us
     if first:
-        raise BadEffectiveTime(why="the first book of a type takes effect at once; there is no other to charge by")
+        raise BadEffectiveTime(why="the first price book of a type must take effect at once")
     if asked_us < now_us:
-        raise BadEffectiveTime(why="that time is over, and what was charged stays as it was")
+        raise BadEffectiveTime(why="that time is in the past")
     if asked_us > now_us + policy.book_ahead_s_max * MICROSECONDS:
         raise BadEffectiveTime(why=f"it is more than {policy.book_ahead_s_max} seconds ahead")
     return asked_us

@@ -51,9 +51,9 @@ def check(artifact: bytes, planted: Planted, policy: VerificationPolicy) -> Chec
         (file, line) for file, first, last in spans if last < first + _SPAN_LINES_MAX for line in range(first, last + 1)
     }
     if not pointed & set(planted.lines):
-        return _failed(MISSED[0], "The diff has defects that were put there, and the review names none.")
+        return _failed(MISSED[0], "The diff has planted defects, and the review names none.")
     if 2 * len(pointed) > planted.all_lines:
-        return _failed(MISSED[1], "The review finds fault with more than half of all lines.")
+        return _failed(MISSED[1], "The review flags more than half of all lines.")
     return Check(_NAME, passed=True, visibility=Visibility.HIDDEN)
 
 

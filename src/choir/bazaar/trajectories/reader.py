@@ -70,12 +70,12 @@ class NoStart(Invalid):
 
 class Truncated(Invalid):
     code = "trajectory.truncated"
-    sentence = "The trajectory breaks off: it has no @end line."
+    sentence = "The trajectory is cut off: it has no @end line."
 
 
 class AfterEnd(Invalid):
     code = "trajectory.after_end"
-    sentence = "The trajectory goes on after its @end line."
+    sentence = "The trajectory continues after its @end line."
 
 
 class WrongCount(Invalid):
@@ -90,42 +90,42 @@ class TimeBackwards(Invalid):
 
 class OutsideTime(Invalid):
     code = "trajectory.outside_time"
-    sentence = "The trajectory tells of a time in which its provider did not have the job."
+    sentence = "The trajectory has times at which its provider did not have the job."
 
 
 class WrongResult(Invalid):
     code = "trajectory.wrong_result"
-    sentence = "The hash of the tool result at line {line} of the trajectory is not that of what is stated."
+    sentence = "The tool result at line {line} of the trajectory does not match its hash."
 
 
 class RepeatedId(Invalid):
     code = "trajectory.repeated_id"
-    sentence = "The tool call at line {line} of the trajectory has an id that another call has."
+    sentence = "The tool call at line {line} of the trajectory has the id of another call."
 
 
 class WrongJob(Invalid):
     code = "trajectory.wrong_job"
-    sentence = "The trajectory is of another job."
+    sentence = "The trajectory is for another job."
 
 
 class WrongProvider(Invalid):
     code = "trajectory.wrong_provider"
-    sentence = "The trajectory is of another provider."
+    sentence = "The trajectory is for another provider."
 
 
 class WrongType(Invalid):
     code = "trajectory.wrong_type"
-    sentence = "The trajectory is of another type of job."
+    sentence = "The trajectory is for another job type."
 
 
 class WrongBase(Invalid):
     code = "trajectory.wrong_base"
-    sentence = "The trajectory is of work on another commit."
+    sentence = "The trajectory is for another commit."
 
 
 class WrongHash(Invalid):
     code = "trajectory.wrong_hash"
-    sentence = "The trajectory does not have the hash that was claimed."
+    sentence = "The trajectory does not match its claimed hash."
 
 
 class Forged(Invalid):
@@ -262,7 +262,7 @@ def _rows(data: bytes, policy: WorkersPolicy) -> list[str]:
 
 def _read_header(rows: list[str]) -> Header:
     if len(rows) < _HEAD_LINES or rows[0] != "---" or rows[-2:] != ["---", ""]:
-        raise BadHeader(why="it must stand between two lines --- and an empty line must follow")
+        raise BadHeader(why="it must be between two lines --- and followed by an empty line")
     values = {}
     for name, row in zip(HEADER_FIELDS, rows[1:-2], strict=True):
         if not row.startswith(f"{name}: "):
@@ -283,7 +283,7 @@ def _read_header(rows: list[str]) -> Header:
     }
     for name, is_good in good.items():
         if not is_good:
-            raise BadHeader(why=f"the field '{name}' has a value that cannot be")
+            raise BadHeader(why=f"the field '{name}' has an invalid value")
     return Header(values["id"], values["repo_sha"], values["provider_pubkey"], values["job_type"], started_us)
 
 
@@ -304,7 +304,7 @@ def _check_frame(head: Header, lines: tuple[Line, ...]) -> None:
         raise WrongCount(found=len(lines), said=last.lines)
     less = next((place for place, line in enumerate(lines, _HEAD_LINES + 1) if not line.is_full), None)
     if less is not None:
-        raise BadLine(line=less, why="it leaves out a time or hash although @end says that all is told")
+        raise BadLine(line=less, why="it omits a time or hash although @end says that it is complete")
 
 
 def _check_steps(lines: tuple[Line, ...]) -> None:

@@ -25,7 +25,7 @@ class BadBlob(Invalid):
 class NotUploaded(NotFound):
     code = "bazaar.not_uploaded"
     sentence = "You have not uploaded {hash}."
-    hint = "Upload it first, then name it by its hash; it is yours to name for as long as the upload or a job keeps it."
+    hint = "Upload it first, then refer to it by its hash, for as long as the upload or a job keeps it."
 
 
 @dataclass(frozen=True, slots=True)

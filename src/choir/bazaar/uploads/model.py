@@ -10,8 +10,8 @@ from choir.foundation.ids import parse_id, show_id
 
 class UnknownUpload(NotFound):
     code = "bazaar.upload_unknown"
-    sentence = "There is no upload {upload} of yours."
-    hint = "Uploads are forgotten when their time is over; begin it again."
+    sentence = "You have no upload {upload}."
+    hint = "Unfinished uploads expire; begin it again."
 
 
 class TooManyUploads(Refusal):
@@ -19,18 +19,18 @@ class TooManyUploads(Refusal):
     sentence = (
         "There are already {uploads} unfinished uploads with {bytes} bytes; the limits are {most} and {bytes_max}."
     )
-    hint = "Finish or drop some of them."
+    hint = "Finish or abort some of them."
 
 
 class PartsMissing(Refusal):
     code = "bazaar.parts_missing"
-    sentence = "Of the upload {upload} {missing} is still missing."
+    sentence = "The upload {upload} still lacks {missing}."
     hint = "Send the parts that are listed as missing, then finish it again."
 
 
 class BadPart(Invalid):
     code = "bazaar.bad_part"
-    sentence = "That cannot be part {n} of the upload: {why}."
+    sentence = "Part {n} of the upload is not valid: {why}."
 
 
 def upload_id(value: UUID) -> str:

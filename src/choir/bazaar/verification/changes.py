@@ -23,7 +23,7 @@ from choir.sandbox.repositories import is_plain
 Fault = tuple[str, str]  # reason, sentence
 GOOD: Fault = ("", "")
 LINK = "120000"
-LINK_ESCAPES: Fault = ("patch.link_escapes", "The patch makes a link that leads out of the repository.")
+LINK_ESCAPES: Fault = ("patch.link_escapes", "The patch adds a link that points outside the repository.")
 _MODES = {"100644", "100755", LINK}
 _COMPILED = {".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".o", ".a"}
 _GITLINK = "160000"
@@ -35,15 +35,15 @@ def header_fault(headers: Headers, policy: VerificationPolicy) -> Fault:
     for path in headers.paths:
         parts = path.replace("\\", "/").split("/")
         if path.startswith(("/", "\\")) or ".." in parts:
-            return "patch.path_escapes", "A path of the diff leads out of the repository."
+            return "patch.path_escapes", "A path of the diff points outside the repository."
         if not all(is_plain(part) for part in parts):
             return "patch.git_internals", "The diff names git's own files."
     if _GITLINK in headers.modes:
-        return "patch.submodule", "The diff adds or moves a submodule, which brings in code that nobody has looked at."
+        return "patch.submodule", "The diff adds or moves a submodule, which cannot be inspected."
     if not headers.modes <= _MODES:
         return "patch.mode_not_allowed", "The diff sets a file mode other than plain, executable or link."
     if headers.literal_bytes > policy.patch_grown_bytes_max:
-        return "patch.too_large", "The binary parts of the diff grow beyond the limit."
+        return "patch.too_large", "The binary parts of the diff exceed the size limit."
     return GOOD
 
 
@@ -67,9 +67,12 @@ def path_fault(
     taken = {_folded(path): path for path in before}
     for change in changes:
         if not is_plain(change.path):
-            return "patch.git_internals", "The patch touches git's own files."
+            return "patch.git_internals", "The patch changes git's own files."
         if not _is_clear(change.path) or taken.setdefault(_folded(change.path), change.path) != change.path:
-            return "patch.path_ambiguous", "A path has odd characters or differs from another only by case or form."
+            return (
+                "patch.path_ambiguous",
+                "A path has unusual characters or differs from another only by case or Unicode form.",
+            )
         if fault := _order_fault(change.path, "changes", request):
             return fault
     faults = (_order_fault(path, "copies or renames", request) for path in sorted(moved))
@@ -90,7 +93,7 @@ def link_fault(changes: Iterable[Change]) -> Fault:
         if change.after is not None and change.after.link is not None:
             if not stays_inside(change.path, change.after.link):
                 return LINK_ESCAPES
-            return "patch.link", "The patch makes or moves a link."
+            return "patch.link", "The patch adds or moves a symbolic link."
     return GOOD
 
 
@@ -99,13 +102,13 @@ def compiled_fault(changes: Iterable[Change]) -> Fault:
     for change in changes:
         place = PurePosixPath(change.path)
         if change.after is not None and (place.suffix.lower() in _COMPILED or "__pycache__" in place.parts):
-            return "patch.compiled_code", "The patch brings in compiled code, which cannot be looked at."
+            return "patch.compiled_code", "The patch adds compiled code, which cannot be inspected."
     return GOOD
 
 
 def substance_fault(changes: Iterable[Change]) -> Fault:
     if all(_without_space(change.before) == _without_space(change.after) for change in changes):
-        return "patch.whitespace_only", "The patch changes nothing but white space."
+        return "patch.whitespace_only", "The patch changes only white space."
     return GOOD
 
 

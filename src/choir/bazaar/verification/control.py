@@ -16,7 +16,7 @@ from choir.bazaar.verification.test_runs import Bench, Control
 
 Fault = tuple[str, str]
 _SUBVERTED: Fault = ("tests.runner_subverted", "A test that was made to fail is not reported as failed.")
-_BOUND: Fault = ("tests.depends_on_runner", "Tests pass only where the code can see that it is being tested.")
+_BOUND: Fault = ("tests.depends_on_runner", "Tests pass only where the code can detect that it is being tested.")
 
 
 def fault(bench: Bench, tree: Path, command: str, subdir: str, passed: Sequence[str]) -> Fault:

@@ -81,12 +81,12 @@ def _startup_fault(change: Change, deciders: Deciders) -> tuple[str, str] | None
     names = {part.split(".")[0] for part in place.parts}
     metadata = any(part.lower().endswith((".egg-info", ".dist-info")) for part in place.parts[:-1])
     if names & _STARTUP or place.suffix == ".pth":
-        return "patch.startup_hook", "The patch changes what every Python process loads before the tests."
+        return "patch.startup_hook", "The patch changes code that Python loads at startup."
     plugin = change.path in deciders.plugins and place.name != "conftest.py"
     if metadata or plugin or place.name == "entry_points.txt":
         return "patch.test_plugin_changed", "The patch changes a plugin of the test runner."
     if change.kind is Kind.ADDED and _shadows(place, deciders):
-        return "patch.shadows_module", "The patch adds a module that stands before the runner's or Python's own."
+        return "patch.shadows_module", "The patch adds a module that shadows one of the test runner or Python."
     return None
 
 
@@ -116,12 +116,12 @@ def _test_fault(change: Change, deciders: Deciders, request: PatchGenRequest) ->
     decides = change.path in deciders.test_files or fits_any(change.path, request.deciding_paths)
     if change.kind is Kind.ADDED:
         if fits_any(change.path, request.deciding_paths):
-            return "patch.deciding_test_added", "The patch adds a file that decides; only the buyer's own count."
+            return "patch.deciding_test_added", "The patch adds a file that affects the verdict."
         return None  # other new tests never count and are taken away before the run
     if decides or is_test(change.path):
         if change.kind is Kind.DELETED:
-            return "patch.deciding_test_deleted", "The patch has deleted a test, or what lies among tests."
-        return "patch.deciding_test_changed", "The patch has changed a test, or what lies among tests."
+            return "patch.deciding_test_deleted", "The patch deletes a test or a file among the tests."
+        return "patch.deciding_test_changed", "The patch changes a test or a file among the tests."
     return None
 
 

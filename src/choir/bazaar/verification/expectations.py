@@ -68,32 +68,32 @@ def expected_from(tree: Path, command: str, subdir: str, before: Report) -> Expe
 def judge(expected: ExpectedOutcome, report: Report) -> Fault:  # noqa: PLR0911 - a list of reasons, each its own line
     """Whether the report is whole, honest and good; the first reason against it."""
     stopped = {
-        "timeout": ("tests.timed_out", "The tests did not end within the time limit."),
-        "flood": ("tests.output_flood", "The tests wrote more than the limit and were stopped."),
-        "memory": ("tests.out_of_memory", "The tests used more memory than they were given."),
+        "timeout": ("tests.timed_out", "The tests exceeded the time limit."),
+        "flood": ("tests.output_flood", "The tests exceeded the output limit and were stopped."),
+        "memory": ("tests.out_of_memory", "The tests exceeded their memory limit."),
     }
     if report.stopped:
         return stopped[report.stopped]
     if report.stated and (not report.sealed or report.with_outcome(Outcome.FORGED)):
-        return "tests.report_forged", "What was reported of the tests is not what happened in them."
+        return "tests.report_forged", "The test report does not match the test run."
     if not report.stated or not report.has_collected or report.end_code is None:
-        return "tests.report_incomplete", "The test process ended before it had reported on the buyer's tests."
+        return "tests.report_incomplete", "The test process ended before it had reported the buyer's tests."
     if report.end_code != report.exit_code:
-        return "tests.exit_code_forged", "The process ended with another code than the test runner."
+        return "tests.exit_code_forged", "The process exit code differs from the test runner's."
     if _missing(expected, report):
         return "tests.missing", "Tests of the buyer are missing from the report."
     considered = {node for node in report.collected if _is_expected(node, expected, report)}
     by_outcome = {item: considered & set(report.with_outcome(item)) for item in Outcome}
     if any(report.ran[node] not in _codes_of(node, expected, report) for node in considered & report.ran.keys()):
-        return "tests.test_replaced", "A test that ran under a buyer's name is not the buyer's."
+        return "tests.test_replaced", "A test with the name of a buyer's test is not the buyer's."
     if by_outcome[Outcome.FAILED]:
         return "tests.failed", "Some of the buyer's tests fail."
     if by_outcome[Outcome.NOT_RUN]:
-        return "tests.report_incomplete", "Some of the buyer's tests were collected and never ran to their end."
+        return "tests.report_incomplete", "Some of the buyer's tests were collected but did not finish."
     if by_outcome[Outcome.SKIPPED] - expected.may_skip - _static_skips(expected, report):
         return "tests.skipped", "Tests of the buyer were skipped that were not skipped before."
     if report.exit_code != 0:
-        return "tests.failed", "The test command does not end with code 0."
+        return "tests.failed", "The test command does not exit with code 0."
     return GOOD
 
 

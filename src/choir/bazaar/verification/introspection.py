@@ -69,11 +69,14 @@ def fault(changes: Iterable[Change]) -> tuple[str, str]:
             continue
         new = _signs(change.path, change.after) - _signs(change.path, change.before)
         if "asks" in new:
-            return "patch.detects_tests", "The patch brings in code that asks whether it is being tested."
+            return "patch.detects_tests", "The patch adds code that detects tests."
         if "unreadable" in new:
-            return "patch.unreadable_code", "The patch brings in Python that cannot be read, so it cannot be looked at."
+            return (
+                "patch.unreadable_code",
+                "The patch adds Python code that cannot be parsed, so it cannot be inspected.",
+            )
         if new:
-            return "patch.reaches_into_runner", "The patch brings in code that reaches into the running interpreter."
+            return "patch.reaches_into_runner", "The patch adds code that manipulates the running interpreter."
     return "", ""
 
 

@@ -24,8 +24,8 @@ from choir.foundation.canonical import bytes_hash, canonical_hash
 
 _BEFORE_TIMES = 10  # a patch may delete or cut down what is so much larger than what it may add
 _APPLY_FAULTS = {
-    "too_large": ("patch.too_large", "The diff grows beyond the limit when it is applied."),
-    "unsafe_entry": ("patch.unsafe_entry", "The patched tree holds something that is no plain file."),
+    "too_large": ("patch.too_large", "The diff exceeds the size limit when applied."),
+    "unsafe_entry": ("patch.unsafe_entry", "The patched tree contains something that is not a regular file."),
     "does_not_apply": ("patch.does_not_apply", "The diff does not apply to the base commit."),
 }
 
@@ -133,7 +133,7 @@ class PatchCheck:
         )
         if request.fail_before:
             passed = not judge(before.expected, before.report)[0]
-            text = "The tests pass without the patch, so they prove nothing about it."
+            text = "The tests pass without the patch, so they prove nothing."
             findings.need("fails before", *_fault(passed, "order.tests_passed_before", text), evidence=facts)
         after = bench.run(tree, request.test_command, request.subdir)
         findings.need("tests", *judge(before.expected, after), evidence=after.summary())
@@ -144,7 +144,7 @@ class PatchCheck:
         request, bench, findings = self.request, self.bench, self.findings
         if request.fail_before:
             before = self.base.plain(bench, request.test_command, request.subdir)
-            text = "The test command ends with code 0 without the patch, so it proves nothing about it."
+            text = "The test command exits with code 0 without the patch, so it proves nothing."
             findings.need("fails before", *_fault(before.ended_well, "order.tests_passed_before", text))
         after = bench.run(tree, request.test_command, request.subdir)
         findings.need("tests by exit code", *_ended(after, "tests.failed"), evidence=after.summary())
@@ -162,8 +162,8 @@ class PatchCheck:
         after = self.bench.run(tree, command, "")
         broken = [node for node in before.with_outcome(Outcome.PASSED) if after.outcomes.get(node) != Outcome.PASSED]
         whole = after.stated and after.sealed and after.end_code == after.exit_code
-        fault = _fault(not whole, "tests.suite_incomplete", "The whole suite did not come to its end.")
-        text = "Tests that passed before fail or are gone."
+        fault = _fault(not whole, "tests.suite_incomplete", "The whole suite did not finish.")
+        text = "Tests that passed before now fail or are missing."
         self.findings.need("whole suite", *(fault if fault[0] else _fault(bool(broken), "tests.others_broken", text)))
 
 
@@ -174,7 +174,7 @@ def _fault(found: bool, reason: str, sentence: str) -> tuple[str, str]:
 def _ended(report: Report, reason: str) -> tuple[str, str]:
     if report.stopped:
         return judge_stopped(report)
-    return _fault(not report.ended_well, reason, "The command does not end with code 0.")
+    return _fault(not report.ended_well, reason, "The command does not exit with code 0.")
 
 
 def judge_stopped(report: Report) -> tuple[str, str]:

@@ -27,7 +27,7 @@ def verify(order: Order, delivery: Delivery, policy: VerificationPolicy, finding
     try:
         review = StructuredReview.from_bytes(delivery.artifact, policy)
     except ChoirError:
-        findings.need("shape", "review.malformed", "The review does not have the shape that was ordered.")
+        findings.need("shape", "review.malformed", "The review does not have the required shape.")
         return
     findings.need("shape")
     found = _findings(review)
@@ -46,7 +46,7 @@ def files_of(order: Order, policy: VerificationPolicy) -> dict[str, FileDiff]:
     """The files of the diff by their paths; the order must be sound for that."""
     assert isinstance(order.request, CodeReviewRequest)
     if order.diff is None or bytes_hash(order.diff) != order.request.diff:
-        raise Invalid(what="The order", why="its diff is not the one that the request names")
+        raise Invalid(what="The order", why="its diff does not match the hash in the request")
     if len(order.diff) > policy.review_diff_bytes_max:
         raise Invalid(what="The order", why=f"its diff has more than {policy.review_diff_bytes_max} bytes")
     files = {item.path: item for item in read_diff(order.diff).files if item.path}
@@ -74,7 +74,7 @@ def _first(faults: Iterable[Fault]) -> Fault:
 
 
 def _absent_file() -> Fault:
-    return "review.file_absent", "The review speaks of a file that is not in the diff."
+    return "review.file_absent", "The review names a file that is not in the diff."
 
 
 def _span(item: Finding) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def _reference_fault(item: Finding, files: dict[str, FileDiff]) -> Fault:
     stands = [lines[number] for number in range(first, last + 1)]
     needed = isinstance(item, ReviewSuggestion) or bool(item.current)
     if needed and (_lines(item.current) != stands or not item.current.strip()):
-        return "review.code_absent", "The code that the review quotes does not stand there."
+        return "review.code_absent", "The code that the review quotes is not there."
     return GOOD
 
 
@@ -109,14 +109,14 @@ def _fix_fault(item: Finding, whole: list[str] | None) -> Fault:
     if fix is None:
         return GOOD
     if not item.current:
-        return "review.fix_does_not_apply", "A suggested fix quotes no code that it could take the place of."
+        return "review.fix_does_not_apply", "A suggested fix does not quote the code it replaces."
     if _lines(fix) == _lines(item.current):
         return "review.fix_does_not_apply", "A suggested fix changes nothing."
     if whole is not None:
         first, last = _span(item)
         fixed = [*whole[: first - 1], *_lines(fix), *whole[last:]]
         if not _parses("\n".join(fixed)):
-            return "review.fix_breaks_code", "A suggested fix turns a file into something that Python cannot read."
+            return "review.fix_breaks_code", "A suggested fix breaks a file's Python syntax."
     return GOOD
 
 
@@ -146,11 +146,11 @@ def _parses(text: str) -> bool:
 
 def _substance_fault(review: StructuredReview, files: dict[str, FileDiff], policy: VerificationPolicy) -> Fault:
     if len(review.summary.strip()) < policy.review_summary_chars_min:
-        return "review.no_summary", "The review has no summary that says anything."
+        return "review.no_summary", "The review has no meaningful summary."
     found = _findings(review)
     shapes = {(item.file, _span(item), _said(item)) for item in found}
     if len(shapes) < len(found):
-        return "review.repeated", "The review says the same thing twice."
+        return "review.repeated", "The review repeats itself."
     spoken = {item.file for item in review.examined if len(item.statement.strip()) >= policy.review_statement_chars_min}
     if not found and not files.keys() <= spoken:
         return "review.nothing_said", "The review has no finding, and no statement about each file."

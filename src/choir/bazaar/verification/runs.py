@@ -54,13 +54,15 @@ def verify(
     try:
         output = RunOutput.from_bytes(delivery.artifact, policy)
     except ChoirError:
-        findings.need("shape", "run.malformed", "The output does not have the shape that was ordered.")
+        findings.need("shape", "run.malformed", "The output does not have the required shape.")
         return
     findings.need("shape")
     wrong = result.exit_code != output.exit_code
-    findings.need("exit code", *(("run.exit_code_differs", "Result and output name different codes.") if wrong else ()))
+    findings.need(
+        "exit code", *(("run.exit_code_differs", "Result and output have different exit codes.") if wrong else ())
+    )
     if request.exit_code is not None and output.exit_code != request.exit_code:
-        findings.need("exit code as ordered", "run.exit_code", f"The command must end with code {request.exit_code}.")
+        findings.need("exit code as ordered", "run.exit_code", f"The command must exit with code {request.exit_code}.")
     findings.units_milli = min(result.cpu_milli, request.cpu_s_max * 1000)
     drawn = rerun or int.from_bytes(entropy.bytes(4)) % 10_000 < policy.run_rerun_bps
     if request.deterministic and drawn:
@@ -85,5 +87,5 @@ def _rerun(
     evidence = {"rerun": True, "stdout": bytes_hash(ours.stdout), "stderr": bytes_hash(ours.stderr)}
     evidence |= {"exit_code": ours.exit_code, "ended": again.ended.value}
     same = again.ended is EndReason.EXITED and ours == output
-    differs = ("run.output_differs", "Run again, the command gives another output or code.")
+    differs = ("run.output_differs", "Re-run, the command gives a different output or exit code.")
     findings.need("re-run", *(("", "") if same else differs), evidence=evidence)

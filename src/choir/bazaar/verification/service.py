@@ -111,10 +111,10 @@ class Verifier:
         if not isinstance(delivery.result, RESULT_TYPES[order.type]):
             raise BadOrder(why="the result is of another job type")
         wrong = bytes_hash(delivery.artifact) != delivery.claimed_hash
-        fault = ("artifact.hash_mismatch", "The artifact does not hash to what was claimed.")
+        fault = ("artifact.hash_mismatch", "The artifact does not match its claimed hash.")
         findings.need("hash", *(fault if wrong else ("", "")), evidence={"artifact": bytes_hash(delivery.artifact)})
         failed = delivery.result.status is not ResultStatus.SUCCESS
-        fault = ("result.not_success", "The provider itself does not call this a success, and a part is not paid.")
+        fault = ("result.not_success", "The provider did not report success; partial work is not paid.")
         findings.need("status", *(fault if failed else ("", "")))
 
     def _patch(self, order: Order, delivery: Delivery, findings: Findings, cancelled: Callable[[], bool]) -> None:
@@ -144,11 +144,11 @@ def _check_order(order: Order) -> None:
     committed = request.hidden if isinstance(request, PatchGenRequest) else None
     revealed = order.hidden.commitment if isinstance(order.hidden, HiddenChecks) else None
     if committed != revealed:
-        raise BadOrder(why="the hidden checks are not those that the request commits to")
+        raise BadOrder(why="the hidden checks do not match the commitment in the request")
 
 
 def _examine_patch(request: PatchGenRequest, base: BaseTree, bench: Bench, findings: Findings) -> None:
-    text = "The tests pass without the patch, so they prove nothing about it."
+    text = "The tests pass without the patch, so they prove nothing."
     if request.evidence is Evidence.EXIT_CODE:
         passed = base.plain(bench, request.test_command, request.subdir).ended_well
     else:

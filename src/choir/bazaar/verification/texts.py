@@ -52,7 +52,7 @@ def verify(order: Order, delivery: Delivery, policy: VerificationPolicy, finding
     findings.need("shortest", *(("text.too_short", "The text is shorter than ordered.") if short else ("", "")))
     long = tokens > request.max_tokens
     evidence = {"text": bytes_hash(delivery.artifact), "tokens": tokens}
-    too_long = ("text.too_long", f"The text has {tokens} tokens and was ordered with at most {request.max_tokens}.")
+    too_long = ("text.too_long", f"The text has {tokens} tokens; at most {request.max_tokens} were ordered.")
     findings.need("longest", *(too_long if long else ("", "")), evidence=evidence)
     if request.schema is not None:
         findings.need("schema", *_schema_fault(text, request))
@@ -66,4 +66,4 @@ def _schema_fault(text: str, request: TextGenRequest) -> tuple[str, str]:
     except ChoirError:
         return "text.not_json", "The text is not JSON."
     fault = schemas.fault(value, request.schema)
-    return ("text.schema", f"The JSON does not have the ordered shape: {fault}.") if fault else ("", "")
+    return ("text.schema", f"The JSON does not match the ordered schema: {fault}.") if fault else ("", "")

@@ -45,8 +45,8 @@ class NoBase(Invalid):
     """The buyer's bundle does not give the commit that was ordered against."""
 
     code = "bazaar.no_base"
-    sentence = "The bundle does not hold the base commit {commit}: {why}"
-    hint = "Make it with `git bundle create FILE HEAD` where that commit is in the history."
+    sentence = "The bundle does not contain the base commit {commit}: {why}"
+    hint = "Create it with `git bundle create FILE HEAD` where that commit is in the history."
 
 
 class Kind(StrEnum):

@@ -138,7 +138,7 @@ class CommandWorker:
         asked = [f"{record.method} {record.host} {record.outcome}" for record in result.requests]
         trajectory.tool("Command", shlex.join(call.argv), f"exit {result.exit_code}, {result.ended.value}; {asked}")
         if result.ended is EndReason.OUTPUT:
-            raise NotDone(why="the agent wrote without end and was stopped")
+            raise NotDone(why="the agent exceeded the output limit and was stopped")
         return result
 
     def _spec(self, order: WorkOrder, call: Call, base: Path | None, left: Path | None) -> Spec:

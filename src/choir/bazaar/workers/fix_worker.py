@@ -41,7 +41,7 @@ class FixWorker:
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         request = order.request
         if not isinstance(request, PatchGenRequest):
-            raise NotMine(worker=self.name, why="it makes patches and nothing else")
+            raise NotMine(worker=self.name, why="it only makes patches")
         trajectory.user(f"{request.title}\n{request.body}")
         with self._shop.scratch() as name:
             folder = Path(name)

@@ -99,19 +99,19 @@ class Stopped(NotDone):
 
 class SecretInside(NotDone):
     code = "worker.secret_inside"
-    sentence = "The artifact holds one of the provider's own secrets, so it is not handed in."
+    sentence = "The artifact contains one of the provider's own secrets, so it is not delivered."
 
 
 class BrokeDown(ChoirError):
     """The worker itself failed; the order is not to blame."""
 
     code = "worker.broke_down"
-    sentence = "The worker broke down: {why}."
+    sentence = "The worker crashed: {why}."
 
 
 class Stuck(BrokeDown):
     code = "worker.stuck"
-    sentence = "The worker did not stop within {seconds} seconds after it was told to. Its place is lost until it does."
+    sentence = "The worker did not stop within {seconds} seconds. Its slot is lost until it does."
 
 
 class NoPlace(Unavailable):
@@ -119,4 +119,4 @@ class NoPlace(Unavailable):
 
     code = "worker.no_place"
     sentence = "No worker can take this job now: {why}."
-    hint = "Give it back, or try again later."
+    hint = "Withdraw, or retry later."

@@ -49,7 +49,7 @@ _LITTER = {
 }
 _LITTER_ENDS = (".pyc", ".pyo", ".orig", ".rej", ".swp", "~")
 _LITTER_BEGINS = (".aider",)
-_HARMLESS = ("it is a link that leads out", "it is not a regular file")
+_HARMLESS = ("it is a link that points outside", "it is not a regular file")
 _REFUSED_MAX = 100  # as many reasons as the sandbox gives; then there may be more
 
 
@@ -89,14 +89,14 @@ def compute_diff(base: Path, left: Path, refused: tuple[str, ...], folder: Path,
 def check_refused(refused: tuple[str, ...], before: Collection[str]) -> None:
     """What did not come out must not look deleted, nor be forgotten; litter, and new links and pipes, may be."""
     if len(refused) >= _REFUSED_MAX or any(item.startswith(f"{WORK!r}: ") for item in refused):
-        raise NotDone(why="the work tree is gone, is too large, or holds too much that is no plain file")
+        raise NotDone(why="the work tree is missing, too large, or contains too many special files")
     shown = {_shown(path) for path in before}
     for item in refused:
         path, _, why = item.partition("': ")
         if any(item.startswith(begin) for begin in shown):
-            raise NotDone(why=f"a file of the repository is no plain file any more: {item[:200]}")
+            raise NotDone(why=f"a file of the repository is no longer a regular file: {item[:200]}")
         if why not in _HARMLESS and not is_litter(path):
-            raise NotDone(why=f"a new file cannot be brought out: {item[:200]}".rstrip("."))
+            raise NotDone(why=f"a new file cannot be copied out: {item[:200]}".rstrip("."))
 
 
 def _shown(path: str) -> str:

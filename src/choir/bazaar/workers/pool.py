@@ -128,12 +128,12 @@ class WorkerPool:
             raise NoPlace(why="the provider is stopping")
         able = [worker for worker in self._workers if kind in worker.types]
         if not able:
-            raise NoPlace(why=f"nobody here does {kind.value}")
+            raise NoPlace(why=f"no worker here does {kind.value}")
         if len(self._active) + len(self._stuck) >= self.capacity:
-            raise NoPlace(why=f"all {self.capacity} places are taken")
+            raise NoPlace(why=f"all {self.capacity} slots are in use")
         well = [worker for worker in able if not self._problem(worker)]
         if not well:
-            raise NoPlace(why=f"{able[0].name} is not well: {self._problem(able[0])}")
+            raise NoPlace(why=f"{able[0].name} is unhealthy: {self._problem(able[0])}")
         return well[0]
 
     def cancel(self, job: str) -> bool:
@@ -194,7 +194,7 @@ class WorkerPool:
     def _problem(self, worker: Worker) -> str:
         left = self._records[id(worker)].rests_until - time.monotonic()
         if left > 0:
-            return f"it broke down too often and rests for {left:.0f} seconds"
+            return f"it crashed too often and is paused for {left:.0f} seconds"
         try:
             return worker.problem()
         except Exception as error:  # a worker that cannot even say how it is

@@ -189,5 +189,5 @@ def _type(text: str) -> JobType:
     found = JobType.named(text)
     if found is None:
         known = ", ".join(kind.word for kind in JobType)
-        raise BadProfile(why=f"'{text[:40]}' in types is none; there are {known}")
+        raise BadProfile(why=f"'{text[:40]}' in types is unknown; there are {known}")
     return found

@@ -90,7 +90,7 @@ def fill(word: str, values: Mapping[str, str]) -> str:
         if found[0] in ("{{", "}}"):
             return found[0][0]
         if found[1] is None or found[1] not in values:
-            raise BadProfile(why=f"'{found[0][:40]}' is no placeholder; write braces twice if they are meant as such")
+            raise BadProfile(why=f"'{found[0][:40]}' is not a placeholder; double the braces to write them literally")
         return values[found[1]]
 
     return _PLACEHOLDER.sub(one, word)

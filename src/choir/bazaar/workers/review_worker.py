@@ -62,7 +62,7 @@ class ReviewWorker:
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         request = order.request
         if not isinstance(request, CodeReviewRequest) or order.diff is None:
-            raise NotMine(worker=self.name, why="it reviews diffs and nothing else")
+            raise NotMine(worker=self.name, why="it only reviews diffs")
         files = files_of(Order(order.type, request, diff=order.diff), self._shop.verification)
         files = {path: file for path, file in files.items() if _can_be_named(path)}
         focus = ", ".join(item.value for item in request.focus)
@@ -270,9 +270,9 @@ def _statement(path: str, file: FileDiff, was_read: bool, issues: list[ReviewIss
     if file.new_path is None:
         said = "The file is deleted; the analysers look at files that are there."
     elif not was_read:
-        said = "The file could not be had whole, or is too large, so no analyser has looked at it."
+        said = "The file is incomplete or too large, so it was not analysed."
     elif path.endswith(_PYTHON_FILES):
-        said = f"ruff, bandit, vulture and detect-secrets looked at {lines}: {found}."
+        said = f"ruff, bandit, vulture and detect-secrets checked {lines}: {found}."
     else:
         what = "secrets, unfinished merges and data that cannot be read"
         what = what if path.endswith(_DATA_FILES) else "secrets and unfinished merges"

@@ -30,7 +30,7 @@ class RunWorker:
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         request = order.request
         if not isinstance(request, SandboxRunRequest):
-            raise NotMine(worker=self.name, why="it runs commands and nothing else")
+            raise NotMine(worker=self.name, why="it only runs commands")
         spec = run_spec(request, self._shop.verification)
         assert spec.limits.wall_s is not None
         wall_s = self._shop.wall_s(order, spec.limits.wall_s, "the command")

@@ -34,25 +34,21 @@ def account(context: typer.Context, node: NodeOption = None, as_json: AsJson = F
         output.print_json([item.model_dump() for item in found])
         return
     if not found:
-        output.say(
-            "The operator owns no accounts; `choir ledger accounts` lists everybody's." if operator else "None yet."
-        )
+        output.say("The operator owns no accounts; `choir ledger accounts` lists all." if operator else "None yet.")
         return
     rows = [(item.name, amount_of(item.asset, item.balance), item.asset, item.state) for item in found]
     output.print_table(["account", "balance", "asset", "state"], rows, right=[1])
 
 
-@app.command(epilog="Example: choir account prove > what-i-am-liabilities_proof.json")
+@app.command(epilog="Example: choir account prove > liabilities-proof.json")
 def prove(
-    size: Annotated[
-        int | None, typer.Option(help="After how many entries; default: what was signed last.", metavar="SIZE")
-    ] = None,
+    size: Annotated[int | None, typer.Option(help="Number of entries; default: last signed.", metavar="SIZE")] = None,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a proof that what the node owes you is part of the total that it signed, and check it.
+    """Print and check a proof that the signed liabilities include what the node owes you.
 
-    auditor/choir_verify.py checks it without trusting this program. The proof tells nobody else's balance.
+    auditor/choir_verify.py checks it without trusting this program. The proof reveals no other balance.
     """
     output.want_json(as_json)
     with output.client_of(node) as client:
@@ -70,7 +66,7 @@ def _check(client: Client, proof: LiabilitiesProofOut) -> None:
         asset = item.account.rpartition("/")[2]
         yours[asset] = yours.get(asset, 0) + int(item.balance) + int(item.held)
     journal = note.journal
-    output.say(f"Checked. Of what {journal.origin} says it owes after entry {journal.size}, this is yours:")
+    output.say(f"Verified. Your part of the liabilities of {journal.origin} after entry {journal.size}:")
     for total in note.totals:
         mine, all_ = (amount_of(total.asset, str(units)) for units in (yours.get(total.asset, 0), total.total))
         output.say(f"  {mine} of {all_} {total.asset}")

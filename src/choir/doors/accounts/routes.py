@@ -29,7 +29,7 @@ router = RoomRouter(tags=["money"], route_class=AccessRoute)
 
 @router.get("/me/accounts")
 def list_own_accounts(who: ReaderOrOperatorDep, node: NodeDep, cursor: Cursor = "", limit: Limit = 100) -> AccountPage:
-    """One's own accounts by name; an agent's and its person's. An operator owns none."""
+    """List your own accounts by name; for an agent, also its person's. An operator owns none."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
     found: list[ledger_model.Account] = []
     with node.read() as tx:
@@ -44,13 +44,13 @@ def get_balance(
     who: ReaderOrOperatorDep,
     node: NodeDep,
     account: Account,
-    at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry.")] = None,
-    at_time: Annotated[str | None, Query(max_length=40, description="At this moment, ISO 8601.")] = None,
+    at_seq: Annotated[int | None, Query(ge=0, le=2**62, description="After this entry's number.")] = None,
+    at_time: Annotated[str | None, Query(max_length=40, description="At this time, ISO 8601.")] = None,
 ) -> BalanceOut:
-    """A balance and what is held beside it, now or at any past point; zero for one's own that nothing has come to."""
+    """Get a balance and its holds, now or at any past point; zero for your own account with no movement yet."""
     _must_see(who, account)
     if at_seq is not None and at_time is not None:
-        raise Invalid(what="at_seq and at_time", why="they name two moments; give one of them")
+        raise Invalid(what="at_seq and at_time", why="give one, not both")
     with node.read() as tx:
         if at_seq is not None:
             queries.check_reached(tx, at_seq)
@@ -68,7 +68,7 @@ def get_balance(
 def get_statement(
     who: ReaderOrOperatorDep, node: NodeDep, account: Account, cursor: Cursor = "", limit: Limit = 100
 ) -> StatementPage:
-    """The movements of an account, oldest first; none of one's own that nothing has come to."""
+    """List an account's movements, oldest first; empty for your own account with no movement yet."""
     _must_see(who, account)
     (after_seq, after_leg), size = statement_cursor(cursor), page_rows(limit, node.policy.of(LedgerPolicy))
     with node.read() as tx:
@@ -81,10 +81,10 @@ def get_statement(
 @router.post(
     "/transfers",
     status_code=201,
-    responses=also(200, TransferOut, "This key had done it before.") | problems(404, 409),
+    responses=also(200, TransferOut, "This key was accepted before.") | problems(404, 409),
 )
 def transfer(body: TransferIn, who: BuyerDep, key: KeyDep, node: NodeDep, response: Response) -> TransferOut:
-    """Send something to a person or an agent. USDC and SAT move freely, AID between agents; an agent's caps count."""
+    """Transfer to a person or an agent. USDC and SAT move freely, AID between agents; an agent's caps apply."""
     asked = Transfer(to=body.to, asset=body.asset, amount=parse_units(body.amount), from_=body.from_, memo=body.memo)
     done = node.write(lambda tx: node.transfers.send(tx, who, asked, key))
     if done.posted.again:

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class TransferIn(Wire, json_schema_extra=example(to="grace", asset="SAT", amount="21000", memo="thank you")):
-    """Something that moves between people or agents. The `Idempotency-Key` header is its key."""
+    """A transfer between people or agents. The `Idempotency-Key` header is its key."""
 
     from_: str | None = Field(
         default=None,
         alias="from",
         max_length=80,
-        description="Whose it is, as an owner of accounts. Default: the one who asks.",
+        description="The paying owner of accounts. Default: the caller.",
     )
     to: str = Field(min_length=1, max_length=80, description="A handle, or an owner of accounts such as `agent:…`.")
     asset: str = Field(max_length=20, examples=["SAT"])
     amount: Amount
-    memo: str | None = Field(default=None, max_length=2000, description="Words beside it; they can be erased.")
+    memo: str | None = Field(default=None, max_length=2000, description="Free text; it can be erased.")
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -43,7 +43,7 @@ class TransferOut(
         amount="21000",
     ),
 ):
-    """What moved."""
+    """A completed transfer."""
 
     posted: PostedOut
     from_: str = Field(alias="from")

@@ -11,7 +11,7 @@ class AgentsClient(Room[R]):
 
     @pages
     def all(self, *, limit: int = 100) -> Call[AgentPage]:
-        """A person's agents, oldest first, retired ones included; an agent sees itself."""
+        """List a person's agents, oldest first, including retired ones; an agent sees itself."""
         return Call("GET", "/v1/agents", AgentPage, params={"limit": limit})
 
     @call
@@ -20,20 +20,20 @@ class AgentsClient(Room[R]):
 
     @call
     def create(self, name: str, *, proof: str | None = None, key: str | None = None) -> Call[AgentOut]:
-        """A new agent of the person who asks; it can do nothing before it has a delegation."""
+        """Create an agent of the calling person; it can do nothing until it has a delegation."""
         return Call("POST", "/v1/agents", AgentOut, {"name": name, "proof": proof}, key=key_or_new(key))
 
     @call
     def stand(self, name: str | None = None) -> Call[AgentOut]:
-        """The agent that stands on the key which signs this request, made if there is none."""
+        """Get the self-keyed agent of the key that signs this request; created if there is none."""
         return Call("POST", "/v1/agents/stand", AgentOut, {"name": name}, again=True)
 
     @call
     def rename(self, agent: str, name: str) -> Call[AgentOut]:
-        """Call an agent something else."""
+        """Rename an agent."""
         return Call("PATCH", path("/v1/agents/{agent}", agent=agent), AgentOut, {"name": name}, again=True)
 
     @call
     def retire(self, agent: str) -> Call[None]:
-        """End an agent for good, with its delegations and tokens."""
+        """Retire an agent permanently, with its delegations and tokens."""
         return Call("DELETE", path("/v1/agents/{agent}", agent=agent), type(None))

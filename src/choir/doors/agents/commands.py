@@ -10,7 +10,7 @@ from choir.doors.agents.options import AgentArgument, AllOption, asking, tell
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
 
-app = typer.Typer(help="Make, list and retire agents that act for you.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and retire agents that act for you.", no_args_is_help=True)
 
 
 # Agents
@@ -31,12 +31,12 @@ def agent_ls(every: AllOption = False, node: NodeOption = None, as_json: AsJson 
 
 @app.command("create", epilog="Example: choir agent create 'night librarian'")
 def agent_create(
-    name: Annotated[str, typer.Argument(help="What you call it.")],
+    name: Annotated[str, typer.Argument(help="Name.")],
     key: KeyOption = None,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an agent; it can do nothing before it has a delegation."""
+    """Create an agent. It can do nothing until it has a delegation."""
     output.want_json(as_json)
     with asking(node, "agents") as client:
         made = client.agents.create(name, key=key)
@@ -46,11 +46,11 @@ def agent_create(
 @app.command("rename", epilog="Example: choir agent rename agent_01h… 'day librarian'")
 def agent_rename(
     agent: AgentArgument,
-    name: Annotated[str, typer.Argument(help="What you call it from now on.")],
+    name: Annotated[str, typer.Argument(help="New name.")],
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Call an agent something else."""
+    """Rename an agent."""
     output.want_json(as_json)
     with asking(node, f"agents/{agent}") as client:
         renamed = client.agents.rename(agent, name)
@@ -59,7 +59,7 @@ def agent_rename(
 
 @app.command("retire", epilog="Example: choir agent retire agent_01h…")
 def agent_retire(agent: AgentArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """End an agent for good, with its delegations and tokens."""
+    """Retire an agent permanently, with its delegations and tokens."""
     output.want_json(as_json)
     with asking(node, f"agents/{agent}") as client:
         client.agents.retire(agent)

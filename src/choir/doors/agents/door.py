@@ -7,5 +7,7 @@ from choir.doors.door import Command, Door
 DOOR = Door(
     routes=("routes:router",),
     pages=("pages:router",),
-    commands=(Command("agent", "commands:app", "People and agents", "Make, list and retire agents that act for you."),),
+    commands=(
+        Command("agent", "commands:app", "People and agents", "Create, list and retire agents that act for you."),
+    ),
 )

@@ -23,24 +23,24 @@ AgentArgument = Annotated[str, typer.Argument(help="Such as agent_01h….", meta
 
 ScopeOption = Annotated[
     list[str],
-    typer.Option("--scope", help=f"What it may be used for: {SCOPES}; may be repeated.", metavar="SCOPE"),
+    typer.Option("--scope", help=f"Allowed use: {SCOPES}; may be repeated.", metavar="SCOPE"),
 ]
 
 
-DaysOption = Annotated[int, typer.Option("--days", help="How many days it lasts.", min=1)]
+DaysOption = Annotated[int, typer.Option("--days", help="Lifetime in days.", min=1)]
 
 
-AllOption = Annotated[bool, typer.Option("--all", help="Also those that have ended.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Include ended ones.")]
 
 
-NameOption = Annotated[str | None, typer.Option("--name", help="What you call it.")]
+NameOption = Annotated[str | None, typer.Option("--name", help="Name.")]
 
 
 class PasskeyNeeded(NotAllowed):
     """Something that only a person can do, who shows a passkey in the browser."""
 
     code = "cli.passkey_needed"
-    sentence = "This takes your passkey, which only a browser can ask for."
+    sentence = "This needs your passkey, which only a browser can use."
     hint = "Do it at {page}."
 
 

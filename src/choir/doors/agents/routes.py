@@ -34,7 +34,7 @@ router = RoomRouter(tags=["agents"], route_class=AccessRoute, prefix="/agents")
 
 @router.get("")
 def list_agents(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> AgentPage:
-    """A person's agents, oldest first, retired ones included; an agent sees itself."""
+    """List a person's agents, oldest first, including retired ones; an agent sees itself."""
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_agent_id)
     with node.read() as tx:
@@ -50,10 +50,10 @@ def list_agents(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Lim
 @router.post(
     "",
     status_code=201,
-    responses=also(200, AgentOut, "This key had made it before.") | problems(409),
+    responses=also(200, AgentOut, "This key had created it before.") | problems(409),
 )
 def create_agent(body: AgentIn, who: PersonDep, key: OptionalKeyDep, node: NodeDep, response: Response) -> AgentOut:
-    """Make an agent. It can do nothing before it has a delegation."""
+    """Create an agent. It can do nothing until it has a delegation."""
     person = who.must_be_person()
 
     def make(tx: Tx) -> UUID:
@@ -72,20 +72,20 @@ def create_agent(body: AgentIn, who: PersonDep, key: OptionalKeyDep, node: NodeD
 
 @router.post("/stand", responses=problems(409, 429))
 def stand_up(body: StandIn, key: ProvenKeyDep, address: AddressDep, node: NodeDep) -> AgentOut:
-    """The agent that stands on the key which signed this request, made if there is none."""
+    """Get the self-keyed agent of the key that signed this request; created if there is none."""
     return AgentOut.of(node.write(lambda tx: node.agents.stand(tx, key, body.name, address=address)))
 
 
 @router.get("/{agent}", responses=problems(404))
 def get_agent(agent: str, who: ReaderDep, node: NodeDep) -> AgentOut:
-    """One agent, for its person and for itself."""
+    """Get an agent. For its person and for itself."""
     with node.read() as tx:
         return AgentOut.of(node.agents.visible(tx, who, parse_agent_id(agent)))
 
 
 @router.patch("/{agent}", responses=problems(404, 409))
 def rename_agent(agent: str, body: NameIn, who: SignedInDep, node: NodeDep) -> AgentOut:
-    """Call an agent something else: its person, or itself when it stands on its key."""
+    """Rename an agent. For its person, or for a self-keyed agent itself."""
     id_ = parse_agent_id(agent)
 
     def rename(tx: Tx) -> AgentOut:
@@ -97,7 +97,7 @@ def rename_agent(agent: str, body: NameIn, who: SignedInDep, node: NodeDep) -> A
 
 @router.delete("/{agent}", status_code=204, responses=problems(404, 409))
 def retire_agent(agent: str, who: SignedInDep, node: NodeDep) -> None:
-    """End an agent for good, with its delegations and tokens."""
+    """Retire an agent permanently, with its delegations and tokens."""
     id_ = parse_agent_id(agent)
     node.write(lambda tx: node.agents.retire(tx, who, id_))
 

@@ -29,7 +29,7 @@ PUBLIC = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
 
 
 class AgentIn(Wire, json_schema_extra=example(name="night librarian")):
-    """A new agent of the person who asks."""
+    """A new agent of the calling person."""
 
     name: Name
     proof: str | None = Field(
@@ -41,7 +41,7 @@ class AgentIn(Wire, json_schema_extra=example(name="night librarian")):
 
 
 class StandIn(Wire, json_schema_extra=example(name="wanderer")):
-    """What an agent on its own key would like to be called."""
+    """A self-keyed agent's name."""
 
     name: Name | None = None
 
@@ -55,8 +55,8 @@ class AgentOut(Wire, json_schema_extra=example(**_AGENT)):
     """An agent."""
 
     id: str
-    owner: str = Field(description="As the owner of accounts.")
-    person: str | None = Field(description="Whose agent it is; none: it stands on its key.")
+    owner: str = Field(description="As an owner of accounts.")
+    person: str | None = Field(description="The person it belongs to; null: it is self-keyed.")
     key: str | None = Field(description="Its Nostr key, as npub.")
     name: str | None
     created_at: str

@@ -77,7 +77,7 @@ def run(size: Size, folder: Path | None, say: Progress) -> dict[str, Any]:
     """The whole benchmark as a JSON value."""
     with tempfile.TemporaryDirectory(prefix="choir-bench-", dir=folder) as top:
         extra = {"CHOIR_POLICY__PROVIDERS__TIER_0_SLOTS": str(max(size.open_jobs))}
-        say("Starting a node of its own.")
+        say("Starting a temporary node.")
         town = Town(Path(top, "home"), extra)
         try:
             say("Starting a provider, and waiting for it to qualify.")

@@ -17,7 +17,7 @@ _PROMISES = {
     "batch_of_hot_transactions": ("batches with a hot account, of one transaction each", ">=", 25),
     "callers_of_transactions": ("64 callers, of one transaction each", ">=", 4),
     "hot_callers_of_hot_transactions": ("64 callers with a hot account, of one transaction each", ">=", 12),
-    "lone_of_insert": ("a lone caller's wait, of a bare durable insert's", "<=", 2.5),
+    "lone_of_insert": ("a single caller's latency, of a bare durable insert's", "<=", 2.5),
     "hot_of_spread": ("a hot account, of spread accounts", ">=", 0.9),
     "refused_of_spread": ("one in ten refused, of none", ">=", 0.8),
     "large_of_small": ("a large ledger, of a small one", ">=", 0.8),
@@ -36,11 +36,11 @@ def root() -> None:
 
 @app.command("ledger", epilog="Example: choir bench ledger --quick")
 def ledger(
-    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A short run.")] = False,
     folder: Annotated[Path | None, typer.Option(help="Where to put the database; default: the temp folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the ledger against PostgreSQL itself (a few minutes; a database of its own, removed afterwards)."""
+    """Measure the ledger against plain PostgreSQL (a few minutes; uses a temporary database)."""
     from choir.benchmarks.ledger import FULL, QUICK, run
 
     output.want_json(as_json)
@@ -68,11 +68,11 @@ _HTTP_SHARES = {
 
 @app.command("http", epilog="Example: choir bench http --quick")
 def http(
-    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A short run.")] = False,
     folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the HTTP door against its own empty route (a minute or two; a node of its own, removed afterwards)."""
+    """Measure the HTTP API against its own empty route (a minute or two; uses a temporary node)."""
     from choir.benchmarks.http import FULL, QUICK, run
 
     output.want_json(as_json)
@@ -90,11 +90,11 @@ def http(
 
 @app.command("bazaar", epilog="Example: choir bench bazaar --quick")
 def bazaar(
-    quick: Annotated[bool, typer.Option("--quick", help="A short run, for a first impression.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A short run.")] = False,
     folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure jobs against bare sandbox runs (some minutes; a node and a provider of its own, removed afterwards)."""
+    """Measure jobs against bare sandbox runs (some minutes; uses a temporary node and provider)."""
     from choir.doors.bench.bazaar import FULL, QUICK, run
 
     output.want_json(as_json)

@@ -18,10 +18,10 @@ def register(app: typer.Typer) -> None:
 def help_(
     context: typer.Context,
     command: Annotated[
-        list[str] | None, typer.Argument(help="The command; default: the list of all.", metavar="COMMAND")
+        list[str] | None, typer.Argument(help="The command; default: all commands.", metavar="COMMAND")
     ] = None,
 ) -> None:
-    """Show the help of a command, as its --help does."""
+    """Show the help of a command, like --help."""
     at: Any = context.find_root()
     for word in command or []:
         below = getattr(at.command, "commands", {})

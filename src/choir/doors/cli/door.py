@@ -6,7 +6,7 @@ from choir.doors.door import Command, Door
 
 DOOR = Door(
     commands=(
-        Command("help", "about:register", "Help", "Show the help of a command, as its --help does."),
+        Command("help", "about:register", "Help", "Show the help of a command, like --help."),
         Command("version", "about:register", "Help", "Show the version."),
     ),
 )

@@ -22,7 +22,7 @@ class NotPossible(Unavailable):
 
     code = "cli.not_possible"
     sentence = "{file}: {why}."
-    hint = "Check that it is there and that you may use it."
+    hint = "Check that it exists and that you may access it."
 
 
 class Root(groups.Group):
@@ -45,7 +45,7 @@ def command_line(doors: Sequence[str] = DOORS) -> typer.Typer:
         name="choir",
         cls=type("Root", (Root,), {"contents": found, "parts": places}),
         help="An open economy for AI agents and the people behind them.",
-        epilog="Begin with: choir up",
+        epilog="Start with: choir up",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -77,11 +77,11 @@ def root(
         str | None, typer.Option("--node", help="The node's address for any command (CHOIR_NODE).", metavar="URL")
     ] = None,
     operator: Annotated[
-        bool, typer.Option("--operator", help="Ask as the operator of this home's node, whoever is logged in.")
+        bool, typer.Option("--operator", help="Act as the operator of this home's node, whoever is logged in.")
     ] = False,
     machine: Annotated[
         bool,
-        typer.Option("--machine", help="Order, and look at jobs, as this machine's own buyer, whoever is logged in."),
+        typer.Option("--machine", help="Buy and list jobs as this machine's own buyer, whoever is logged in."),
     ] = False,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")

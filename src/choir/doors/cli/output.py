@@ -51,7 +51,7 @@ NodeOption = Annotated[str | None, typer.Option("--node", help="The node's addre
 def given_key(key: str | None) -> str | None:
     """A key that is empty is a mistake, such as a variable that is not set: taken for none, it would protect nobody."""
     if key is not None and not key.strip():
-        raise typer.BadParameter("it is empty; leave the option out to go without a key")
+        raise typer.BadParameter("it is empty; omit the option for no key")
     return key
 
 
@@ -60,7 +60,7 @@ KeyOption = Annotated[
     typer.Option("--key", help="Idempotency key; the same key and content have one effect.", callback=given_key),
 ]
 
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 Command = Callable[..., None]
 
 _ASKED_AS = {"login": "the person who is logged in", "setting": "the owner of the token that is set (CHOIR_TOKEN)"}
@@ -92,7 +92,7 @@ class FileExists(Refusal):
     """A command would write over a file that somebody may need."""
 
     code = "cli.file_exists"
-    sentence = "{file} is already there."
+    sentence = "{file} already exists."
     hint = "Choose another name, or replace it with --force."
 
 
@@ -100,7 +100,7 @@ class AskAsOperator(NotAllowed):
     """Somebody who runs a node asks it as a person."""
 
     code = "cli.ask_as_operator"
-    sentence = "Only the node's operator can do this, and you asked as {who}."
+    sentence = "Only the node's operator can do this, and you are {who}."
     hint = "On the node's own machine, put --operator before the command: choir --operator …"
 
 
@@ -108,7 +108,7 @@ class AskAsPerson(NotAllowed):
     """The operator asks for what only people and their agents have: agents, delegations, tokens."""
 
     code = "cli.ask_as_person"
-    sentence = "This is for people and their agents, and you asked as the node's operator."
+    sentence = "This is for people and their agents, and you are the node's operator."
     hint = "Sign up on the node's page, and log in with `choir login`."
 
 
@@ -116,8 +116,8 @@ class TokenRefused(Unauthenticated):
     """The token that is set is none of this node's; who forgot that it is set would look elsewhere."""
 
     code = "cli.token_refused"
-    sentence = "The node does not know the token that it was shown; it was that one because {why}."
-    hint = "Set the right one, or none (`unset CHOIR_TOKEN`) to be who you logged in as."
+    sentence = "The node does not know your token, which was used because {why}."
+    hint = "Set the right one, or none (`unset CHOIR_TOKEN`) to use your login."
 
 
 _EXIT: list[tuple[type[ChoirError], int]] = [
@@ -148,7 +148,7 @@ def tell_unknown_settings() -> None:
     from choir.foundation.settings import meant, unknown_variables
 
     for name in unknown_variables(os.environ):
-        say(f"Take care: {name} in the environment is no setting{meant(name)}.")
+        say(f"Warning: {name} in the environment is not a setting{meant(name)}.")
 
 
 def address_of(node: str | None) -> str:
@@ -276,7 +276,7 @@ def machine_wanted() -> bool:
 def may_write(file: Path, *, force: bool) -> None:
     """Raise unless a command may put its result there."""
     if file.exists() and not file.is_file():
-        raise Invalid(what=f"The file {file}", why="it is there and not a plain file; write to - and redirect that")
+        raise Invalid(what=f"The file {file}", why="it is not a regular file; write to - and redirect instead")
     if not force and (file.exists() or file.is_symlink()):
         raise FileExists(file=str(file))
     if not file.absolute().parent.is_dir():
@@ -365,7 +365,7 @@ def _print_beside(text: str) -> None:
 
 def say_there_is_more(cursor: str | None) -> None:
     if cursor:
-        say(f"There is more: --cursor {cursor}")
+        say(f"More: --cursor {cursor}")
 
 
 def print_table(

@@ -17,12 +17,12 @@ class DelegationsClient(Room[R]):
 
     @pages
     def all(self, *, limit: int = 100) -> Call[DelegationPage]:
-        """What a person delegated, or what an agent was given; oldest first, ended ones included."""
+        """List a person's delegations, or those given to an agent; oldest first, including ended ones."""
         return Call("GET", "/v1/delegations", DelegationPage, params={"limit": limit})
 
     @call
     def get(self, delegation: str) -> Call[DelegationOut]:
-        """One delegation, and what was spent of its caps."""
+        """Get a delegation and the use of its caps."""
         return Call("GET", path("/v1/delegations/{delegation}", delegation=delegation), DelegationOut)
 
     @call
@@ -37,7 +37,7 @@ class DelegationsClient(Room[R]):
         name: str | None = None,
         key: str | None = None,
     ) -> Call[DelegationOut]:
-        """Let an agent act for the person who asks, for `days` or until `expires_at`."""
+        """Grant a delegation from the calling person to an agent, for `days` or until `expires_at`."""
         body = _terms(agent, scopes, caps, days, expires_at, name)
         return Call("POST", "/v1/delegations", DelegationOut, body, key=key_or_new(key))
 
@@ -54,14 +54,14 @@ class DelegationsClient(Room[R]):
         name: str | None = None,
         key: str | None = None,
     ) -> Call[DelegationOut]:
-        """Pass a part of a delegation on to an agent, never more than it has."""
+        """Narrow a delegation: grant a subset of it to an agent."""
         where = path("/v1/delegations/{delegation}/narrow", delegation=delegation)
         body = _terms(agent, scopes, caps, days, expires_at, name)
         return Call("POST", where, DelegationOut, body, key=key_or_new(key))
 
     @call
     def revoke(self, delegation: str) -> Call[None]:
-        """End a delegation at once, with all that was narrowed from it."""
+        """Revoke a delegation at once, with all that was narrowed from it."""
         return Call("DELETE", path("/v1/delegations/{delegation}", delegation=delegation), type(None), again=True)
 
 

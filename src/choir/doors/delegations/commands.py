@@ -24,7 +24,7 @@ from choir.doors.agents.options import (
     tell,
 )
 
-app = typer.Typer(help="Say what an agent may do, spend, and until when.", no_args_is_help=True)
+app = typer.Typer(help="Set what an agent may do and spend, and until when.", no_args_is_help=True)
 
 
 DelegationArgument = Annotated[str, typer.Argument(help="Such as delegation_01h….", metavar="DELEGATION")]
@@ -32,7 +32,7 @@ DelegationArgument = Annotated[str, typer.Argument(help="Such as delegation_01h�
 
 CapOption = Annotated[
     list[str] | None,
-    typer.Option("--cap", help="At most so much in a day, week, month or in total; may be repeated.",
+    typer.Option("--cap", help="Spending cap per day, week, month or in total; may be repeated.",
                  metavar="ASSET/PERIOD=AMOUNT"),
 ]  # fmt: skip
 
@@ -42,7 +42,7 @@ CapOption = Annotated[
 
 @app.command("ls", epilog="Example: choir delegation ls --all")
 def delegation_ls(every: AllOption = False, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """List what you delegated; for an agent, what it was given."""
+    """List your delegations; for an agent, those given to it."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         found = [item for item in client.delegations.all() if every or item.revoked_at is None]
@@ -57,7 +57,7 @@ def delegation_ls(every: AllOption = False, node: NodeOption = None, as_json: As
 
 @app.command("show", epilog="Example: choir delegation show delegation_01h…")
 def delegation_show(delegation: DelegationArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Show one delegation and what was spent of its caps."""
+    """Show a delegation and the use of its caps."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         found = client.delegations.get(delegation)
@@ -75,7 +75,7 @@ def delegation_grant(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let an agent act for you, as far as you say and no further."""
+    """Grant a delegation: let an agent act for you within limits."""
     output.want_json(as_json)
     caps = [_typed_cap(item) for item in cap or []]
     with asking(node, f"agents/{agent}") as client:
@@ -95,7 +95,7 @@ def delegation_narrow(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pass a part of a delegation on to another agent, never more than it has."""
+    """Narrow a delegation: grant a subset of it to another agent."""
     output.want_json(as_json)
     caps = [_typed_cap(item) for item in cap or []]
     with asking(node, "agents") as client:
@@ -105,7 +105,7 @@ def delegation_narrow(
 
 @app.command("revoke", epilog="Example: choir delegation revoke delegation_01h…")
 def delegation_revoke(delegation: DelegationArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """End a delegation at once, with all that was narrowed from it."""
+    """Revoke a delegation at once, with all that was narrowed from it."""
     output.want_json(as_json)
     with asking(node, "agents") as client:
         client.delegations.revoke(delegation)

@@ -7,6 +7,8 @@ from choir.doors.door import Command, Door
 DOOR = Door(
     routes=("routes:router",),
     commands=(
-        Command("delegation", "commands:app", "People and agents", "Say what an agent may do, spend, and until when."),
+        Command(
+            "delegation", "commands:app", "People and agents", "Set what an agent may do and spend, and until when."
+        ),
     ),
 )

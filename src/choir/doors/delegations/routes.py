@@ -20,12 +20,12 @@ from choir.storage.database import Tx
 
 router = RoomRouter(tags=["delegations"], route_class=AccessRoute, prefix="/delegations")
 
-_AGAIN = also(200, DelegationOut, "This key had made it before.")
+_AGAIN = also(200, DelegationOut, "This key had created it before.")
 
 
 @router.get("")
 def list_delegations(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> DelegationPage:
-    """What a person delegated, or what an agent was given; oldest first, ended ones included."""
+    """List a person's delegations, or those given to an agent; oldest first, including ended ones."""
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_delegation_id)
     with node.read() as tx:
@@ -41,7 +41,7 @@ def list_delegations(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit
 
 @router.post("", status_code=201, responses=_AGAIN | problems(404, 409))
 def grant(body: DelegationIn, who: FreshDep, key: OptionalKeyDep, node: NodeDep, response: Response) -> DelegationOut:
-    """Let an agent act for the person who asks. It takes a passkey shown just now."""
+    """Grant a delegation from the calling person to an agent. Needs a fresh passkey check."""
     agent, ends_us = parse_agent_id(body.agent), expires_us(node, body)
 
     def make(tx: Tx) -> UUID:
@@ -58,7 +58,7 @@ def grant(body: DelegationIn, who: FreshDep, key: OptionalKeyDep, node: NodeDep,
 
 @router.get("/{delegation}", responses=problems(404))
 def get_delegation(delegation: str, who: ReaderDep, node: NodeDep) -> DelegationOut:
-    """One delegation, and what was spent of its caps."""
+    """Get a delegation and the use of its caps."""
     with node.read() as tx:
         return _view(tx, node, node.delegations.visible(tx, who, parse_delegation_id(delegation)))
 
@@ -67,7 +67,7 @@ def get_delegation(delegation: str, who: ReaderDep, node: NodeDep) -> Delegation
 def narrow(
     delegation: str, body: DelegationIn, who: SignedInDep, key: OptionalKeyDep, node: NodeDep, response: Response
 ) -> DelegationOut:
-    """Pass a part of a delegation on to an agent: its person, or whoever acts under it. Never more than it has."""
+    """Narrow a delegation: grant a subset of it to an agent. For its person, or whoever acts under it."""
     parent, agent, ends_us = parse_delegation_id(delegation), parse_agent_id(body.agent), expires_us(node, body)
 
     def make(tx: Tx) -> UUID:
@@ -85,7 +85,7 @@ def narrow(
 
 @router.delete("/{delegation}", status_code=204, responses=problems(404))
 def revoke_delegation(delegation: str, who: SignedInDep, node: NodeDep) -> None:
-    """End a delegation at once, with all that was narrowed from it. Doing it twice is doing it once."""
+    """Revoke a delegation at once, with all that was narrowed from it. Idempotent."""
     id_ = parse_delegation_id(delegation)
     node.write(lambda tx: node.delegations.revoke(tx, who, id_))
 

@@ -30,21 +30,21 @@ Id = Annotated[str, Field(max_length=60)]
 _Offered = Annotated[Scope, WithJsonSchema({"type": "string", "enum": [scope.value for scope in OFFERED_SCOPES]})]
 
 
-Scopes = Annotated[list[_Offered], Field(min_length=1, max_length=10, description="What it may be used for.")]
+Scopes = Annotated[list[_Offered], Field(min_length=1, max_length=10, description="Allowed use.")]
 
 
-Days = Annotated[int, Field(ge=1, le=3660, description="How many days it lasts from now.")]
+Days = Annotated[int, Field(ge=1, le=3660, description="Lifetime in days from now.")]
 
 
 class Lasting(Wire):
-    """How long something is to last: exactly one of the two."""
+    """Lifetime: give exactly one of the two."""
 
     days: Days | None = None
-    expires_at: str | None = Field(default=None, max_length=40, description="Instead of `days`: its end, ISO 8601.")
+    expires_at: str | None = Field(default=None, max_length=40, description="Instead of `days`: expiry time, ISO 8601.")
 
 
 class CapIn(Wire, json_schema_extra=example(asset="SAT", period="day", cap="10000")):
-    """At most this much of an asset in a period; an asset without a cap cannot be spent."""
+    """A spending cap for an asset in a period; an asset without a cap cannot be spent."""
 
     asset: str = Field(max_length=20, examples=["SAT"])
     period: Period
@@ -62,7 +62,7 @@ _TERMS = {
 
 
 class DelegationIn(Lasting, json_schema_extra=example(agent=AGENT, **_TERMS)):
-    """What an agent may do for the person who asks, or by a part of what the asker has."""
+    """A delegation to grant: from the calling person, or narrowed from the caller's own."""
 
     agent: Id
     scopes: Scopes
@@ -71,7 +71,7 @@ class DelegationIn(Lasting, json_schema_extra=example(agent=AGENT, **_TERMS)):
 
 
 class CapOut(Wire, json_schema_extra=example(asset="SAT", period="day", cap="10000", spent="250")):
-    """A cap, and what was spent of it in the current window."""
+    """A cap, and the amount spent in the current window."""
 
     asset: str
     period: Period
@@ -95,12 +95,12 @@ _DELEGATION: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
 
 
 class DelegationOut(Wire, json_schema_extra=example(**_DELEGATION)):  # fmt: skip
-    """An agent's authority."""
+    """A delegation: an agent's authority."""
 
     id: str
-    person: str = Field(description="Whose authority it is.")
+    person: str = Field(description="The person whose authority it is.")
     agent: str
-    parent: str | None = Field(description="The wider one it was narrowed from.")
+    parent: str | None = Field(description="The delegation it was narrowed from.")
     depth: int
     scopes: list[str]
     caps: list[CapOut]

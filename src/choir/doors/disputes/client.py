@@ -16,17 +16,17 @@ class DisputesClient(Room[R]):
 
     @pages
     def waiting(self, *, limit: int = 100) -> Call[DisputePage]:
-        """For operators: disputes that wait for a ruling, oldest first."""
+        """For operators: list disputes that await a ruling, oldest first."""
         return Call("GET", "/v1/disputes", DisputePage, params={"limit": limit})
 
     @call
     def respond(self, dispute: str, response: str) -> Call[DisputeOut]:
-        """The other side's answer; the first one stands."""
+        """Answer a dispute as the other side; the first answer stands."""
         where = path("/v1/disputes/{id}/response", id=dispute)
         return Call("POST", where, DisputeOut, {"response": response}, again=True)
 
     @call
     def rule(self, dispute: str, winner: Winner | str, reasoning: str) -> Call[DisputeOut]:
-        """For operators: who was right."""
+        """For operators: rule on a dispute."""
         body = {"winner": str(winner), "reasoning": reasoning}
         return Call("POST", path("/v1/disputes/{id}/rulings", id=dispute), DisputeOut, body, again=True)

@@ -31,41 +31,45 @@ class Group(groups.Group):
 
 
 app = typer.Typer(
-    help="Doubt what was decided about a job: choir job dispute JOB --because … --says …",
+    help="Dispute the outcome of a job: choir job dispute JOB --reason … --statement …",
     no_args_is_help=True,
     cls=Group,
 )
 
 DisputeArgument = Annotated[str, typer.Argument(help="Such as dispute_01h…, or its beginning.", metavar="DISPUTE")]
-SaysOption = Annotated[str, typer.Option("--says", help="In your words.", metavar="TEXT")]
+StatementOption = Annotated[str, typer.Option("--statement", help="Your statement, in plain text.", metavar="TEXT")]
 
 
 class NotConfirmed(Refusal):
     """Nobody said yes."""
 
     code = "cli.not_confirmed"
-    sentence = "Nothing was done: it was not confirmed."
-    hint = "Add --yes where nobody can be asked."
+    sentence = "Not confirmed; nothing was done."
+    hint = "Add --yes to confirm without a prompt."
 
 
 @app.command(
-    "open", epilog="Example: choir job dispute open job_01h… --because tests_fail_after_patch --says 'test_mean fails'"
+    "open",
+    epilog="Example: choir job dispute open job_01h… --reason tests_fail_after_patch --statement 'test_mean fails'",
 )
 def open_(
     job: JobArgument,
-    because: Annotated[str, typer.Option("--because", help=f"One of: {_TRIGGERS}.", metavar="TRIGGER")],
-    says: SaysOption,
+    reason: Annotated[str, typer.Option("--reason", help=f"One of: {_TRIGGERS}.", metavar="REASON")],
+    statement: StatementOption,
     attempt: Annotated[
-        str | None, typer.Option("--attempt", help="Not the last one that was judged.", metavar="ATTEMPT")
+        str | None,
+        typer.Option(
+            "--attempt", help="Dispute this attempt; default: the last one with a verdict.", metavar="ATTEMPT"
+        ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; the deposit is taken.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation of the deposit.")] = False,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Dispute a job; it takes a deposit, which whoever is wrong loses."""
+    """Open a dispute. It takes a deposit, which you lose if you are wrong."""
     output.want_json(as_json)
     with output.reading_options():
-        _must_be("--because", because, Trigger)
+        _must_be("--reason", reason, Trigger)
     with as_buyer(node, quiet=as_json) as buyer:
         job = ids.whole(buyer.client, "job", job)
         if attempt is not None:
@@ -74,44 +78,46 @@ def open_(
         if not yes:
             _confirm(deposit)
         buyer.cover(deposit)
-        found = buyer.client.jobs.dispute(job, because, says, attempt=attempt)
+        found = buyer.client.jobs.dispute(job, reason, statement, attempt=attempt)
     _show(found, as_json=as_json)
     if found.winner is None and not as_json:
-        output.say(f"What a machine can decide is decided in seconds. See: choir job dispute show {found.id}")
+        output.say(f"Disputes that a machine can decide take seconds. See: choir job dispute show {found.id}")
 
 
 @app.command("show", epilog="Example: choir job dispute show dispute_01h…")
 def show(dispute: DisputeArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Show a dispute: who says what, and how it ended."""
+    """Show a dispute: both statements, rulings and outcome."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
         found = buyer.client.disputes.get(ids.whole(buyer.client, "dispute", dispute))
     _show(found, as_json=as_json)
 
 
-@app.command("answer", epilog="Example: choir job dispute answer dispute_01h… --says 'The order asks for this.'")
-def answer(dispute: DisputeArgument, says: SaysOption, node: NodeOption = None, as_json: AsJson = False) -> None:
+@app.command("answer", epilog="Example: choir job dispute answer dispute_01h… --statement 'The order asks for this.'")
+def answer(
+    dispute: DisputeArgument, statement: StatementOption, node: NodeOption = None, as_json: AsJson = False
+) -> None:
     """Answer a dispute that the other side opened; the first answer stands."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
-        found = buyer.client.disputes.respond(ids.whole(buyer.client, "dispute", dispute), says)
+        found = buyer.client.disputes.respond(ids.whole(buyer.client, "dispute", dispute), statement)
     _show(found, as_json=as_json)
 
 
-@app.command("rule", epilog="Example: choir job dispute rule dispute_01h… --for buyer --says 'It does not.'")
+@app.command("rule", epilog="Example: choir job dispute rule dispute_01h… --for buyer --reason 'It does not.'")
 def rule(
     dispute: DisputeArgument,
     winner: Annotated[str, typer.Option("--for", help="buyer, provider or split.", metavar="SIDE")],
-    says: SaysOption,
+    reason: Annotated[str, typer.Option("--reason", help="Why, in plain text.", metavar="TEXT")],
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """For operators: say who was right."""
+    """For operators: rule on a dispute."""
     output.want_json(as_json)
     with output.reading_options():
         _must_be("--for", winner, Winner)
     with output.client_of(node) as client:
-        found = client.disputes.rule(ids.whole(client, "dispute", dispute), winner, says)
+        found = client.disputes.rule(ids.whole(client, "dispute", dispute), winner, reason)
     _show(found, as_json=as_json)
 
 
@@ -137,7 +143,7 @@ def _deposit(client: Client, job: str, attempt: str | None) -> int:
 def _confirm(deposit: int) -> None:
     import sys
 
-    output.say(f"A deposit of {sat(deposit)} SAT is taken. If you are right it comes back, else it is lost.")
+    output.say(f"A deposit of {sat(deposit)} SAT is taken. You get it back if you are right, else you lose it.")
     if not sys.stdin.isatty() or not typer.confirm("Open the dispute?", err=True):
         raise NotConfirmed
 

@@ -27,7 +27,7 @@ router = RoomRouter(tags=["disputes"], route_class=AccessRoute)
 
 @router.get("/jobs/{job}/disputes", responses=problems(404))
 def list_disputes_of_job(job: str, who: MarketReaderDep, node: NodeDep) -> DisputePage:
-    """All disputes about a job that one has a part in."""
+    """List a job's disputes that the caller is a party to."""
     id_ = parse_job_id(job)
     with node.read() as tx:
         return DisputePage(items=[_shown(tx, node, item) for item in node.bazaar.disputes.of_job(tx, who, id_)])
@@ -39,7 +39,7 @@ def list_disputes_of_job(job: str, who: MarketReaderDep, node: NodeDep) -> Dispu
     responses=also(200, DisputeOut, "This side had disputed it before.") | problems(404, 409),
 )
 def open_dispute(job: str, body: DisputeIn, who: BuyerOrSellerDep, node: NodeDep, response: Response) -> DisputeOut:
-    """Doubt what was decided on an attempt; takes a deposit. Opening it again gives the same dispute."""
+    """Dispute the outcome of an attempt; takes a deposit. Opening it again returns the same dispute."""
     id_ = parse_job_id(job)
     attempt = None if body.attempt is None else parse_attempt_id(body.attempt)
 
@@ -55,7 +55,7 @@ def open_dispute(job: str, body: DisputeIn, who: BuyerOrSellerDep, node: NodeDep
 
 @router.get("/disputes")
 def list_disputes(who: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> DisputePage:
-    """Disputes that wait for a ruling, oldest first."""
+    """List disputes that await a ruling, oldest first."""
     size, after = page_rows(limit, node.policy.of(BazaarPolicy)), last_id(cursor, parse_dispute_id)
     with node.read() as tx:
         found = node.bazaar.disputes.under_review(tx, who, after=after, limit=size)
@@ -66,7 +66,7 @@ def list_disputes(who: OperatorDep, node: NodeDep, cursor: IdCursor = "", limit:
 
 @router.get("/disputes/{dispute}", responses=problems(404))
 def get_dispute(dispute: str, who: MarketReaderDep, node: NodeDep) -> DisputeOut:
-    """A dispute, for its two sides and for operators."""
+    """Get a dispute. For both sides and for operators."""
     id_ = parse_dispute_id(dispute)
     with node.read() as tx:
         return _shown(tx, node, node.bazaar.disputes.get(tx, who, id_))
@@ -74,7 +74,7 @@ def get_dispute(dispute: str, who: MarketReaderDep, node: NodeDep) -> DisputeOut
 
 @router.post("/disputes/{dispute}/response", responses=problems(404, 409))
 def respond(dispute: str, body: ResponseIn, who: BuyerOrSellerDep, node: NodeDep) -> DisputeOut:
-    """The other side's answer; the first one stands."""
+    """Answer a dispute as the other side; the first answer stands."""
     id_ = parse_dispute_id(dispute)
 
     def answer(tx: Tx) -> DisputeOut:
@@ -85,7 +85,7 @@ def respond(dispute: str, body: ResponseIn, who: BuyerOrSellerDep, node: NodeDep
 
 @router.post("/disputes/{dispute}/rulings", responses=problems(404, 409))
 def rule(dispute: str, body: RulingIn, who: OperatorDep, node: NodeDep) -> DisputeOut:
-    """Who was right. It decides once as many operators agree as the node needs; an operator's first ruling stands."""
+    """Rule on a dispute. It is decided once enough operators agree; an operator's first ruling stands."""
     id_ = parse_dispute_id(dispute)
 
     def decide(tx: Tx) -> DisputeOut:

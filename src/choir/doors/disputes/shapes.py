@@ -24,11 +24,11 @@ Statement = Annotated[str, Field(min_length=1, max_length=100_000)]
 
 
 class DisputeIn(Wire, json_schema_extra=example(trigger="output_irrelevant", statement="It answers another question.")):
-    """Why somebody disputes what was decided on an attempt."""
+    """A dispute to open."""
 
     trigger: Trigger
     statement: Statement
-    attempt: str | None = Field(default=None, max_length=60, description="By itself: the one that was judged last.")
+    attempt: str | None = Field(default=None, max_length=60, description="Default: the last one with a verdict.")
 
 
 class ResponseIn(Wire, json_schema_extra=example(response="The order asked for exactly this.")):
@@ -67,7 +67,7 @@ _DISPUTE: dict[str, Any] = {
 
 
 class RulingOut(Wire):
-    """What an operator decided."""
+    """An operator's ruling."""
 
     operator: str
     winner: str

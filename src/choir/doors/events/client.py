@@ -37,7 +37,7 @@ class Event(Wire):
     def read(cls, told: StreamEvent) -> Event:
         value = told.value
         if not isinstance(value, dict):
-            raise NodeError(detail="The node told an event that is not one.")
+            raise NodeError(detail="The node sent a malformed event.")
         if told.type == MISSED:
             nothing = {"id": "", "version": 1, "subject": "", "at": "", "actor": "", "cause": None}
             value = {**nothing, "type": MISSED, "data": value}
@@ -51,10 +51,10 @@ class EventsClient(Room[R]):
     def events(
         self, *, after: str | None = None, type_: str | None = None, subject: str | None = None, follow: bool = True
     ) -> Call[Event]:
-        """Events as they happen, behind a position ("0-0": all that are kept) or from now on.
+        """Stream events, after a position ("0-0": all that are kept) or from now on.
 
-        A broken connection is taken up again by itself. `type_` means that type and those below it; without
-        `follow` it ends with the past.
+        Reconnects automatically. `type_` means that type and its subtypes; without
+        `follow` it ends after past events.
         """
         params = {"type": type_, "subject": subject, "follow": None if follow else "false"}
         return Call("GET", "/v1/events", Event, params=params, after=after, ends=not follow, reads=Event.read)

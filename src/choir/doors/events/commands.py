@@ -23,15 +23,17 @@ def register(app: typer.Typer) -> None:
 
 def events(
     after: Annotated[
-        str | None, typer.Option(help="Begin behind this position; 0-0 is all that is kept.", metavar="POSITION")
+        str | None, typer.Option(help="Start after this position; 0-0 is all that is kept.", metavar="POSITION")
     ] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only this type and those below it.")] = None,
-    subject: Annotated[str | None, typer.Option(help="Only what happened to this.")] = None,
-    no_follow: Annotated[bool, typer.Option("--no-follow", help="End with the past; default: go on.")] = False,
+    type_: Annotated[str | None, typer.Option("--type", help="Only this type and its subtypes.")] = None,
+    subject: Annotated[str | None, typer.Option(help="Only events about this subject.")] = None,
+    no_follow: Annotated[
+        bool, typer.Option("--no-follow", help="End after past events; default: keep following.")
+    ] = False,
     node: NodeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Show events as they happen, until Ctrl-C. A broken connection is taken up again."""
+    """Stream events until Ctrl-C. Reconnects automatically."""
     output.want_json(as_json)
     with output.client_of(node, quiet=True) as client:
         if subject is not None and subject.startswith(_BY_BEGINNING):
@@ -46,7 +48,7 @@ def _show(event: Event, *, as_json: bool) -> None:
     if as_json:
         output.print_line(json.dumps(event.model_dump(), ensure_ascii=False))
     elif event.missed:
-        output.say("Some events were too old to be told.")
+        output.say("Some events were missed: they are no longer kept.")
     else:
         data = json.dumps(event.data)  # in ASCII: what a stranger wrote cannot steer the terminal
         output.print_line(f"{event.at}  {event.position}  {event.type}  {event.subject}  {data}")

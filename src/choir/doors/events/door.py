@@ -6,5 +6,5 @@ from choir.doors.door import Command, Door
 
 DOOR = Door(
     routes=("routes:router",),
-    commands=(Command("events", "commands:register", "For developers", "Show events as they happen, until Ctrl-C."),),
+    commands=(Command("events", "commands:register", "For developers", "Stream events until Ctrl-C."),),
 )

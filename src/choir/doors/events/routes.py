@@ -29,12 +29,12 @@ _EXAMPLE = (
 )
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Server-sent events. A comment with an `id` and no data says that the stream lives.",
+        "description": "Server-sent events. A comment with an `id` and no data is a keep-alive.",
         "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _EXAMPLE}},
     }
 }
 _TEXT = r"^[^\x00]*$"
-_AFTER = "Begin behind this position, the `id` of an event; `0-0` is everything that is kept. Without: from now on."
+_AFTER = "Start after this position, the `id` of an event; `0-0` is everything that is kept. Default: from now on."
 
 
 @router.get("/events", response_class=StreamingResponse, responses=_ANSWER | problems(429))
@@ -43,18 +43,18 @@ async def stream_events(
     who: ReaderOrOperatorDep,
     node: NodeDep,
     type_: Annotated[
-        str, Query(alias="type", max_length=100, pattern=_TEXT, description="Only this type and those below it.")
+        str, Query(alias="type", max_length=100, pattern=_TEXT, description="Only this type and its subtypes.")
     ] = "",
-    subject: Annotated[str, Query(max_length=300, pattern=_TEXT, description="Only what happened to this.")] = "",
-    follow: Annotated[bool, Query(description="Whether to go on with what is new; else it ends with the past.")] = True,
+    subject: Annotated[str, Query(max_length=300, pattern=_TEXT, description="Only events about this subject.")] = "",
+    follow: Annotated[bool, Query(description="Whether to follow new events; else it ends after past ones.")] = True,
     after: Annotated[str, Query(max_length=60, pattern=_TEXT, description=_AFTER)] = "",
     last_event_id: Annotated[
-        str, Header(max_length=60, description="The same, as browsers send it when they come back; it wins.")
+        str, Header(max_length=60, description="The same, as browsers send it on reconnect; it takes precedence.")
     ] = "",
 ) -> EventStream:
-    """Events as they happen: what is addressed to the caller or to everyone; the operator hears all.
+    """Stream events addressed to the caller or to everyone; the operator receives all.
 
-    Each comes at least once and in one order. `events.missed` says that some were older than what is kept.
+    Each is delivered at least once, in one order. `events.missed` means that some are no longer kept.
     """
     resumed = last_event_id or after
     streams: Streams = request.app.state.streams

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Header, Response
 
 IfNoneMatch = Annotated[str | None, Header(description="The `ETag` that the caller has.")]
-NOT_CHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller has it already."}}
+NOT_CHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Not modified."}}
 
 
 def tag_of(content: bytes) -> str:

@@ -22,7 +22,7 @@ from choir.foundation.ids import show_id
 from choir.storage.outbox import Event, Position
 from choir.storage.policy import NodePolicy
 
-OPEN = Gauge("choir_http_streams", "Event streams that are open now.", multiprocess_mode="livesum")
+OPEN = Gauge("choir_http_streams", "Open event streams.", multiprocess_mode="livesum")
 MEDIA_TYPE = "text/event-stream"
 _FLUSH_S = 1.0  # for the last words to a reader that does not read
 

@@ -31,7 +31,7 @@ from choir.storage.policy import NodePolicy
 access = logging.getLogger("choir.access")
 
 REQUESTS = Counter("choir_http_requests_total", "Requests answered.", ["method", "route", "status"])
-SECONDS = Histogram("choir_http_request_seconds", "Time to the answer.", ["method", "route"])
+SECONDS = Histogram("choir_http_request_seconds", "Response time.", ["method", "route"])
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _HEADERS = [

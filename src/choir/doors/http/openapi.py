@@ -11,15 +11,15 @@ from fastapi.routing import APIRoute
 from choir.doors.shapes import Problem, Wire
 
 _SENTENCES = {
-    400: "Not well formed: the body is no text, a name in it or a header stands twice, or there is no `Host`.",
+    400: "Malformed: the body is not text, a name in it or a header appears twice, or `Host` is missing.",
     401: "No valid credential.",
-    403: "The credential is valid and does not reach this far.",
-    404: "There is no such thing, or not for this caller.",
-    409: "The rules do not allow it now; nothing was changed.",
+    403: "The credential is valid but not sufficient.",
+    404: "Not found, or not visible to this caller.",
+    409: "Refused by the rules in the current state; nothing was changed.",
     413: "Too large.",
-    422: "Not valid as it is written.",
-    429: "Tried too often; `Retry-After` says when to come back.",
-    503: "Not available now; send it again.",
+    422: "Not valid.",
+    429: "Too many requests; see `Retry-After`.",
+    503: "Unavailable; retry.",
 }
 _EXAMPLES = {
     400: ("http.bad_request", "There was an error parsing the body"),
@@ -29,7 +29,7 @@ _EXAMPLES = {
     409: ("identity.handle_taken", "The handle 'ada' is taken."),
     413: ("too_large", "The request body is too large: 40000000 is above the limit of 32000000."),
     422: ("invalid", "The request is not valid: name: Field required."),
-    429: ("identity.too_many_tries", "That was tried too often; try again in 40 seconds."),
+    429: ("identity.too_many_tries", "Too many attempts; retry in 40 seconds."),
     503: ("storage.busy", "The database is busy: no connection became free within 10 seconds."),
 }
 _COMMON = (400, 401, 403, 413, 422, 503)  # what the door itself can answer on any route
@@ -51,7 +51,7 @@ _SCHEMES: dict[str, dict[str, str]] = {
         "type": "apiKey",
         "in": "cookie",
         "name": "__Host-choir_session",
-        "description": "A browser that is signed in; over plain HTTP on one's own machine it is `choir_session`."
+        "description": "A browser session; over plain HTTP on localhost the cookie is `choir_session`."
         " Requests that change something need the node's own `Origin`.",
     },
 }
@@ -107,7 +107,7 @@ def _problem(status: int) -> dict[str, Any]:
     declared: dict[str, Any] = {"description": _SENTENCES[status], "content": content}
     if status in (429, 503):
         declared["headers"] = {
-            "Retry-After": {"description": "In how many seconds.", "schema": {"type": "integer", "minimum": 0}}
+            "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 0}}
         }
     return declared
 

@@ -20,9 +20,9 @@ T = TypeVar("T")
 _DAY_US = 86_400 * MICROSECONDS
 _NOT_A_CURSOR = "it must be the `next` of a page"
 
-Limit = Annotated[int, Query(ge=1, le=PAGE_ROWS_MOST, description="How many rows at most; policy may allow fewer.")]
-IdCursor = Annotated[str, Query(max_length=60, pattern=r"^[a-z0-9_]*$", description="`next` of the page before.")]
-NumberCursor = Annotated[str, Query(max_length=18, pattern=r"^[0-9]*$", description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=PAGE_ROWS_MOST, description="Maximum number of rows; policy may allow fewer.")]
+IdCursor = Annotated[str, Query(max_length=60, pattern=r"^[a-z0-9_]*$", description="`next` of the previous page.")]
+NumberCursor = Annotated[str, Query(max_length=18, pattern=r"^[0-9]*$", description="`next` of the previous page.")]
 
 
 def last_id(cursor: str, parse: Callable[[str], UUID]) -> UUID:

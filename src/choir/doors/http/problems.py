@@ -135,7 +135,7 @@ async def on_bug(request: Request, error: Exception) -> JSONResponse:
             type="urn:choir:problem:internal",
             title="Internal Server Error",
             status=500,
-            detail="Something went wrong inside the node.",
+            detail="Internal error of the node.",
             code="internal",
             hint="The node's log has the details under this request id.",
             request=request_id(request),

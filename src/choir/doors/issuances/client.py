@@ -16,26 +16,26 @@ class IssuancesClient(Room[R]):
     def propose(
         self, legs: Sequence[tuple[str, str, int]], *, reason: str, key: str | None = None
     ) -> Call[IssuanceOut]:
-        """Ask the other operators; each leg is (from, to, amount), from an issuance or external account."""
+        """Propose an issuance; each leg is (from, to, amount), from an issuance or external account."""
         shown = [{"from": payer, "to": payee, "amount": str(amount)} for payer, payee, amount in legs]
         return Call("POST", "/v1/issuances", IssuanceOut, {"reason": reason, "legs": shown}, key=key_or_new(key))
 
     @pages
     def all(self, *, state: Literal["open"] | None = None, limit: int = 100) -> Call[IssuancePage]:
-        """All of them, or those that are open, the newest first; `limit` is how many are asked for at once."""
+        """Iterate over issuances, all or open, newest first; `limit` is the page size."""
         return Call("GET", "/v1/issuances", IssuancePage, params={"state": state, "limit": limit})
 
     @call
     def get(self, issuance: str) -> Call[IssuanceOut]:
-        """One issuance, and who has agreed to it."""
+        """Get an issuance and its approvals."""
         return Call("GET", path("/v1/issuances/{id}", id=issuance), IssuanceOut)
 
     @call
     def approve(self, issuance: str) -> Call[IssuanceOut]:
-        """Agree to it; it is posted as soon as enough operators do."""
+        """Approve an issuance; it is posted once enough operators approve."""
         return Call("POST", path("/v1/issuances/{id}/approve", id=issuance), IssuanceOut, again=True)
 
     @call
     def withdraw(self, issuance: str) -> Call[IssuanceOut]:
-        """Let nothing come of it."""
+        """Withdraw an issuance."""
         return Call("POST", path("/v1/issuances/{id}/withdraw", id=issuance), IssuanceOut, again=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from choir.doors.issuances.shapes import IssuanceOut
 
 app = typer.Typer(
-    help="Bring money into being: one operator proposes, another approves with a token of their own.",
+    help="Issue money: one operator proposes, another approves with their own token.",
     no_args_is_help=True,
 )
 IssuanceArgument = Annotated[str, typer.Argument(help="Such as issuance_01h….", metavar="ISSUANCE")]
@@ -37,7 +37,7 @@ def propose(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the other operators. Nothing moves before one of them approves."""
+    """Propose an issuance. Nothing is posted before another operator approves."""
     output.want_json(as_json)
     units = units_of(payee, amount)
     source = payer or f"system:node/issuance/{account_name(payee).asset.name}"
@@ -48,12 +48,12 @@ def propose(
 
 @app.command("ls", epilog="Example: choir ledger issue ls --all")
 def ls(
-    everything: Annotated[bool, typer.Option("--all", help="Also those that ended.")] = False,
-    limit: Annotated[int, typer.Option(help="How many at most.", min=1, max=10_000)] = _SHOWN,
+    everything: Annotated[bool, typer.Option("--all", help="Include closed issuances.")] = False,
+    limit: Annotated[int, typer.Option(help="Maximum number of issuances.", min=1, max=10_000)] = _SHOWN,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what waits for approval, the newest first."""
+    """List issuances that await approval, newest first."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         found = list(islice(client.issuances.all(state=None if everything else "open", limit=min(limit, 100)), limit))
@@ -63,12 +63,12 @@ def ls(
         for item in found:
             _show(item, as_json=False)
     else:
-        output.print_line("Nothing waits for approval." if not everything else "Nothing was ever proposed.")
+        output.print_line("No issuance awaits approval." if not everything else "No issuance was ever proposed.")
 
 
 @app.command(epilog="Example: choir ledger issue show issuance_01h…")
 def show(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Show an issuance, and who has agreed to it."""
+    """Show an issuance and its approvals."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         _show(client.issuances.get(issuance), as_json=as_json)
@@ -76,7 +76,7 @@ def show(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson = 
 
 @app.command(epilog="Example: CHOIR_TOKEN=… choir ledger issue approve issuance_01h…")
 def approve(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Agree to it; it is posted as soon as enough operators do. Look at it first with `show`."""
+    """Approve an issuance; it is posted once enough operators approve. Check it first with `show`."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         _show(client.issuances.approve(issuance), as_json=as_json)
@@ -84,7 +84,7 @@ def approve(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson
 
 @app.command(epilog="Example: choir ledger issue withdraw issuance_01h…")
 def withdraw(issuance: IssuanceArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Let nothing come of it; every operator may."""
+    """Withdraw an issuance; any operator may."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         _show(client.issuances.withdraw(issuance), as_json=as_json)
@@ -109,14 +109,14 @@ def what_next(item: IssuanceOut) -> str:
     if item.state == "withdrawn":
         return f"Withdrawn by {item.ended_by}."
     if item.state == "expired":
-        return "Too few operators agreed in time."
+        return "Expired: too few operators approved in time."
     if item.operators_needed == 0:
-        return f"Policy no longer lets any number of operators do this: `choir ledger issue withdraw {item.id}`"
+        return f"Policy no longer allows this issuance: `choir ledger issue withdraw {item.id}`"
     approve = f"`choir ledger issue approve {item.id}`"
     missing = item.operators_needed - item.operators_agreed
     if missing <= 0:  # policy asked for more when the last of them agreed
-        return f"Enough operators agree. It is posted when one who did not propose it says so (again): {approve}"
-    return f"{count(missing, 'other operator')} must agree until {item.expires_at}: {approve}"
+        return f"Enough operators approved. It is posted when one who did not propose it approves (again): {approve}"
+    return f"{count(missing, 'other operator')} must approve by {item.expires_at}: {approve}"
 
 
 def _approvers(item: IssuanceOut) -> str:

@@ -40,7 +40,7 @@ OperatorsDep = Annotated[Operators, Depends(_operators)]
 def propose_issuance(
     body: IssuanceIn, who: OperatorDep, key: KeyDep, node: NodeDep, operators: OperatorsDep, response: Response
 ) -> IssuanceOut:
-    """Ask the other operators to bring money into being. Nothing moves before enough of them agree."""
+    """Propose an issuance. Nothing is posted before enough operators approve."""
     legs = tuple(Leg(leg.from_, leg.to, parse_units(leg.amount)) for leg in body.legs)
 
     def propose(tx: Tx) -> tuple[Issuance, bool]:
@@ -57,11 +57,11 @@ def list_issuances(
     _: OperatorDep,
     node: NodeDep,
     operators: OperatorsDep,
-    state: Annotated[Literal["open"] | None, Query(description="Only those that wait for approval.")] = None,
+    state: Annotated[Literal["open"] | None, Query(description="Only issuances that await approval.")] = None,
     cursor: IdCursor = "",
     limit: Limit = 100,
 ) -> IssuancePage:
-    """All of them, or those that are open, the newest first."""
+    """List issuances, all or open, newest first."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
     page = node.issuances.newest if state is None else node.issuances.newest_open
     with node.read() as tx:
@@ -72,7 +72,7 @@ def list_issuances(
 
 @router.get("/issuances/{issuance}", responses=problems(404))
 def get_issuance(issuance: str, _: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
-    """One issuance, and who has agreed to it."""
+    """Get an issuance and its approvals."""
     id_ = parse_issuance_id(issuance)
     with node.read() as tx:
         return _shown(node, node.issuances.get(tx, id_), operators)
@@ -80,9 +80,9 @@ def get_issuance(issuance: str, _: OperatorDep, node: NodeDep, operators: Operat
 
 @router.post("/issuances/{issuance}/approve", responses=problems(404, 409))
 def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
-    """Agree to it. It is posted as soon as enough operators do; who proposed it cannot be the second.
+    """Approve an issuance. It is posted once enough operators approve; its proposer may not also approve.
 
-    Only those count who are operators at that moment, and were when they agreed.
+    An approval counts if its author was an operator then and still is.
     """
     id_ = parse_issuance_id(issuance)
     approved = node.write(lambda tx: node.issuances.approve(tx, who.source, id_, operators.since))
@@ -91,7 +91,7 @@ def approve_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: 
 
 @router.post("/issuances/{issuance}/withdraw", responses=problems(404, 409))
 def withdraw_issuance(issuance: str, who: OperatorDep, node: NodeDep, operators: OperatorsDep) -> IssuanceOut:
-    """Let nothing come of it; every operator may."""
+    """Withdraw an issuance; any operator may."""
     id_ = parse_issuance_id(issuance)
     return _shown(node, node.write(lambda tx: node.issuances.withdraw(tx, who.source, id_)), operators)
 

@@ -28,21 +28,21 @@ IssuanceStateText = Literal["open", "posted", "withdrawn", "expired"]
 
 
 class IssuanceIn(Wire, json_schema_extra=example(reason="paid by invoice", legs=[_LEG])):
-    """Money to bring into being. Every leg comes from an issuance or external account."""
+    """An issuance to propose. Every leg comes from an issuance or external account."""
 
     reason: ShortText
     legs: list[LegIn] = Field(min_length=1, max_length=1000)
 
 
 class ApprovalOut(Wire, json_schema_extra=example(**_APPROVAL)):
-    """An operator who agrees; the first is whoever proposed it."""
+    """An operator's approval; the first is the proposer's."""
 
     operator: str
     at: str
 
 
 class IssuanceOut(Wire, json_schema_extra=example(**_ISSUANCE)):
-    """An issuance, and who has agreed to it."""
+    """An issuance and its approvals."""
 
     id: str
     state: IssuanceStateText
@@ -51,10 +51,12 @@ class IssuanceOut(Wire, json_schema_extra=example(**_ISSUANCE)):
     proposed_by: str
     proposed_at: str
     expires_at: str
-    operators_needed: int = Field(description="How many must agree; 0 where policy no longer lets any number.")
-    operators_agreed: int = Field(description="How many agree who are operators now; whoever was removed is not one.")
+    operators_needed: int = Field(description="Approvals needed; 0 if policy no longer allows it.")
+    operators_agreed: int = Field(
+        description="Approvals by current operators; those of removed operators do not count."
+    )
     approvals: list[ApprovalOut]
-    entry: str | None = Field(default=None, description="What was posted.")
+    entry: str | None = Field(default=None, description="The posted entry.")
     ended_by: str | None = None
     ended_at: str | None = None
 

@@ -39,7 +39,7 @@ from choir.ledger.publication import publish_checkpoint
 from choir.node import Node
 from choir.storage.database import Tx
 
-WithOrder = Annotated[bool, Query(description="Answer with what is to be done, too.")]
+WithOrder = Annotated[bool, Query(description="Include the order in the response.")]
 
 router = RoomRouter(prefix="/attempts", tags=["attempts"], route_class=AccessRoute)
 
@@ -48,7 +48,7 @@ router = RoomRouter(prefix="/attempts", tags=["attempts"], route_class=AccessRou
 def list_attempts(
     who: ReaderOrSellerDep, node: NodeDep, live: bool = True, cursor: IdCursor = "", limit: Limit = 100
 ) -> AttemptPage:
-    """What one's own provider is expected to work on, or all it was ever asked, newest first."""
+    """List your own provider's attempts, newest first: those in progress, or all."""
     size, before = page_rows(limit, node.policy.of(BazaarPolicy)), before_id(cursor, parse_attempt_id)
     with node.read() as tx:
         own = node.bazaar.providers.of(tx, who).id
@@ -59,7 +59,7 @@ def list_attempts(
 
 @router.get("/{attempt}", responses=problems(404))
 def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> AttemptOut:
-    """An attempt, for its provider, for the job's buyer, and for operators."""
+    """Get an attempt. For its provider, the job's buyer, and operators."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
         return AttemptOut.of(node.bazaar.access.attempt(tx, who, id_))
@@ -67,7 +67,7 @@ def get_attempt(attempt: str, who: MarketReaderDep, node: NodeDep) -> AttemptOut
 
 @router.post("/{attempt}/start", responses=problems(404, 409))
 def start_attempt(attempt: str, who: SellerDep, node: NodeDep, order: WithOrder = False) -> StartedOut:
-    """Work has begun; saying so again changes nothing."""
+    """Start the attempt. Idempotent."""
     id_ = parse_attempt_id(attempt)
     job, found = node.write(lambda tx: node.bazaar.attempts.start_job(tx, who, id_))
     if not order:
@@ -78,7 +78,7 @@ def start_attempt(attempt: str, who: SellerDep, node: NodeDep, order: WithOrder 
 
 @router.post("/{attempt}/give-back", responses=problems(404, 409))
 def give_back(attempt: str, body: GiveBackIn, who: SellerDep, node: NodeDep) -> AttemptOut:
-    """It cannot be done here; the job goes to somebody else."""
+    """Withdraw from the attempt; the job goes to another provider."""
     id_ = parse_attempt_id(attempt)
     return AttemptOut.of(
         node.write(lambda tx: node.bazaar.attempts.give_back(tx, who, id_, body.reason, again=body.again))
@@ -87,7 +87,7 @@ def give_back(attempt: str, body: GiveBackIn, who: SellerDep, node: NodeDep) -> 
 
 @router.post("/{attempt}/hand-in", responses=problems(404, 409))
 def hand_in(attempt: str, body: HandIn, who: SellerDep, node: NodeDep) -> AttemptOut:
-    """Deliver. The artifact is in escrow until it is verified and paid; the same delivery again changes nothing."""
+    """Deliver. The artifact stays in escrow until it is verified and paid. Idempotent."""
     id_ = parse_attempt_id(attempt)
     sent = SentDelivery(
         artifact=read_blob(ARTIFACT, body.artifact.data, body.artifact.hash),
@@ -102,7 +102,7 @@ def hand_in(attempt: str, body: HandIn, who: SellerDep, node: NodeDep) -> Attemp
 
 @router.get("/{attempt}/verdict", responses=problems(404))
 def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> VerdictOut:
-    """What verification found, with the evidence behind its checks; for both sides."""
+    """Get the verdict with the evidence for its checks. For buyer and provider."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
         name, verdict, evidence = node.bazaar.access.verdict(tx, who, id_)
@@ -111,7 +111,7 @@ def get_verdict(attempt: str, who: MarketReaderDep, node: NodeDep) -> VerdictOut
 
 @router.get("/{attempt}/result", responses=problems(404))
 def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
-    """What the provider said of its delivery, with its signature; for the same readers as the artifact."""
+    """Get the provider's signed result. For the same readers as the artifact."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
         name = node.bazaar.access.result(tx, who, id_)
@@ -121,7 +121,7 @@ def get_result(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
 
 @router.get("/{attempt}/receipt", responses=problems(404))
 def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
-    """The node's signed word on what was done, checked and paid; for both sides."""
+    """Get the receipt: the node's signed statement of what was done, checked and paid. For buyer and provider."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
         return _receipt(tx, node, who, id_)
@@ -129,7 +129,7 @@ def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
 
 @router.get("/{attempt}/receipt/file", responses=problems(404))
 def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> ReceiptFileOut:
-    """The receipt with all that a stranger needs to check it: verdict, evidence, payment and its proof; for both sides.
+    """Get the receipt with all a third party needs to verify it: verdict, evidence, payment, proof. For both.
 
     Signs a checkpoint if none covers the payment yet.
     """
@@ -154,21 +154,21 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
 
 @router.get("/{attempt}/artifact", response_class=Response, responses=BYTES | problems(404))
 def get_attempt_artifact(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
-    """A part of the artifact: for its provider always, for the buyer once it is paid for."""
+    """Get a part of the artifact. For its provider always, for the buyer once it is paid."""
     id_ = parse_attempt_id(attempt)
     return answer_part(node, part, lambda tx: node.bazaar.access.artifact(tx, who, id_))
 
 
 @router.get("/{attempt}/trajectory", response_class=Response, responses=BYTES | problems(404))
 def get_trajectory(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
-    """A part of the trajectory, for the same readers as the artifact."""
+    """Get a part of the trajectory. For the same readers as the artifact."""
     id_ = parse_attempt_id(attempt)
     return answer_part(node, part, lambda tx: node.bazaar.access.trajectory(tx, who, id_))
 
 
 @router.get("/{attempt}/hidden", response_class=Response, responses=BYTES | problems(404))
 def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
-    """A part of the hidden checks: for the buyer, and for the provider whose delivery failed them."""
+    """Get a part of the hidden checks. For the buyer, and for the provider whose delivery failed them."""
     id_ = parse_attempt_id(attempt)
     return answer_part(node, part, lambda tx: node.bazaar.access.hidden(tx, who, id_))
 

@@ -13,16 +13,16 @@ from choir.node import Node
 from choir.storage.database import Tx
 
 Part = Annotated[
-    int, Query(ge=0, le=10_000_000, description="Which part, from 0 on; behind the last one nothing comes.")
+    int, Query(ge=0, le=10_000_000, description="Part number, from 0. A number past the end returns no bytes.")
 ]
 _STRING = {"type": "string"}
 BYTES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A part of the bytes, at most as many as policy `bazaar.part_bytes` says; none behind the end.",
+        "description": "A part of the bytes, at most `bazaar.part_bytes` (policy) long; empty past the end.",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         "headers": {
-            "Choir-Size": {"description": "How many bytes there are in all.", "schema": _STRING},
-            "Choir-Hash": {"description": "What all of them hash to.", "schema": _STRING},
+            "Choir-Size": {"description": "Total number of bytes.", "schema": _STRING},
+            "Choir-Hash": {"description": "SHA-256 of all bytes.", "schema": _STRING},
         },
     }
 }

@@ -20,12 +20,12 @@ class UploadsClient(Room[R]):
 
     @call
     def begin(self, size: int, hash_: str) -> Call[UploadOut]:
-        """Announce bytes by their number and hash; the same announcement again gives the same upload."""
+        """Begin an upload of bytes with this size and hash. Repeating it returns the same upload."""
         return Call("POST", "/v1/uploads", UploadOut, {"bytes": size, "hash": hash_}, again=True)
 
     @call
     def get(self, upload: str) -> Call[UploadOut]:
-        """What has arrived so far."""
+        """Get the state of an upload."""
         return Call("GET", path("/v1/uploads/{id}", id=upload), UploadOut)
 
     @call
@@ -35,12 +35,12 @@ class UploadsClient(Room[R]):
 
     @call
     def finish(self, upload: str) -> Call[UploadOut]:
-        """Make it an object, if all is there and hashes to what was announced."""
+        """Complete an upload: it becomes an object if all parts are there and the hash matches."""
         return Call("POST", path("/v1/uploads/{id}/finish", id=upload), UploadOut, again=True)
 
     @call
     def drop(self, upload: str) -> Call[None]:
-        """Give up an upload."""
+        """Abort an upload."""
         return Call("DELETE", path("/v1/uploads/{id}", id=upload), type(None), again=True)
 
 
@@ -57,7 +57,7 @@ class JobsClient(Room[R]):
         strategy: Mapping[str, Any] | None = None,
         criteria: Mapping[str, Any] | None = None,
     ) -> Call[JobOut]:
-        """Order work; the budget is held. The key inside the request makes it one job, however often it is sent."""
+        """Order work; the budget is held. The key in the request makes repeats one job."""
         body = {
             "type": str(type_),
             "request": dict(request),
@@ -71,55 +71,55 @@ class JobsClient(Room[R]):
     def select(
         self, type_: JobType | str, max_price: int, criteria: Mapping[str, Any] | None = None
     ) -> Call[SelectionOut]:
-        """Who would be asked now, and why; nothing is ordered."""
+        """Preview which providers would be selected now, and why; nothing is ordered."""
         body = {"type": str(type_), "max_price": str(max_price), "criteria": dict(criteria or {})}
         return Call("POST", "/v1/selections", SelectionOut, body, again=True)
 
     @pages
     def mine(self, *, limit: int = 100) -> Call[JobPage]:
-        """One's own orders, newest first; how many attempts there were, but not each of them."""
+        """List your own jobs, newest first, with the number of attempts but not the attempts."""
         return Call("GET", "/v1/jobs", JobPage, params={"limit": limit})
 
     @call
     def get(self, job: str) -> Call[JobOut]:
-        """A job with its attempts, as far as one may see them."""
+        """Get a job with the attempts that the caller may see."""
         return Call("GET", path("/v1/jobs/{id}", id=job), JobOut)
 
     @call
     def steps(self, job: str) -> Call[JobStepList]:
-        """Every step of its life."""
+        """List every step of a job."""
         return Call("GET", path("/v1/jobs/{id}/steps", id=job), JobStepList)
 
     @call
     def request(self, job: str) -> Call[RequestOut]:
-        """What was ordered."""
+        """Get the job's order."""
         return Call("GET", path("/v1/jobs/{id}/request", id=job), RequestOut)
 
     @call
     def input_part(self, job: str, name: str, n: int = 0) -> Call[bytes]:
-        """A part of an input, numbered from 0; behind the last one nothing comes."""
+        """Get a part of an input, numbered from 0; empty past the end."""
         return Call("GET", path("/v1/jobs/{id}/inputs/{name}", id=job, name=name), bytes, params={"part": n})
 
     @call
     def artifact_part(self, job: str, n: int = 0) -> Call[bytes]:
-        """A part of what was paid for."""
+        """Get a part of the paid artifact."""
         return Call("GET", path("/v1/jobs/{id}/artifact", id=job), bytes, params={"part": n})
 
     @call
     def cancel(self, job: str) -> Call[JobOut]:
-        """Call it off; what was handed in before is still checked."""
+        """Cancel a job; earlier deliveries are still verified."""
         return Call("POST", path("/v1/jobs/{id}/cancel", id=job), JobOut, again=True)
 
     @call
     def disputes(self, job: str) -> Call[DisputePage]:
-        """All disputes about a job."""
+        """List all disputes about a job."""
         return Call("GET", path("/v1/jobs/{id}/disputes", id=job), DisputePage)
 
     @call
     def dispute(
         self, job: str, trigger: Trigger | str, statement: str, *, attempt: str | None = None
     ) -> Call[DisputeOut]:
-        """Doubt what was decided; takes a deposit. Opening it again gives the same dispute."""
+        """Dispute the outcome of a job; takes a deposit. Opening it again returns the same dispute."""
         body = {"trigger": str(trigger), "statement": statement, "attempt": attempt}
         return Call("POST", path("/v1/jobs/{id}/disputes", id=job), DisputeOut, body, again=True)
 
@@ -129,5 +129,5 @@ class IdsClient(Room[R]):
 
     @call
     def find(self, prefix: str) -> Call[IdOut]:
-        """The one job, dispute or provider that one may look at whose id begins so."""
+        """Find the one visible job, dispute or provider whose id starts with this."""
         return Call("GET", path("/v1/ids/{prefix}", prefix=prefix), IdOut)

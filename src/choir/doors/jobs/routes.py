@@ -51,10 +51,10 @@ IdPrefix = Annotated[str, Path(max_length=60, pattern=r"^[a-z]+_[A-Za-z0-9]+$", 
 @router.post(
     "/jobs",
     status_code=201,
-    responses=also(200, JobOut, "The key in the request had ordered it before.") | problems(404, 409),
+    responses=also(200, JobOut, "This key had ordered it before.") | problems(404, 409),
 )
 def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> JobOut:
-    """Order work: the budget is held, and the job is offered to providers. The key in the request makes it one job."""
+    """Order work: the budget is held and the job offered to providers. The key in the request makes repeats one job."""
     bazaar = node.bazaar
     inputs: dict[str, SentBlob] = {name: read_blob(name, blob.data, blob.hash) for name, blob in body.inputs.items()}
     asked = bazaar.orders.read(body.type, body.request, inputs, body.strategy, body.criteria)
@@ -69,7 +69,7 @@ def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> J
 
 @router.get("/jobs")
 def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> JobPage:
-    """One's own orders, newest first; how many attempts there were, but not each of them."""
+    """List your own jobs, newest first, with the number of attempts but not the attempts."""
     size, before = page_rows(limit, node.policy.of(BazaarPolicy)), before_id(cursor, parse_job_id)
     with node.read() as tx:
         found = node.bazaar.jobs.of_buyer(tx, who, before=before, limit=size)
@@ -82,7 +82,7 @@ def list_jobs(who: ReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit
 
 @router.get("/jobs/{job}", responses=problems(404))
 def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> JobOut:
-    """A job with its attempts, for its buyer, for providers who were asked, and for operators."""
+    """Get a job with its attempts. For its buyer, its providers, and operators."""
     id_ = parse_job_id(job)
     with node.read() as tx:
         return _shown(tx, node, node.bazaar.access.job(tx, who, id_))
@@ -90,7 +90,7 @@ def get_job(job: str, who: MarketReaderDep, node: NodeDep) -> JobOut:
 
 @router.get("/jobs/{job}/steps", responses=problems(404))
 def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> JobStepList:
-    """Every step of its life; a provider sees what concerns it. Why whom was chosen is for the buyer."""
+    """List every step of a job. A provider sees its own steps; only the buyer sees why providers were selected."""
     id_ = parse_job_id(job)
     with node.read() as tx:
         return JobStepList(items=[JobStepOut.of(item) for item in node.bazaar.access.steps(tx, who, id_)])
@@ -98,7 +98,7 @@ def list_steps(job: str, who: MarketReaderDep, node: NodeDep) -> JobStepList:
 
 @router.get("/jobs/{job}/request", responses=problems(404))
 def get_request(job: str, who: MarketReaderDep, node: NodeDep) -> RequestOut:
-    """What was ordered, whole."""
+    """Get the full order."""
     id_ = parse_job_id(job)
     with node.read() as tx:
         name = node.bazaar.access.request(tx, who, id_)
@@ -107,21 +107,21 @@ def get_request(job: str, who: MarketReaderDep, node: NodeDep) -> RequestOut:
 
 @router.get("/jobs/{job}/inputs/{name}", response_class=Response, responses=BYTES | problems(404))
 def get_input(job: str, name: InputName, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
-    """A part of an input."""
+    """Get a part of an input."""
     id_ = parse_job_id(job)
     return answer_part(node, part, lambda tx: node.bazaar.access.input(tx, who, id_, name))
 
 
 @router.get("/jobs/{job}/artifact", response_class=Response, responses=BYTES | problems(404))
 def get_artifact(job: str, who: MarketReaderDep, node: NodeDep, part: Part = 0) -> Response:
-    """A part of what was paid for."""
+    """Get a part of the paid artifact."""
     id_ = parse_job_id(job)
     return answer_part(node, part, lambda tx: node.bazaar.access.bought(tx, who, id_))
 
 
 @router.post("/jobs/{job}/cancel", responses=problems(404, 409))
 def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> JobOut:
-    """Call it off; what was handed in before is still checked, and paid its part if it passes."""
+    """Cancel a job. Earlier deliveries are still verified, and paid a share if they pass."""
     id_ = parse_job_id(job)
 
     def cancel(tx: Tx) -> JobOut:
@@ -133,14 +133,14 @@ def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> JobOut:
 
 @router.get("/ids/{prefix}", responses=problems(404, 409))
 def find_id(prefix: IdPrefix, who: MarketReaderDep, node: NodeDep) -> IdOut:
-    """The one job, dispute or provider that one may look at whose id begins so; who may not is told of none."""
+    """Find the one job, dispute or provider whose id starts with this, among those that the caller may see."""
     with node.read() as tx:
         return IdOut(id=node.bazaar.access.id(tx, who, prefix))
 
 
 @router.post("/selections")
 def select(body: SelectionIn, _: BuyerDep, node: NodeDep) -> SelectionOut:
-    """Who would be asked for such a job now, best first, and why; nothing is ordered."""
+    """Preview which providers would be selected for such a job now, best first, and why; nothing is ordered."""
     criteria = selection_rules.criteria_from(body.type, parse_units(body.max_price), body.criteria)
     seed = node.entropy.bytes(_SEED_BYTES)
     with node.read() as tx:

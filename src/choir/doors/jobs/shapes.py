@@ -41,10 +41,10 @@ InputName = Literal["repository", "diff", "hidden"]
 
 
 class UploadIn(Wire, json_schema_extra=example(bytes=1250, hash=HASH)):
-    """Bytes that are going to be sent in parts."""
+    """An upload to begin: bytes that will be sent in parts."""
 
     bytes: int = Field(ge=0, le=10**12)
-    hash: HashText = Field(description="Of all of them; what arrives must hash to it.")
+    hash: HashText = Field(description="Hash of all bytes; what arrives must match it.")
 
 
 _UPLOAD: dict[str, Any] = {
@@ -60,16 +60,16 @@ _UPLOAD: dict[str, Any] = {
 
 
 class UploadOut(Wire, json_schema_extra=example(**_UPLOAD)):
-    """An upload: parts are numbered from 0, all have `part_bytes` bytes but the last."""
+    """An upload. Parts are numbered from 0; all but the last have `part_bytes` bytes."""
 
     id: str
     bytes: int
     hash: str
     part_bytes: int
     parts: int
-    missing: list[int] = Field(description="Parts still to be sent, the first thousand of them.")
+    missing: list[int] = Field(description="Parts still missing, at most the first thousand.")
     expires_at: str
-    done: bool = Field(description="Whether it is an object now, to be named by its hash.")
+    done: bool = Field(description="Whether it is an object now, referred to by its hash.")
 
     @classmethod
     def of(cls, item: Progress) -> UploadOut:
@@ -87,10 +87,10 @@ class UploadOut(Wire, json_schema_extra=example(**_UPLOAD)):
 
 
 class BlobIn(Wire, json_schema_extra=example(data="NDIK")):
-    """Bytes for a request: exactly one of the two."""
+    """Bytes for a request: give exactly one of the two."""
 
     data: str | None = Field(default=None, max_length=_INLINE_CHARS_MAX, description="The bytes themselves, in base64.")
-    hash: HashText | None = Field(default=None, description="Of what the same owner has uploaded before.")
+    hash: HashText | None = Field(default=None, description="Hash of an earlier upload by the same owner.")
 
 
 _REQUEST = {
@@ -102,16 +102,14 @@ _REQUEST = {
 
 
 class JobIn(Wire, json_schema_extra=example(type="sandbox_run", request=_REQUEST)):
-    """An order. Its budget, time limit and idempotency key are part of the request."""
+    """An order. Budget, time limit and idempotency key are part of the request."""
 
     type: JobType
-    request: dict[str, Any] = Field(description="As the job type's contract has it; unknown fields are refused.")
-    inputs: dict[InputName, BlobIn] = Field(
-        default={}, description="A git bundle, a diff to review, checks that only the node sees."
-    )
+    request: dict[str, Any] = Field(description="As defined by the job type; unknown fields are refused.")
+    inputs: dict[InputName, BlobIn] = Field(default={}, description="A git bundle, a diff to review, or hidden checks.")
     strategy: dict[str, Any] = Field(
         default={},
-        description="Who is asked, and who then: `kind` is sequential_retry, first_available, preferred_then_pool,"
+        description="How providers are selected: `kind` is sequential_retry, first_available, preferred_then_pool,"
         " race or pinned.",
     )
     criteria: dict[str, Any] = Field(
@@ -120,7 +118,7 @@ class JobIn(Wire, json_schema_extra=example(type="sandbox_run", request=_REQUEST
 
 
 class SelectionIn(Wire, json_schema_extra=example(type="sandbox_run", max_price="1000000")):
-    """Who would be asked for such a job now."""
+    """Which providers would be selected for such a job now."""
 
     type: JobType
     max_price: Amount
@@ -140,7 +138,7 @@ _CANDIDATE: dict[str, Any] = {
 
 
 class SelectionOut(Wire, json_schema_extra=example(explanation={"newcomers_turn": False, "candidates": [_CANDIDATE]})):
-    """Who would be asked, best first, and what each score is made of."""
+    """Which providers would be selected, best first, with the parts of each score."""
 
     explanation: dict[str, Any]
 
@@ -171,7 +169,7 @@ _ATTEMPT: dict[str, Any] = {
 
 
 class AttemptOut(Wire, json_schema_extra=example(**_ATTEMPT)):
-    """One provider's try at a job, by the terms that were fixed when it was assigned."""
+    """One provider's attempt at a job, by the terms fixed when it was assigned."""
 
     id: str
     job: str
@@ -182,17 +180,17 @@ class AttemptOut(Wire, json_schema_extra=example(**_ATTEMPT)):
     base: str
     per_unit: str
     cap: str
-    ceiling: str = Field(description="The highest price, by the buyer's budget.")
+    ceiling: str = Field(description="The maximum price that the buyer's budget allows.")
     assigned_at: str
     deadline_at: str
     delivered_at: str | None
     ended_at: str | None
-    artifact: str | None = Field(description="The hash; the bytes are in escrow until they are paid for.")
+    artifact: str | None = Field(description="Hash of the artifact; the bytes stay in escrow until paid.")
     result: str | None
     trajectory: str | None
     verdict: str | None
     receipt: str | None
-    paid: str = Field(description="What left the buyer's hold because of it.")
+    paid: str = Field(description="What was captured from the buyer's hold.")
     reason: str
 
     @classmethod
@@ -228,19 +226,19 @@ _JOB: dict[str, Any] = {
 
 
 class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
-    """A job with the tries at it that the reader may see."""
+    """A job with the attempts that the caller may see."""
 
     id: str
     type: JobType
     state: str
-    buyer: str | None = Field(description="Who ordered it; providers learn it when their delivery was judged.")
-    actor: str | None = Field(description="In whose name that was; likewise.")
+    buyer: str | None = Field(description="The buyer; shown to providers after the verdict on their delivery.")
+    actor: str | None = Field(description="The principal that placed the order; shown likewise.")
     budget: str
-    held: str | None = Field(description="What is still set aside; for the buyer and operators.")
+    held: str | None = Field(description="What is still held; for the buyer and operators.")
     price: str | None
     request: str
-    inputs: dict[str, str] = Field(description="The hashes of the inputs, by name.")
-    hidden: str | None = Field(description="What the hidden checks were committed to.")
+    inputs: dict[str, str] = Field(description="Hashes of the inputs, by name.")
+    hidden: str | None = Field(description="Commitment to the hidden checks.")
     strategy: dict[str, Any]
     criteria: dict[str, Any]
     time_limit_s: int
@@ -250,12 +248,12 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
     closed_at: str | None
     winner: str | None
     receipt: str | None
-    qualification: bool = Field(description="Whether it is the node's own, to see what a newcomer can do.")
+    qualification: bool = Field(description="Whether it is the node's own qualification job for a new provider.")
     summary: str | None = Field(
-        default=None, description="What was ordered, in a line; for who may read the order, until its buyer is erased."
+        default=None, description="The order in one line; for readers of the order, until its buyer is erased."
     )
-    attempts_made: int = Field(description="How many tries there were, of those that the reader may see.")
-    attempts: list[AttemptOut] = Field(default=[], description="These tries; left out where jobs are listed.")
+    attempts_made: int = Field(description="Number of attempts that the caller may see.")
+    attempts: list[AttemptOut] = Field(default=[], description="These attempts; omitted in lists of jobs.")
 
     @classmethod
     def listed(cls, item: Job, held: int, attempts: int, summary: str | None) -> JobOut:
@@ -268,7 +266,7 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
 
 
 class IdOut(Wire, json_schema_extra=example(id=JOB)):
-    """The whole id of what the asker may look at."""
+    """The full id of something the caller may see."""
 
     id: str
 
@@ -287,12 +285,12 @@ _STEP: dict[str, Any] = {"n": 1, "at": AT, "what": "opened", "actor": OWNER, "da
 
 
 class JobStepOut(Wire, json_schema_extra=example(**_STEP)):
-    """One step in a job's life."""
+    """One step of a job."""
 
     n: int
     at: str
     what: str
-    actor: str | None = Field(description="Who did it; a buyer is not named to providers before the verdict.")
+    actor: str | None = Field(description="Who did it; providers do not see the buyer before the verdict.")
     data: dict[str, Any]
 
     @classmethod
@@ -305,23 +303,23 @@ class JobStepList(Wire, json_schema_extra=example(items=[_STEP])):
 
 
 class RequestOut(Wire, json_schema_extra=example(hash=HASH, request=_REQUEST)):
-    """What was ordered, whole."""
+    """The full order."""
 
     hash: str
     request: dict[str, Any]
 
 
 class OrderOut(Wire, json_schema_extra=example(type="sandbox_run", hash=HASH, request=_REQUEST, inputs={})):
-    """What is to be done: the order whole, and the hashes of the inputs that came with it."""
+    """The work to do: the full order, and the hashes of its inputs."""
 
     type: JobType
-    hash: str = Field(description="What the request hashes to.")
+    hash: str = Field(description="Hash of the request.")
     request: dict[str, Any]
     inputs: dict[str, str]
 
 
 class StartedOut(AttemptOut, json_schema_extra=example(**_ATTEMPT, order=None)):
-    """An attempt that was begun, with what is to be done if that was asked for."""
+    """A started attempt, with the order if requested."""
 
     order: OrderOut | None = None
 
@@ -354,7 +352,7 @@ class SignatureOut(Wire):
 
 
 class SignedOut(Wire, json_schema_extra=example(hash=HASH, value={"format": "receipt/1"}, signatures=[])):
-    """An object of JSON with its signatures: a receipt, a result."""
+    """A JSON object with its signatures: a receipt or a result."""
 
     hash: str
     value: dict[str, Any]
@@ -362,7 +360,7 @@ class SignedOut(Wire, json_schema_extra=example(hash=HASH, value={"format": "rec
 
 
 class VerdictOut(Wire, json_schema_extra=example(hash=HASH, verdict={"format": "verdict/1"}, evidence={})):
-    """What verification found, and the evidence behind its checks by hash."""
+    """The verdict, and the evidence for its checks by hash."""
 
     hash: str
     verdict: dict[str, Any]
@@ -370,7 +368,7 @@ class VerdictOut(Wire, json_schema_extra=example(hash=HASH, verdict={"format": "
 
 
 class PaymentOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[], checkpoint="choir.example\n42\n…\n")):
-    """The entry that paid, and the proof that it is in the journal."""
+    """The payment entry, and the proof that it is in the journal."""
 
     entry: dict[str, Any]
     proof: list[str]
@@ -389,7 +387,7 @@ _RECEIPT_FILE: dict[str, Any] = {
 
 
 class ReceiptFileOut(Wire, json_schema_extra=example(**_RECEIPT_FILE)):
-    """A receipt with all that a stranger needs to check it; `choir_verify.py receipt` does."""
+    """A receipt with all that a third party needs to verify it; `choir_verify.py receipt` does."""
 
     format: Literal["choir-receipt/1"] = "choir-receipt/1"
     hash: str
@@ -397,8 +395,8 @@ class ReceiptFileOut(Wire, json_schema_extra=example(**_RECEIPT_FILE)):
     signatures: list[SignatureOut]
     verdict: dict[str, Any]
     evidence: dict[str, Any]
-    payment: PaymentOut | None = Field(description="None where nothing was paid.")
-    rotations: list[str] = Field(description="Changes of the node's key, so that any of its keys can be trusted.")
+    payment: PaymentOut | None = Field(description="Null if nothing was paid.")
+    rotations: list[str] = Field(description="The node's key rotations, so that any of its keys can be trusted.")
 
     @classmethod
     def of(
@@ -435,21 +433,25 @@ _HAND_IN: dict[str, Any] = {
 
 
 class HandIn(Wire, json_schema_extra=example(**_HAND_IN)):
-    """What a provider hands in."""
+    """A delivery."""
 
     artifact: BlobIn
-    claimed: HashText = Field(description="What the artifact hashes to.")
-    result: dict[str, Any] = Field(description="As the job type's contract has it.")
+    claimed: HashText = Field(description="Hash of the artifact.")
+    result: dict[str, Any] = Field(description="As defined by the job type.")
     trajectory: BlobIn
-    result_signature: str = Field(pattern=r"^[0-9a-f]{128}$", description="BIP-340, over the result's hash; hex.")
-    trajectory_signature: str = Field(pattern=r"^[0-9a-f]{128}$", description="The same over the trajectory's.")
+    result_signature: str = Field(
+        pattern=r"^[0-9a-f]{128}$", description="BIP-340 signature over the result's hash, in hex."
+    )
+    trajectory_signature: str = Field(
+        pattern=r"^[0-9a-f]{128}$", description="BIP-340 signature over the trajectory's hash, in hex."
+    )
 
 
 class GiveBackIn(Wire, json_schema_extra=example(reason="The repository needs a language that is not here.")):
-    """Why a provider cannot do it."""
+    """Why a provider withdraws."""
 
     reason: str = Field(default="", max_length=1_000, pattern=r"^[^\x00]*$")
-    again: bool = Field(default=False, description="Whether it may be asked again: it is stopping, not unable.")
+    again: bool = Field(default=False, description="Whether it may be selected again: it is stopping, not unable.")
 
 
 def _attempt(item: Attempt) -> dict[str, Any]:

@@ -25,14 +25,14 @@ _RAW: dict[str, Any] = {
 
 @router.post("", status_code=201, responses=problems(409))
 def begin_upload(body: UploadIn, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
-    """Announce bytes. The same announcement again gives the same upload; what was put before is done at once."""
+    """Begin an upload. Repeating it returns the same upload; bytes that are already stored are complete at once."""
     name = parse_object_hash(body.hash)
     return UploadOut.of(node.write(lambda tx: node.bazaar.uploads.begin(tx, who, body.bytes, name)))
 
 
 @router.get("/{upload}", responses=problems(404))
 def get_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
-    """What has arrived so far."""
+    """Get the state of an upload."""
     id_ = parse_upload_id(upload)
     with node.read() as tx:
         return UploadOut.of(node.bazaar.uploads.get(tx, who, id_))
@@ -42,20 +42,20 @@ def get_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
 def put_part(
     upload: str, n: Annotated[int, Path(ge=0, le=10_000_000)], who: BuyerOrSellerDep, node: NodeDep, data: RawBodyDep
 ) -> None:
-    """Send a part as raw bytes; sending it again replaces it. All parts have `part_bytes` bytes but the last."""
+    """Send a part as raw bytes; sending it again replaces it. All parts but the last have `part_bytes` bytes."""
     id_ = parse_upload_id(upload)
     node.write(lambda tx: node.bazaar.uploads.put_part(tx, who, id_, n, data))
 
 
 @router.post("/{upload}/finish", responses=problems(404, 409))
 def finish_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> UploadOut:
-    """Make it an object, if all is there and hashes to what was announced."""
+    """Complete an upload: it becomes an object if all parts are there and the hash matches."""
     id_ = parse_upload_id(upload)
     return UploadOut.of(node.write(lambda tx: node.bazaar.uploads.finish(tx, who, id_)))
 
 
 @router.delete("/{upload}", status_code=204)
 def drop_upload(upload: str, who: BuyerOrSellerDep, node: NodeDep) -> None:
-    """Give an upload up; one that is not there is given up already."""
+    """Abort an upload. Idempotent."""
     id_ = parse_upload_id(upload)
     node.write(lambda tx: node.bazaar.uploads.drop(tx, who, id_))

@@ -11,5 +11,5 @@ class KeysClient(Room[R]):
 
     @call
     def all(self, owner: str | None = None) -> Call[KeyList]:
-        """A person's keys, or one of their agents'; never the secrets."""
+        """List keys of a person or one of their agents; never the secrets."""
         return Call("GET", "/v1/keys", KeyList, params={"owner": owner})

@@ -23,13 +23,13 @@ from choir.storage.database import Tx
 router = RoomRouter(tags=["keys"], route_class=AccessRoute, prefix="/keys")
 
 Owner = Annotated[
-    str | None, Query(max_length=80, description="One's own or one of one's agents'. Default: the person who asks.")
+    str | None, Query(max_length=80, description="The caller or one of their agents. Default: the calling person.")
 ]
 
 
 @router.get("", responses=problems(404))
 def list_keys(who: PersonReaderDep, node: NodeDep, owner: Owner = None) -> KeyList:
-    """The keys of the person or of one of their agents, oldest first, retired ones included."""
+    """List keys of the person or one of their agents, oldest first, including retired ones."""
     with node.read() as tx:
         found = node.account_keys.of_owner(tx, _own(tx, node, who, owner))
     return KeyList(items=[KeyOut.of(item) for item in found])
@@ -38,10 +38,11 @@ def list_keys(who: PersonReaderDep, node: NodeDep, owner: Owner = None) -> KeyLi
 @router.post(
     "",
     status_code=201,
-    responses=also(200, NewKeyOut, "This key had made it before; the phrase is gone.") | problems(404, 409),
+    responses=also(200, NewKeyOut, "This key had created it before; the phrase is no longer available.")
+    | problems(404, 409),
 )
 def create_key(body: KeyIn, who: FreshDep, key: OptionalKeyDep, node: NodeDep, response: Response) -> NewKeyOut:
-    """Make a key from a new phrase. The phrase is shown this once and kept nowhere."""
+    """Create a key from a new phrase. The phrase is shown only once and not stored."""
     made: list[NewKey] = []
 
     def make(tx: Tx) -> UUID:
@@ -61,7 +62,7 @@ def create_key(body: KeyIn, who: FreshDep, key: OptionalKeyDep, node: NodeDep, r
 
 @router.post("/restore", status_code=201, responses=problems(404, 409))
 def restore_key(body: PhraseIn, who: FreshDep, node: NodeDep) -> KeyOut:
-    """Keep the key of a phrase. Doing it again changes nothing."""
+    """Import the key of a phrase. Idempotent."""
     phrase = parse_phrase(body.phrase)
     owner = body.owner or who.source
     return KeyOut.of(node.write(lambda tx: node.account_keys.restore(tx, who, owner, phrase, body.account)))
@@ -69,7 +70,7 @@ def restore_key(body: PhraseIn, who: FreshDep, node: NodeDep) -> KeyOut:
 
 @router.post("/bring", status_code=201, responses=problems(404, 409))
 def bring_key(body: BroughtKeyIn, who: FreshDep, node: NodeDep) -> KeyOut:
-    """Keep a key that its owner brings along. Doing it again changes nothing."""
+    """Import an existing key. Idempotent."""
     secret = parse_secret(body.secret)
     owner = body.owner or who.source
     return KeyOut.of(node.write(lambda tx: node.account_keys.bring(tx, who, owner, secret)))
@@ -77,7 +78,7 @@ def bring_key(body: BroughtKeyIn, who: FreshDep, node: NodeDep) -> KeyOut:
 
 @router.delete("/{public}", status_code=204, responses=problems(404))
 def retire_key(public: str, who: FreshDep, node: NodeDep, owner: Owner = None) -> None:
-    """Stop using a key and drop its secret. `public` is 64 hex digits or npub."""
+    """Retire a key and delete its secret. `public` is 64 hex digits or npub."""
     key = parse_public(public)
     node.write(lambda tx: node.account_keys.retire(tx, who, owner or who.source, key))
 

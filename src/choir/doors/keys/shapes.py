@@ -19,9 +19,9 @@ _PHRASE = "leader monkey parrot ring guide accident before fence cannon height n
 
 
 class KeyIn(Wire, json_schema_extra=example(owner=AGENT_OWNER)):
-    """Whose key it is to be: the person's own, or one of their agents'."""
+    """The key's owner: the person or one of their agents."""
 
-    owner: str | None = Field(default=None, max_length=80, description="Default: the person who asks.")
+    owner: str | None = Field(default=None, max_length=80, description="Default: the calling person.")
 
 
 class PhraseIn(KeyIn, json_schema_extra=example(phrase=_PHRASE, account=0)):
@@ -32,7 +32,7 @@ class PhraseIn(KeyIn, json_schema_extra=example(phrase=_PHRASE, account=0)):
 
 
 class BroughtKeyIn(KeyIn, json_schema_extra={"examples": [{"secret": "nsec1…"}]}):
-    """A key that its owner brings along."""
+    """An existing key to import."""
 
     secret: str = Field(min_length=1, max_length=200, repr=False, description="As nsec or 64 hex digits.")
 
@@ -49,8 +49,8 @@ class KeyOut(Wire, json_schema_extra=example(**_KEY)):
     public: str = Field(description="64 hex digits.")
     npub: str
     owner: str
-    derivation: str | None = Field(description="Its path from the phrase; none: it was brought along.")
-    usable: bool = Field(description="Whether its secret is here.")
+    derivation: str | None = Field(description="Derivation path from the phrase; null: it was imported.")
+    usable: bool = Field(description="Whether the node stores its secret.")
     created_at: str
     retired_at: str | None
 
@@ -72,10 +72,10 @@ class KeyList(Wire, json_schema_extra=example(items=[_KEY])):
 
 
 class NewKeyOut(Wire, json_schema_extra=example(key=_KEY, phrase=_PHRASE)):
-    """A key that was just made."""
+    """A newly created key."""
 
     key: KeyOut
     phrase: str | None = Field(
         repr=False,
-        description="Its words, shown this once. Null when the same Idempotency-Key made it before.",
+        description="The phrase, shown only once. Null if the same Idempotency-Key created it before.",
     )

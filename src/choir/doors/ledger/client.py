@@ -36,49 +36,49 @@ class LedgerClient(Room[R]):
 
     @call
     def open_account(self, name: str, *, reason: str = "opened by an operator") -> Call[AccountOut]:
-        """Open an account; again is harmless. One that was closed stays closed, and is refused."""
+        """Open an account. Idempotent; a closed account stays closed and is refused."""
         body = {"name": name, "reason": reason}
         return Call("POST", "/v1/accounts", AccountOut, body, key=new_key())
 
     @pages
     def accounts(self, prefix: str = "", *, limit: int = 1000) -> Call[AccountPage]:
-        """All accounts whose name begins with the prefix."""
+        """List accounts whose name starts with the prefix."""
         return Call("GET", "/v1/accounts", AccountPage, params={"prefix": prefix or None, "limit": limit})
 
     @call
     def freeze(self, name: str, *, reason: str) -> Call[AccountOut]:
-        """Refuse every movement of an account."""
+        """Freeze an account: every movement is refused."""
         return _act("freeze", name, reason)
 
     @call
     def unfreeze(self, name: str, *, reason: str) -> Call[AccountOut]:
-        """Let a frozen account move again."""
+        """Unfreeze an account."""
         return _act("unfreeze", name, reason)
 
     @call
     def close_account(self, name: str, *, reason: str) -> Call[AccountOut]:
-        """Close an empty account for ever."""
+        """Close an empty account permanently."""
         return _act("close", name, reason)
 
     @call
     def balance(self, account: str, *, at_seq: int | None = None, at_time: str | None = None) -> Call[BalanceOut]:
-        """A balance and what is held beside it, now or at any past point."""
+        """Get a balance and its holds, now or at any past point."""
         params = {"account": account, "at_seq": at_seq, "at_time": at_time}
         return Call("GET", "/v1/balance", BalanceOut, params=params)
 
     @call
     def statement(self, account: str, *, cursor: str | None = None, limit: int = 100) -> Call[StatementPage]:
-        """A page of an account's movements, oldest first."""
+        """Get a page of an account's movements, oldest first."""
         return _statement(account, cursor, limit)
 
     @pages
     def statement_lines(self, account: str, *, limit: int = 1000) -> Call[StatementPage]:
-        """Every movement of an account, oldest first; `limit` is how many are asked for at once."""
+        """Iterate over an account's movements, oldest first; `limit` is the page size."""
         return _statement(account, None, limit)
 
     @call
     def trial_balance(self) -> Call[TrialBalanceOut]:
-        """Every asset and role; each asset sums to zero."""
+        """Get the trial balance by asset and role; each asset sums to zero."""
         return Call("GET", "/v1/trial-balance", TrialBalanceOut)
 
     # Entries
@@ -108,7 +108,7 @@ class LedgerClient(Room[R]):
 
     @call
     def post_entry(self, entry: EntryIn, *, key: str | None = None) -> Call[PostedOut]:
-        """Post an entry in its whole shape."""
+        """Post an entry in its full shape."""
         return _entry(entry.model_dump(by_alias=True), key)
 
     @call
@@ -118,27 +118,27 @@ class LedgerClient(Room[R]):
 
     @call
     def post_batch(self, entries: Iterable[dict[str, Any]]) -> Call[BatchOut]:
-        """Post many entries; each has its own `key`, so the whole call can be repeated."""
+        """Post many entries; each has its own `key`, so the call can be retried."""
         return Call("POST", "/v1/entries/batch", BatchOut, {"entries": list(entries)}, key=new_key())
 
     @call
     def entries(self, *, cursor: str | None = None, limit: int = 100) -> Call[EntryPage]:
-        """A page of the journal, oldest first; a cursor is an entry's number."""
+        """Get a page of the journal, oldest first; a cursor is an entry's number."""
         return Call("GET", "/v1/entries", EntryPage, params={"cursor": cursor, "limit": limit})
 
     @pages
     def journal(self, *, after_seq: int = 0, limit: int = 1000) -> Call[EntryPage]:
-        """Every entry behind a number, oldest first; `limit` is how many are asked for at once."""
+        """Iterate over entries after a number, oldest first; `limit` is the page size."""
         return Call("GET", "/v1/entries", EntryPage, params={"cursor": str(after_seq), "limit": limit})
 
     @call
     def entry(self, id_: str) -> Call[EntryOut]:
-        """One entry, with its memo if it has one that was not erased."""
+        """Get an entry, with its memo unless erased."""
         return Call("GET", path("/v1/entries/{entry}", entry=id_), EntryOut)
 
     @call
     def fund(self, account: str, amount: int, *, key: str | None = None) -> Call[PostedOut]:
-        """Development nodes only: money out of nothing."""
+        """Fund an account with play money (development nodes only)."""
         body = {"account": account, "amount": str(amount)}
         return Call("POST", "/v1/fund", PostedOut, body, key=key_or_new(key))
 
@@ -157,7 +157,7 @@ class LedgerClient(Room[R]):
         refs: Sequence[str] = (),
         key: str | None = None,
     ) -> Call[HoldPlacedOut]:
-        """Set money aside, until a moment or for some seconds by the node's clock."""
+        """Place a hold, until a time or for some seconds by the node's clock."""
         body = {
             "payer": payer,
             "amount": str(amount),
@@ -171,21 +171,21 @@ class LedgerClient(Room[R]):
 
     @call
     def get_hold(self, hold: str) -> Call[HoldOut]:
-        """A hold and what remains in it."""
+        """Get a hold and what remains in it."""
         return Call("GET", path("/v1/holds/{hold}", hold=hold), HoldOut)
 
     @call
     def capture(
         self, hold: str, legs: Sequence[tuple[str, int]], *, reason: str, final: bool = True, key: str | None = None
     ) -> Call[PostedOut]:
-        """Pay out of a hold; each leg is (to, amount)."""
+        """Capture from a hold; each leg is (to, amount)."""
         shown = [{"to": payee, "amount": str(amount)} for payee, amount in legs]
         body = {"legs": shown, "final": final, "reason": reason}
         return Call("POST", path("/v1/holds/{hold}/capture", hold=hold), PostedOut, body, key=key_or_new(key))
 
     @call
     def release(self, hold: str, *, reason: str, key: str | None = None) -> Call[PostedOut]:
-        """Give back what remains in a hold."""
+        """Release what remains in a hold."""
         body = {"reason": reason}
         return Call("POST", path("/v1/holds/{hold}/release", hold=hold), PostedOut, body, key=key_or_new(key))
 
@@ -198,22 +198,22 @@ class LedgerClient(Room[R]):
 
     @call
     def latest_checkpoint(self) -> Call[CheckpointOut]:
-        """The last checkpoint that was signed."""
+        """Get the last signed checkpoint."""
         return Call("GET", "/v1/checkpoints/latest", CheckpointOut)
 
     @call
     def get_checkpoint(self, size: int) -> Call[CheckpointOut]:
-        """The checkpoint that was signed over so many entries."""
+        """Get the checkpoint over this many entries."""
         return Call("GET", f"/v1/checkpoints/{int(size)}", CheckpointOut)
 
     @call
     def prove(self, entry: str) -> Call[ProofOut]:
-        """A self-contained proof that an entry is in the journal."""
+        """Get a self-contained proof that an entry is in the journal."""
         return Call("GET", path("/v1/entries/{entry}/proof", entry=entry), ProofOut)
 
     @call
     def prove_consistency(self, size1: int, size2: int | None = None) -> Call[ConsistencyOut]:
-        """A self-contained proof that history between two checkpoints was only added to."""
+        """Get a self-contained proof that the later checkpoint only appends to the earlier one."""
         return Call("GET", "/v1/consistency", ConsistencyOut, params={"size1": size1, "size2": size2})
 
 

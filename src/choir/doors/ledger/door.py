@@ -12,13 +12,13 @@ DOOR = Door(
             "fund",
             "commands.entries:register_at_the_top",
             "Money",
-            "Give an account money out of nothing (development nodes only).",
+            "Fund an account with play money (development nodes only).",
         ),
         Command(
             "explain",
             "commands.entries:register_at_the_top",
             "Money",
-            "Say in words what an entry did, by which rules, and what proves it.",
+            "Explain an entry: what it did, by which rules, and its proof.",
         ),
     ),
 )

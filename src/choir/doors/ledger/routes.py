@@ -72,13 +72,13 @@ router = RoomRouter(tags=["ledger"], route_class=AccessRoute, responses=problems
 
 _AGAIN = "This key had been accepted before."
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
-Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the page before.")]
+Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the previous page.")]
 Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/SAT"])]
 
 
 @router.post("/accounts", status_code=201)
 def open_account(body: AccountIn, who: OperatorDep, node: NodeDep) -> AccountOut:
-    """Open an account; opening it again changes nothing. One that was closed stays closed, and is refused."""
+    """Open an account. Idempotent; a closed account stays closed and is refused."""
 
     def work(tx: Tx) -> ledger_model.Account:
         node.accounts.open(tx, [body.name], reason=body.reason, source=who.source)
@@ -94,7 +94,7 @@ def open_account(body: AccountIn, who: OperatorDep, node: NodeDep) -> AccountOut
 def list_accounts(
     _: OperatorDep, node: NodeDep, prefix: Account = "", cursor: Cursor = "", limit: Limit = 100
 ) -> AccountPage:
-    """Accounts by name."""
+    """List accounts by name."""
     size = page_rows(limit, node.policy.of(LedgerPolicy))
     with node.read() as tx:
         found = queries.accounts(tx, prefix=prefix, after=cursor, limit=size + 1)
@@ -104,7 +104,7 @@ def list_accounts(
 
 @router.post("/accounts/{act}")
 def act_on_account(act: AccountAct, body: AccountActIn, who: OperatorDep, node: NodeDep) -> AccountOut:
-    """Freeze, unfreeze or close an account. What could not be paid to it while it was frozen comes with unfreezing."""
+    """Freeze, unfreeze or close an account. Unfreezing pays what was due while it was frozen."""
     acts = {"freeze": node.accounts.freeze, "unfreeze": node.claims.unfreeze, "close": node.accounts.close}
 
     def work(tx: Tx) -> AccountOut:
@@ -117,7 +117,7 @@ def act_on_account(act: AccountAct, body: AccountActIn, who: OperatorDep, node: 
 
 @router.post("/entries", status_code=201, responses=also(200, PostedOut, _AGAIN))
 async def post_entry(body: EntryIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> PostedOut:
-    """Post an entry. The same key and content gives the same answer, with status 200."""
+    """Post an entry. Repeating the same key and content returns the same answer, with status 200."""
     draft = _draft(node, body, who.source, key)
     [posted] = await node.async_submitter.submit(draft)
     if posted.again:
@@ -145,7 +145,7 @@ def post_batch(body: BatchIn, who: OperatorDep, node: NodeDep) -> BatchOut:
 
 @router.get("/entries")
 def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> EntryPage:
-    """The journal, oldest first."""
+    """List the journal, oldest first."""
     size, after = page_rows(limit, node.policy.of(LedgerPolicy)), last_number(cursor) or 0
     with node.read() as tx:
         found = queries.entries(tx, after_seq=after, limit=size + 1)
@@ -157,7 +157,7 @@ def list_entries(_: OperatorDep, node: NodeDep, cursor: NumberCursor = "", limit
 def get_entry(
     entry: str, _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> EntryOut | Response:
-    """One entry. It never changes, so it has an ETag; a memo beside it may be erased, so that is in the tag."""
+    """Get an entry. It never changes, so it has an ETag, which also covers whether its memo was erased."""
     with node.read() as tx:
         found = queries.entry(tx, parse_entry_id(entry))
         memo = queries.memo(tx, found.seq)
@@ -168,7 +168,7 @@ def get_entry(
 
 @router.get("/entries/{entry}/proof")
 def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> ProofOut:
-    """That an entry is in the journal, under a signed checkpoint; signs one if none covers it yet."""
+    """Prove that an entry is in the journal, under a signed checkpoint; signs one if none covers it yet."""
     id_ = parse_entry_id(entry)
 
     def work(tx: Tx) -> tuple[InclusionProof, SignedCheckpoint | None]:
@@ -184,7 +184,7 @@ def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> ProofOut:
 
 @router.post("/holds", status_code=201, responses=also(200, HoldPlacedOut, _AGAIN))
 def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> HoldPlacedOut:
-    """Set money aside until it is captured, released, or its time is over."""
+    """Place a hold on money until it is captured, released or expires."""
     refuse_issuing_alone([body.payer], production=node.identity.production)
     if (body.expires_at is None) == (body.expires_in_s is None):
         raise Invalid(what="The hold", why="it takes one of expires_at and expires_in_s")
@@ -204,14 +204,14 @@ def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, respo
 
 @router.get("/holds/{hold}")
 def get_hold(hold: str, _: OperatorDep, node: NodeDep) -> HoldOut:
-    """A hold and what remains in it."""
+    """Get a hold and what remains in it."""
     with node.read() as tx:
         return HoldOut.of(queries.hold(tx, parse_id("hold", hold)))
 
 
 @router.post("/holds/{hold}/capture")
 def capture_hold(hold: str, body: CaptureIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> PostedOut:
-    """Pay out of a hold; a final capture returns what remains. Holds of jobs and disputes end with those."""
+    """Capture from a hold; a final capture releases the rest. Holds of jobs and disputes end with those."""
     id_ = _free_hold(node, hold)
     legs = tuple(
         Leg(hold_account(id_, account_name(leg.to).asset), leg.to, parse_units(leg.amount)) for leg in body.legs
@@ -231,14 +231,14 @@ def capture_hold(hold: str, body: CaptureIn, who: OperatorDep, key: KeyDep, node
 
 @router.post("/holds/{hold}/release")
 def release_hold(hold: str, body: ReleaseIn, who: OperatorDep, key: KeyDep, node: NodeDep) -> PostedOut:
-    """Give back everything that remains in a hold. Holds of jobs and disputes end with those."""
+    """Release what remains in a hold. Holds of jobs and disputes end with those."""
     draft = holds.release(_free_hold(node, hold), reason=body.reason, source=who.source, key=key)
     return PostedOut.of(node.submitter.submit(draft)[0])
 
 
 @router.get("/trial-balance")
 def get_trial_balance(_: OperatorDep, node: NodeDep) -> TrialBalanceOut:
-    """Every asset and role; each asset sums to zero. It reads every account, so only operators may ask for it."""
+    """Get the trial balance by asset and role; each asset sums to zero. It reads every account, so operators only."""
     with node.read() as tx:
         return TrialBalanceOut.of(queries.trial_balance(tx))
 
@@ -255,7 +255,7 @@ def sign_checkpoint(_: OperatorDep, node: NodeDep) -> CheckpointOut:
 def latest_checkpoint(
     _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> CheckpointOut | Response:
-    """The last checkpoint that was signed."""
+    """Get the last signed checkpoint."""
     with node.read() as tx:
         found = node.checkpoints.latest(tx)
     if found is None:
@@ -265,13 +265,13 @@ def latest_checkpoint(
 
 @router.get("/checkpoints/{size}", response_model=CheckpointOut, responses=NOT_CHANGED)
 def get_checkpoint(
-    size: Annotated[int, Path(ge=1, le=2**62, description="How many entries it covers.")],
+    size: Annotated[int, Path(ge=1, le=2**62, description="Number of entries it covers.")],
     _: OperatorDep,
     node: NodeDep,
     response: Response,
     if_none_match: IfNoneMatch = None,
 ) -> CheckpointOut | Response:
-    """The checkpoint that was signed over so many entries; the newest, if accounts or the node's key changed since."""
+    """Get the checkpoint over this many entries; the newest, if accounts or the node's key changed since."""
     with node.read() as tx:
         found = node.checkpoints.exactly(tx, size)
     return _tagged(found, response, if_none_match)
@@ -284,7 +284,7 @@ def prove_consistency(
     size1: Annotated[int, Query(ge=1, le=2**62, description="Size of the earlier checkpoint.")],
     size2: Annotated[int | None, Query(ge=1, le=2**62, description="Size of the later one; default: the last.")] = None,
 ) -> ConsistencyOut:
-    """That a later checkpoint only added to an earlier one."""
+    """Prove that a later checkpoint only appends to an earlier one."""
     with node.read() as tx:
         later = node.checkpoints.latest(tx) if size2 is None else None
         second = later or node.checkpoints.exactly(tx, size2 or 0)
@@ -299,7 +299,7 @@ def prove_consistency(
 
 @router.post("/fund", status_code=201, responses=also(200, PostedOut, _AGAIN))
 def fund(body: FundIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> PostedOut:
-    """Give an account money out of nothing: development nodes only."""
+    """Fund an account with play money (development nodes only)."""
     draft = node.funding.draft(body.account, parse_units(body.amount), source=who.source, key=key)
 
     def work(tx: Tx) -> Posted:
@@ -331,7 +331,7 @@ def _draft(node: Node, body: EntryIn, source: str, key: str) -> Draft:
 
 def _hold_draft(node: Node, body: HoldIn, source: str, key: str) -> Draft:
     if account_name(body.payer).role == CLAIM:  # what came back from it would stay behind when the claim comes home
-        raise BadEntry(why="nothing can be held from a claim")
+        raise BadEntry(why="nothing can be held from a claim account")
     return holds.place(
         body.payer,
         parse_units(body.amount),

@@ -63,7 +63,7 @@ class EntryIn(Wire, json_schema_extra=example(reason="monthly settlement", legs=
     refs: list[str] = Field(default=[], max_length=1000)
     receipt: str | None = None
     corrects: str | None = Field(default=None, description="The entry that this one corrects.")
-    memo: str | None = Field(default=None, description="A person's words; only a salted commitment enters the journal.")
+    memo: str | None = Field(default=None, description="Free text; only a salted commitment enters the journal.")
 
 
 class BatchEntryIn(EntryIn, json_schema_extra=example(reason="monthly settlement", legs=[_LEG], key="2026-11-ada")):
@@ -71,7 +71,7 @@ class BatchEntryIn(EntryIn, json_schema_extra=example(reason="monthly settlement
 
     key: ShortText = Field(description="The idempotency key of this entry.")
     link: str | None = Field(
-        default=None, description="Neighbouring entries with the same link stand or fall together."
+        default=None, description="Adjacent entries with the same link are accepted or refused together."
     )
 
 
@@ -100,7 +100,7 @@ class PostedOut(Wire, json_schema_extra=example(**_POSTED)):
 
 
 class BatchItemOut(Wire, json_schema_extra=example(posted=_POSTED, problem=None)):
-    """What became of one entry of a batch."""
+    """The outcome of one entry of a batch."""
 
     posted: PostedOut | None = None
     problem: Problem | None = None
@@ -153,7 +153,7 @@ class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
     name: str
     asset: str
     state: Literal["open", "frozen", "closed", "unopened"] = Field(
-        description="`unopened`: one's own, and nothing has come to it yet."
+        description="`unopened`: the caller's own, with no movement yet."
     )
     balance: str = Field(description="Smallest units; may be negative for issuance and external accounts.")
 
@@ -165,7 +165,7 @@ class AccountOut(Wire, json_schema_extra=example(**_ACCOUNT)):
 
 
 class BalanceOut(AccountOut, json_schema_extra=example(**_ACCOUNT, held="250")):
-    held: str = Field(description="What was in the holds that this account pays, at the same point.")
+    held: str = Field(description="What was in holds of this account, at the same point.")
 
     @classmethod
     def of_account(cls, item: Account, balance: int, held: int) -> BalanceOut:
@@ -225,20 +225,20 @@ class EntryPage(Wire, json_schema_extra=example(items=[_ENTRY], next=None)):
 
 
 class HoldIn(Wire, json_schema_extra=example(payer=_ADA, amount="1250", expires_at=_AT, reason="a job")):
-    """Money to set aside. The `Idempotency-Key` header is its key."""
+    """A hold to place. The `Idempotency-Key` header is its key."""
 
     payer: AccountNameText
     amount: Amount
     expires_at: str | None = Field(
-        default=None, examples=["2030-01-01T00:00:00Z"], description="When it ends; this or `expires_in_s`."
+        default=None, examples=["2030-01-01T00:00:00Z"], description="When it expires; this or `expires_in_s`."
     )
     expires_in_s: int | None = Field(
         default=None,
         ge=1,
         le=2**31,
-        description="In how many seconds it ends, by the node's clock. Sent again, the end stays as it was.",
+        description="Seconds until it expires, by the node's clock. A retry keeps the original expiry.",
     )
-    captures: int = Field(default=1, ge=1, le=1_000_000, description="How many captures are allowed.")
+    captures: int = Field(default=1, ge=1, le=1_000_000, description="Maximum number of captures.")
     reason: ShortText
     refs: list[str] = Field(default=[], max_length=1000)
 
@@ -250,13 +250,13 @@ class CaptureLegIn(Wire, json_schema_extra=example(to=_BOB, amount="1000")):
 
 class CaptureIn(Wire, json_schema_extra=example(legs=[{"to": _BOB, "amount": "1000"}], reason="the job is done")):
     legs: list[CaptureLegIn] = Field(min_length=1, max_length=1000)
-    final: bool = Field(default=True, description="Whether what remains goes back to the payer.")
+    final: bool = Field(default=True, description="Whether the rest is released to the payer.")
     reason: ShortText
     refs: list[str] = Field(default=[], max_length=1000)
     receipt: str | None = None
 
 
-class ReleaseIn(Wire, json_schema_extra=example(reason="the job was called off")):
+class ReleaseIn(Wire, json_schema_extra=example(reason="the job was cancelled")):
     reason: ShortText
 
 

@@ -17,23 +17,23 @@ class LiabilitiesClient(Room[R]):
 
     @call
     def publish(self) -> Call[PublishAnswer]:
-        """For an operator: have what is owed after all entries so far counted and signed now.
+        """For operators: compute and sign the liabilities after all entries so far.
 
-        Many accounts take long: then the answer only says that it is under way. `publishing.published` waits.
+        With many accounts the answer only says that it is in progress. `publication.published` waits for it.
         """
         return Call("POST", "/v1/liabilities", PublishAnswer, again=True)
 
     @call
     def latest(self) -> Call[LiabilitiesOut]:
-        """What is owed, as the node last signed it."""
+        """Get the last signed liabilities."""
         return Call("GET", "/v1/liabilities/latest", LiabilitiesOut)
 
     @call
     def get(self, size: int) -> Call[LiabilitiesOut]:
-        """What the node signed that it owed after so many entries."""
+        """Get the liabilities signed after this many entries."""
         return Call("GET", f"/v1/liabilities/{int(size)}", LiabilitiesOut)
 
     @call
     def prove(self, size: int | None = None) -> Call[LiabilitiesProofOut]:
-        """A self-contained proof that what whoever asks is owed is part of the signed totals."""
+        """Get a self-contained proof that the signed liabilities include what the caller is owed."""
         return Call("GET", "/v1/me/liabilities", LiabilitiesProofOut, params={"size": size})

@@ -22,17 +22,17 @@ def register(app: typer.Typer) -> None:
 
 def liabilities(
     latest: Annotated[
-        bool, typer.Option("--latest", help="Show what was signed last; everybody may, not only operators.")
+        bool, typer.Option("--latest", help="Show the last signed liabilities; anyone may, not only operators.")
     ] = False,
     wait: Annotated[
-        int, typer.Option(help="How long to wait for it; the node goes on anyway.", min=0, metavar="SECONDS")
+        int, typer.Option(help="Seconds to wait; the node continues anyway.", min=0, metavar="SECONDS")
     ] = _WAIT_S,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sign now what the node owes to people and agents after all entries so far. Publish it: it binds the node.
+    """Sign the node's liabilities to people and agents after all entries so far. Publish them: they bind the node.
 
-    The node also does so by itself, as often as ledger.liabilities_every_s says. Whoever is owed something can then
+    The node also does so every ledger.liabilities_every_s seconds. Anyone who is owed something can then
     check with `choir account prove` that the totals include it.
     """
     from choir.doors.liabilities.publication import published
@@ -47,6 +47,8 @@ def liabilities(
 
 
 def _say_so(under_way: LiabilitiesUnderWayOut) -> None:
-    output.say(f"The node is counting what it owes after entry {under_way.size}; many accounts take minutes.")
+    output.say(
+        f"The node is computing its liabilities after entry {under_way.size}; with many accounts this takes minutes."
+    )
     if under_way.problem is not None:
-        output.say(f"The last try failed, and it is tried again: {under_way.problem}")
+        output.say(f"The last attempt failed and is being retried: {under_way.problem}")

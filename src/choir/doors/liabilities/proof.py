@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 class OwedDiffers(Broken):
     code = "sdk.owed_differs"
-    sentence = "What the node says it owes you does not hold: {why}."
-    hint = "Keep the proof and its note: they are signed."
+    sentence = "The proof of what the node owes you is not valid: {why}."
+    hint = "Keep the proof and its note as evidence: they are signed."
 
 
 def check(client: Client, proof: LiabilitiesProofOut, *, key: str | None = None) -> LiabilitiesNote:
@@ -44,7 +44,7 @@ def check(client: Client, proof: LiabilitiesProofOut, *, key: str | None = None)
         for where, had, proven in (("", int(then.balance), balance), (" in holds", int(then.held), held)):
             if had != proven:
                 before, about = (f"{Asset.of(then.asset).format(units)} {then.asset}" for units in (had, proven))
-                raise OwedDiffers(why=f"{account.name} had {before}{where} and the proof is about {about}")
+                raise OwedDiffers(why=f"{account.name} had {before}{where} but the proof covers {about}")
     return note
 
 
@@ -54,7 +54,7 @@ def check_proof(proof: LiabilitiesProofOut, trusted: VerifierKey) -> Liabilities
     note = LiabilitiesNote.parse(open_note(proof.note, keys).text)
     journal = Checkpoint.parse(open_note(proof.checkpoint, keys).text)
     if (journal.origin, journal.size, journal.root) != (note.journal.origin, note.journal.size, note.journal.root):
-        raise OwedDiffers(why="the totals and the checkpoint are of different journals")
+        raise OwedDiffers(why="the totals and the checkpoint belong to different journals")
     names = [item.account for item in proof.accounts]
     if len(set(names)) != len(names):
         raise OwedDiffers(why="an account is in the proof twice")
@@ -69,7 +69,7 @@ def _former_keys(current: VerifierKey, rotations: list[str]) -> list[VerifierKey
     for text in reversed(rotations):
         rotation = KeyRotation.parse(open_note(text, [keys[-1]]).text)
         if rotation.new != keys[-1]:
-            raise OwedDiffers(why="a change of the node's key does not lead to the next")
+            raise OwedDiffers(why="the node's key rotations do not form a chain")
         open_note(text, [rotation.old])
         keys.append(rotation.old)
     return keys

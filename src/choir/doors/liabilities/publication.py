@@ -28,10 +28,10 @@ class NotPublishedYet(Unavailable):
     """The time to wait is over; the node goes on."""
 
     code = "sdk.liabilities_not_published"
-    sentence = "After {seconds} seconds the node is still counting what it owes after entry {size}; it goes on."
+    sentence = "After {seconds} seconds the node is still computing its liabilities after entry {size}; it continues."
     hint = (
-        "Look later with `choir ledger liabilities --latest`, or wait again with `choir ledger liabilities`, which also"
-        " says if something went wrong."
+        "Check later with `choir ledger liabilities --latest`, or wait again with `choir ledger liabilities`, "
+        "which also reports errors."
     )
 
 

@@ -39,14 +39,14 @@ _PAUSE_S = 0.05  # how often we look
     "/liabilities",
     status_code=201,
     response_model=LiabilitiesOut,
-    responses=also(200, LiabilitiesOut, "No entry was posted since the last time.")
-    | also(202, LiabilitiesUnderWayOut, "It is being counted; look at the latest in a while.")
+    responses=also(200, LiabilitiesOut, "No entry was posted since the last signing.")
+    | also(202, LiabilitiesUnderWayOut, "In progress; get the latest later.")
     | problems(409),
 )
 def publish_liabilities(_: OperatorDep, node: NodeDep, response: Response) -> LiabilitiesOut | Response:
-    """Have what the node owes after all entries so far counted and signed, now instead of when it is due.
+    """Compute and sign the node's liabilities after all entries so far, now instead of when due.
 
-    It takes some seconds for each hundred thousand accounts, and goes on whether somebody waits for it or not.
+    It takes some seconds per hundred thousand accounts, and continues whether or not anyone waits.
     """
     asked = node.write(node.liabilities.ask)
     found = _waited_for(node, asked) if isinstance(asked, PublicationRequest) else asked
@@ -82,7 +82,7 @@ def _waited_for(node: Node, asked: PublicationRequest) -> Snapshot | None:
 def latest_liabilities(
     _: AnyoneDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> LiabilitiesOut | Response:
-    """What the node owes, as it last signed it. For everybody: compare the note with the one that others are shown."""
+    """Get the last signed liabilities. Public: compare the note with the one that others see."""
     with node.read() as tx:
         found, rotations = node.liabilities.latest(tx), node.liabilities.rotations(tx)
     return _tagged(found, rotations, response, if_none_match)
@@ -90,13 +90,13 @@ def latest_liabilities(
 
 @router.get("/liabilities/{size}", response_model=LiabilitiesOut, responses=NOT_CHANGED | problems(404))
 def get_liabilities(
-    size: Annotated[int, Path(ge=0, le=2**62, description="After how many entries.")],
+    size: Annotated[int, Path(ge=0, le=2**62, description="Number of entries.")],
     _: AnyoneDep,
     node: NodeDep,
     response: Response,
     if_none_match: IfNoneMatch = None,
 ) -> LiabilitiesOut | Response:
-    """What the node signed that it owed after so many entries. It never changes."""
+    """Get the liabilities signed after this many entries. They never change."""
     with node.read() as tx:
         found, rotations = node.liabilities.of_size(tx, size), node.liabilities.rotations(tx)
     return _tagged(found, rotations, response, if_none_match)
@@ -106,11 +106,9 @@ def get_liabilities(
 def prove_own_liabilities(
     who: ReaderDep,
     node: NodeDep,
-    size: Annotated[
-        int | None, Query(ge=0, le=2**62, description="After how many entries; default: as last signed.")
-    ] = None,
+    size: Annotated[int | None, Query(ge=0, le=2**62, description="Number of entries; default: last signed.")] = None,
 ) -> LiabilitiesProofOut:
-    """A proof that what one is owed is part of the signed totals; to an agent, also of its person's accounts."""
+    """Prove that the signed liabilities include what the caller is owed; for an agent, also its person's accounts."""
     with node.read() as tx:
         return proof(node.liabilities.prove(tx, who.owners, size))
 

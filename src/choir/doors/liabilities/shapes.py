@@ -22,19 +22,19 @@ _OWED: dict[str, Any] = {
 
 
 class AssetTotalOut(Wire, json_schema_extra=example(**_TOTAL)):
-    """All that is owed of one asset."""
+    """Total liabilities in one asset."""
 
     asset: str
-    accounts: int = Field(description="On how many accounts something is owed.")
+    accounts: int = Field(description="Number of accounts with liabilities.")
     total: str
-    root: str = Field(description="Of the tree over all of them.")
+    root: str = Field(description="Root of the tree over all of them.")
 
 
 class LiabilitiesOut(
     Wire,
     json_schema_extra=example(size=42, at=_AT, totals=[_TOTAL], note=_NOTE, checkpoint=_CHECKPOINT, rotations=[]),
 ):
-    """What the node owed to people and agents after so many entries. `note` is signed; the rest is for reading."""
+    """The node's liabilities to people and agents after `size` entries. `note` is signed; the rest is its content."""
 
     size: int
     at: str
@@ -45,23 +45,23 @@ class LiabilitiesOut(
 
 
 class LiabilitiesUnderWayOut(Wire, json_schema_extra=example(state="under_way", size=42, interval_s=2, problem=None)):
-    """What is owed is being counted; the totals will be at `/v1/liabilities/latest`, of at least `size` entries."""
+    """Liabilities are being computed; the totals will be at `/v1/liabilities/latest`, for at least `size` entries."""
 
     state: Literal["under_way"] = "under_way"
-    size: int = Field(description="How many entries there are now.")
-    interval_s: int = Field(description="How often to look.")
-    problem: str | None = Field(default=None, description="How the last try ended, if it failed.")
+    size: int = Field(description="Number of entries now.")
+    interval_s: int = Field(description="Seconds between polls.")
+    problem: str | None = Field(default=None, description="Error of the last attempt, if it failed.")
 
 
 class BesideOut(Wire, json_schema_extra=example(**_BESIDE)):
-    """A node beside the way to the root."""
+    """A sibling on the path to the root."""
 
     sum: str
     hash: str
 
 
 class OwedShareOut(Wire, json_schema_extra=example(**_SHARE)):
-    """One of the shares that what is owed on an account is split into."""
+    """One of the shares that an account's liability is split into."""
 
     amount: str
     index: int
@@ -70,7 +70,7 @@ class OwedShareOut(Wire, json_schema_extra=example(**_SHARE)):
 
 
 class OwedOut(Wire, json_schema_extra=example(**_OWED)):
-    """What is owed on an account: what it had, and what was held for it."""
+    """The liability on an account: its balance plus its holds."""
 
     account: str
     balance: str
@@ -81,7 +81,7 @@ class OwedOut(Wire, json_schema_extra=example(**_OWED)):
 class LiabilitiesProofOut(
     Wire, json_schema_extra=example(accounts=[_OWED], note=_NOTE, checkpoint=_CHECKPOINT, rotations=[])
 ):
-    """A self-contained proof of what is owed to whoever asks; `choir_verify.py liabilities` checks it."""
+    """A self-contained proof of the liabilities to the caller; `choir_verify.py liabilities` checks it."""
 
     format: Literal["choir-liabilities-proof/1"] = "choir-liabilities-proof/1"
     accounts: list[OwedOut]

@@ -27,11 +27,11 @@ class LoginsClient(Room[R]):
 
     @call
     def begin(self, challenge: str, *, name: str, scopes: Sequence[str], days: int) -> Call[LoginStartedOut]:
-        """Ask; `challenge` is the base64url SHA-256 of a verifier that only this program knows."""
+        """Request a login; `challenge` is the base64url SHA-256 of a verifier that only this program knows."""
         body = {"challenge": challenge, "name": name, "scopes": list(scopes), "days": days}
         return Call("POST", "/v1/logins", LoginStartedOut, body)
 
     @call
     def token(self, login: str, verifier: str) -> Call[LoginAnswer]:
-        """Fetch the token, once. No key: the answer that has it cannot be given twice."""
+        """Fetch the token, once. No idempotency key: the answer cannot be repeated."""
         return Call("POST", path("/v1/logins/{login}/token", login=login), LoginAnswer, {"verifier": verifier})

@@ -41,7 +41,7 @@ class NotLoggedIn(Unauthenticated):
     """Nothing says who is asking."""
 
     code = "cli.not_logged_in"
-    sentence = "You are nobody to {node}: {why}."
+    sentence = "You are not authenticated at {node}: {why}."
     hint = "Log in with `choir login`, or set CHOIR_TOKEN."
 
 
@@ -49,7 +49,7 @@ class LoginOver(Refusal):
     """The time to approve is over, or the token was lost on its way."""
 
     code = "cli.login_over"
-    sentence = "The login is over: {why}."
+    sentence = "The login failed: {why}."
     hint = "Start again with `choir login`."
 
 
@@ -61,20 +61,20 @@ def register(app: typer.Typer) -> None:
 
 def login(
     token: Annotated[
-        str | None, typer.Option(help="Instead of the browser: - reads a token from standard input.", metavar="-")
+        str | None, typer.Option(help="Skip the browser: - reads a token from standard input.", metavar="-")
     ] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"What the login may be used for: {SCOPES}; may be repeated. Default: read.", metavar="SCOPE"
-        ),
+        typer.Option(help=f"Allowed use: {SCOPES}; may be repeated. Default: read.", metavar="SCOPE"),
     ] = None,
-    days: Annotated[int, typer.Option(help="How many days it lasts.", min=1)] = _DAYS,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address to open.")] = False,
+    days: Annotated[int, typer.Option(help="Lifetime in days.", min=1)] = _DAYS,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the URL to open; do not open a browser.")
+    ] = False,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Log in to a node with your passkey, in the browser. This machine stays logged in."""
+    """Log in to a node with your passkey, in the browser. The login is saved."""
     from choir.doors.jobs.commands.buyer import tell_of_the_machine
     from choir.doors.logins import saved_logins
 
@@ -97,7 +97,7 @@ def login(
     if as_json:
         output.print_json({"node": address, "file": str(path), **me.model_dump()})
     else:
-        output.print_line(f"Logged in to {address} as {_name(me)}. The login is kept in {path}.")
+        output.print_line(f"Logged in to {address} as {_name(me)}. The login is saved in {path}.")
         tell_of_the_machine(address)
 
 
@@ -108,8 +108,8 @@ def _by_browser(address: str, scopes: list[str], days: int, *, browse: bool) -> 
     with output.stranger_at(address) as client:
         started = client.logins.begin(challenge, name=_program(), scopes=scopes, days=days)
         url = _checked_url(started.url)
-        output.say("Open this address, and approve if the page shows the same code:")
-        output.say(f"  address  {url}")
+        output.say("Open this URL, and approve if the page shows the same code:")
+        output.say(f"  URL      {url}")
         output.say(f"  code     {_printable(started.code)}")
         if browse and _has_browser():
             webbrowser.open(url)
@@ -130,7 +130,7 @@ def _wait(client: Client, started: LoginStartedOut, verifier: str) -> LoginAnswe
                 raise
             continue
         except NotFound:
-            raise LoginOver(why="nobody approved it in time, or its token was lost on the way") from None
+            raise LoginOver(why="it was not approved in time, or its token was lost in transit") from None
         if answer.token is not None:
             return answer
         heard_at = time.monotonic()
@@ -138,15 +138,17 @@ def _wait(client: Client, started: LoginStartedOut, verifier: str) -> LoginAnswe
 
 def _typed(token: str) -> str:
     if token != _STANDARD_INPUT:
-        raise Invalid(what="--token", why="give it on standard input, with `--token -`; other programs see arguments")
+        raise Invalid(
+            what="--token", why="pass it on standard input with `--token -`; other programs can see arguments"
+        )
     if sys.stdin.isatty():
-        output.say("Paste the token and press Enter; it is not kept anywhere but in the saved login.")
+        output.say("Paste the token and press Enter; it is stored only in the saved login.")
     return sys.stdin.readline().strip()
 
 
 def _who(address: str, token: str) -> MeOut:
     if not token:
-        raise Invalid(what="The token", why="standard input had none")
+        raise Invalid(what="The token", why="standard input was empty")
     with output.stranger_at(address, token) as client:
         return client.me.who()
 
@@ -158,7 +160,7 @@ def _program() -> str:
 def _checked_url(url: str) -> str:
     """An address that is safe to print and to hand to a browser."""
     if not url.startswith(("http://", "https://")) or _printable(url) != url or " " in url:
-        raise Invalid(what="The address that the node wants opened", why="it is not one of a web page")
+        raise Invalid(what="The URL from the node", why="it is not an http(s) URL")
     return url
 
 
@@ -174,7 +176,7 @@ def _has_browser() -> bool:
 
 
 def logout(node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Forget the login for a node, and end its token there."""
+    """Log out of a node: delete the saved login and revoke its token."""
     from choir.doors.logins import saved_logins
 
     output.want_json(as_json)
@@ -185,7 +187,7 @@ def logout(node: NodeOption = None, as_json: AsJson = False) -> None:
         return
     ended = _revoke(address, saved)
     saved_logins.forget(address)
-    rest = "" if ended else " Its token could not be ended there, so it is good until it expires."
+    rest = "" if ended else " Its token could not be revoked; it is valid until it expires."
     value = {"node": address, "was_logged_in": True, "token_ended": ended}
     _told(as_json, value, f"Logged out of {address}.{rest}")
 
@@ -205,7 +207,7 @@ def _revoke(address: str, saved: SavedLogin) -> bool:
 
 
 def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Say who you are to a node, by which credential and why."""
+    """Show who you are at a node, by which credential and why."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         who, url = client.who, client.url
@@ -219,7 +221,7 @@ def whoami(node: NodeOption = None, as_json: AsJson = False) -> None:
     if as_json:
         output.print_json({"node": url, "source": who.source, "why": who.why, "buyer": buyer, **me.model_dump()})
         return
-    output.print_line(f"You are {_name(me)} to {url}.")
+    output.print_line(f"You are {_name(me)} at {url}.")
     output.print_line(f"  because     {who.why}")
     output.print_line(f"  credential  {_CREDENTIALS[me.credential]}")
     if me.delegation:
@@ -237,18 +239,18 @@ def _buyer(url: str, me: MeOut, source: str) -> tuple[str | None, str]:
     if me.role != "operator":
         return (me.owner, me.owner) if "buy" in me.scopes else (None, "nobody: this credential lacks the scope buy")
     if source != "operator" or output.operator_wanted():
-        return None, "nobody: an operator buys nothing"
+        return None, "nobody: an operator cannot buy"
     with output.stranger_at(url) as client:
         if client.node().mode != "dev":
             return None, "nobody: log in to buy, with `choir login --scope read --scope buy`"
     agent = machine_buyer.known_at(url)
     if agent is None:
-        return None, "nobody yet; the first order makes a buyer of this machine's own, with play money"
+        return None, "nobody yet; the first order creates this machine's own buyer, with play money"
     return agent, f"{agent}, this machine's own buyer, with play money"
 
 
 _CREDENTIALS = {
-    "session": "a browser's session",
+    "session": "a browser session",
     "token": "an API token",
     "nostr": "a Nostr key",
     "operator": "the operator's token",

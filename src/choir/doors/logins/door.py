@@ -12,13 +12,16 @@ DOOR = Door(
             "login", "commands:register", "People and agents", "Log in to a node with your passkey, in the browser."
         ),
         Command(
-            "logout", "commands:register", "People and agents", "Forget the login for a node, and end its token there."
+            "logout",
+            "commands:register",
+            "People and agents",
+            "Log out of a node: delete the saved login and revoke its token.",
         ),
         Command(
             "whoami",
             "commands:register",
             "People and agents",
-            "Say who you are to a node, by which credential and why.",
+            "Show who you are at a node, by which credential and why.",
         ),
     ),
 )

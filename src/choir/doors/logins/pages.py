@@ -17,7 +17,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 @router.get("/login/{id_}")
 def login(id_: str, request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
-    """A program asks to be let in; its person compares the codes and decides."""
+    """A program requests a login; its person compares the codes and decides."""
     asked = parse_login_id(id_)
     with node.read() as tx:
         try:

@@ -20,7 +20,7 @@ router = RoomRouter(tags=["logins"], route_class=AccessRoute, prefix="/logins")
 
 @router.post("", status_code=201, responses=problems(429))
 def begin_login(body: LoginIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> LoginStartedOut:
-    """Ask for a token of whoever approves at the address that is answered."""
+    """Request a login token; a person approves it at the returned URL."""
     challenge = challenge_of(body.challenge)
     begun = node.write(
         lambda tx: node.logins.begin(tx, challenge, name=body.name, scopes=body.scopes, days=body.days, address=address)
@@ -36,11 +36,11 @@ def begin_login(body: LoginIn, _: AnyoneDep, address: AddressDep, node: NodeDep)
 
 @router.post(
     "/{login}/token",
-    responses=also(202, LoginWaitingOut, "Nobody has decided yet.") | problems(404, 409, 429),
+    responses=also(202, LoginWaitingOut, "Not decided yet.") | problems(404, 409, 429),
     response_model=NewTokenOut,
 )
 def fetch_token(login: str, body: VerifierIn, _: AnyoneDep, node: NodeDep) -> NewTokenOut | Response:
-    """Fetch the token of an approved login, once. What asked for it shows so by its verifier."""
+    """Fetch the token of an approved login, once. The verifier authenticates the program."""
     id_ = parse_login_id(login)
     made = settled(node.database, lambda tx: node.logins.fetch(tx, id_, body.verifier)).made
     if made is None:
@@ -51,20 +51,20 @@ def fetch_token(login: str, body: VerifierIn, _: AnyoneDep, node: NodeDep) -> Ne
 
 @router.get("/{login}", responses=problems(404))
 def get_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
-    """What a program asks for, for the person who is to approve it."""
+    """Get a login request, for the person who is to approve it."""
     with node.read() as tx:
         return LoginOut.of(node.logins.get(tx, who, parse_login_id(login)))
 
 
 @router.post("/{login}/approve", responses=problems(404, 409))
 def approve_login(login: str, who: FreshDep, node: NodeDep) -> LoginOut:
-    """Let the program have its token. Compare the code first."""
+    """Approve a login request. Compare the code first."""
     id_ = parse_login_id(login)
     return LoginOut.of(node.write(lambda tx: node.logins.approve(tx, who, id_)))
 
 
 @router.post("/{login}/deny", responses=problems(404, 409))
 def deny_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
-    """Let the program have nothing; possible until it has fetched its token."""
+    """Deny a login request; possible until the program has fetched its token."""
     id_ = parse_login_id(login)
     return LoginOut.of(node.write(lambda tx: node.logins.deny(tx, who, id_)))

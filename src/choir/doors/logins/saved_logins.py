@@ -26,8 +26,8 @@ class UnsafeLogin(Refusal):
     """A file that others could have read or put there."""
 
     code = "sdk.unsafe_login"
-    sentence = "The saved login {path} is not used: {why}."
-    hint = "Look at it, remove it, and log in again with `choir login`."
+    sentence = "The saved login {path} cannot be used: {why}."
+    hint = "Check it, delete it, and log in again with `choir login`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def load(address: str) -> SavedLogin | None:
         return None
     found = _parse(path, data)
     if found.node != origin_of(address):
-        raise UnsafeLogin(path=str(path), why=f"it says that it is for {found.node}")
+        raise UnsafeLogin(path=str(path), why=f"it is for {found.node}")
     return found
 
 
@@ -152,7 +152,7 @@ def _check(path: Path, found: os.stat_result, *, regular: bool) -> None:
     elif not right_kind(found.st_mode):
         why = "it is not a plain file" if regular else "it is not a folder"
     elif found.st_uid != os.geteuid():
-        why = "it belongs to somebody else"
+        why = "it belongs to another user"
     elif mode & 0o077:
         why = f"others can use it (mode {mode:04o}; it must be {'0600' if regular else '0700'})"
     else:
@@ -164,7 +164,7 @@ def _parse(path: Path, data: bytes) -> SavedLogin:
     try:
         found = SavedLogin(**json.loads(data))
     except (ValueError, TypeError, RecursionError):
-        raise UnsafeLogin(path=str(path), why="it is not a login of this version") from None
+        raise UnsafeLogin(path=str(path), why="it is not a login file of this version") from None
     if not all(isinstance(value, str) for value in asdict(found).values()):
-        raise UnsafeLogin(path=str(path), why="it is not a login of this version")
+        raise UnsafeLogin(path=str(path), why="it is not a login file of this version")
     return found

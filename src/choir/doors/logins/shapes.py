@@ -24,7 +24,7 @@ class LoginIn(
         challenge="E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", name="choir on laptop", scopes=["read"], days=30
     ),
 ):
-    """A program asks for a token of whoever approves in the browser."""
+    """A program's request for a token, to be approved by a person in the browser."""
 
     challenge: str = Field(
         pattern=r"^[A-Za-z0-9_-]{43}$",
@@ -41,17 +41,17 @@ class LoginStartedOut(
         login=LOGIN, code="7HXQ-2M4T", url=f"http://localhost:8420/login/{LOGIN}", expires_at=AT, interval_s=2
     ),
 ):
-    """Where the person approves, and what they compare."""
+    """Where the person approves, and the code to compare."""
 
     login: str
-    code: str = Field(description="Shown in the terminal and on the page; the person compares the two.")
+    code: str = Field(description="Shown in the terminal and on the page, for comparison.")
     url: str
     expires_at: str
-    interval_s: int = Field(description="How long to wait between two tries to fetch the token.")
+    interval_s: int = Field(description="Seconds between attempts to fetch the token.")
 
 
 class VerifierIn(Wire, json_schema_extra=example(verifier="dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")):
-    """What only the program knows that asked for the login."""
+    """The verifier, known only to the requesting program."""
 
     verifier: str = Field(repr=False, pattern=r"^[A-Za-z0-9._~-]{43,128}$")
 
@@ -68,10 +68,10 @@ class LoginOut(
         created_at=AT, expires_at=AT,
     ),
 ):  # fmt: skip
-    """A login as the person sees it who is to approve it."""
+    """A login request, as shown to the approving person."""
 
     id: str
-    name: str = Field(description="What the program calls itself; anybody can write anything here.")
+    name: str = Field(description="The program's claimed name; not verified.")
     scopes: list[str]
     days: int
     code: str

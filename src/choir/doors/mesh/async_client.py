@@ -39,7 +39,7 @@ class AsyncMeshClient:
             stop.set()
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         await asyncio.to_thread(self.mesh.close)
         await asyncio.to_thread(self._twin.close)
 

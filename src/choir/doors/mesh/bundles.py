@@ -50,8 +50,8 @@ class Uncommitted(Refusal):
     """The work tree is not what the commit says; nobody should be surprised by what was sent."""
 
     code = "sdk.uncommitted"
-    sentence = "{folder} has changes that are not committed: {paths}."
-    hint = "Commit them, send them as they are with --dirty, or send the commit without them with --ref HEAD."
+    sentence = "{folder} has uncommitted changes: {paths}."
+    hint = "Commit them, include them with --dirty, or send only the commit with --ref HEAD."
 
 
 class NothingToSend(Invalid):
@@ -135,7 +135,7 @@ def changes(
     folder = Path(folder).absolute()
     checkout = git.find(folder)
     if checkout is None:
-        raise Invalid(what=f"The folder {folder}", why="it is not in a git repository, so nothing can be compared")
+        raise Invalid(what=f"The folder {folder}", why="it is not in a git repository")
     first, second = git.must_commit(checkout, base), git.must_commit(checkout, head)
     with tempfile.TemporaryDirectory(prefix="choir-diff-") as name:
         place = Path(name)
@@ -304,9 +304,9 @@ def _why_not(own: OwnRepository, entry: _Entry) -> str:
     if entry.mode == _SUBMODULE:
         return "it is a submodule"
     if not is_plain(entry.path):
-        return "git keeps that name to itself"
+        return "git reserves that name"
     if entry.mode == _LINK and not stays_inside(entry.path, os.fsdecode(own.git("cat-file", "blob", entry.blob))):
-        return "it is a link that leads out"
+        return "it is a link that points outside"
     return ""
 
 

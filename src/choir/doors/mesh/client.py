@@ -63,14 +63,14 @@ class MeshClient(Orders):
         self.close()
 
     def close(self) -> None:
-        """Give the connections back that were made here; a client that was given stays open."""
+        """Close the connections opened here; a client that was passed in stays open."""
         if self._machine is not None:
             self._machine.client.close()
         if self._own:
             self._given.close()
 
     def handle(self, job: str) -> Handle:
-        """The handle of an order that was made before."""
+        """Get the handle of an earlier order."""
         found = self.client.jobs.get(job)
         return Handle(found.id, found.type, int(found.budget), found.request)
 
@@ -84,7 +84,7 @@ class MeshClient(Orders):
         on_change: job_wait.OnChange | None = None,
         stop: threading.Event | None = None,
     ) -> JobOut:
-        """The job once it is paid, or over without."""
+        """Wait until the job is paid or closed."""
         id_ = handle if isinstance(handle, str) else handle.id
         return job_wait.wait_for(self.client, id_, is_over, timeout_s=timeout_s, on_change=on_change, stop=stop)
 
@@ -97,7 +97,7 @@ class MeshClient(Orders):
         on_change: job_wait.OnChange | None = None,
         stop: threading.Event | None = None,
     ) -> Outcome:
-        """Wait for the result and believe nothing of it: hashes, verdict, receipt and its signature are checked.
+        """Wait for the result and verify it: hashes, verdict, receipt and its signature are checked.
 
         `rerun` also makes every check of the verdict again in a sandbox of this machine.
         """
@@ -111,7 +111,7 @@ class MeshClient(Orders):
     def _waited(
         self, handle: Handle, timeout_s: float | None, on_change: job_wait.OnChange | None, stop: threading.Event | None
     ) -> Outcome:
-        """A node that goes away between the end of a job and its last answer is waited for too."""
+        """Also wait for a node that becomes unreachable between a job's end and its last response."""
         until_s = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
@@ -125,7 +125,7 @@ class MeshClient(Orders):
             time.sleep(_PAUSE_S)
 
     def verified(self, job: JobOut, handle: Handle | None = None) -> Outcome:
-        """What a job that is over came to; raises `JobFailed` if it came to nothing."""
+        """The outcome of a closed job; raises `JobFailed` if it has no result."""
         if handle is not None:
             must_be(job, handle)
         attempt = winner_of(job)
@@ -134,7 +134,7 @@ class MeshClient(Orders):
         judged = self.client.attempts.verdict(attempt.id)
         receipts.check_verdict(judged, job, attempt)
         if judged.verdict.get("passed") is not True:
-            raise WrongAnswer(job=job.id, why="it was paid although its verdict is no")
+            raise WrongAnswer(job=job.id, why="it was paid although its verdict is failed")
         receipt = self.client.attempts.receipt(attempt.id)
         receipts.check_receipt(receipt, job, attempt, self.node_key, self._payer(job))
         assert attempt.artifact is not None  # a verdict names it
@@ -152,13 +152,13 @@ class MeshClient(Orders):
         )
 
     def cancel(self, handle: Handle | str) -> JobOut:
-        """Call it off; what was handed in before is still checked, and paid a part if it passes."""
+        """Cancel a job. Earlier deliveries are still verified, and paid a share if they pass."""
         return self.client.jobs.cancel(handle if isinstance(handle, str) else handle.id)
 
     def dispute(
         self, handle: Handle | str, trigger: Trigger | str, statement: str, *, attempt: str | None = None
     ) -> DisputeOut:
-        """Doubt what was decided. It takes a deposit, which the loser pays."""
+        """Dispute the outcome of a job. It takes a deposit, which the loser pays."""
         id_ = handle if isinstance(handle, str) else handle.id
         return self.client.jobs.dispute(id_, trigger, statement, attempt=attempt)
 
@@ -176,7 +176,7 @@ class MeshClient(Orders):
         return job.buyer or "" if me.role == "operator" else me.person or me.owner
 
     def _reasons(self, job: JobOut) -> list[str]:
-        """Why each try failed, in words where the verdict has them."""
+        """Why each attempt failed, in words where the verdict has them."""
         found = []
         for attempt in job.attempts:
             words = [in_words(attempt.reason)] if attempt.reason else []

@@ -59,9 +59,9 @@ class DelegateToMesh:
 def should_delegate(task: Task, policy: DelegationPolicy, *, busy: bool = False) -> HandleLocally | DelegateToMesh:
     """What to do with a task. A task of medium complexity is worth half its budget to an agent that is busy."""
     if not policy.enabled:
-        return HandleLocally("delegation is off")
+        return HandleLocally("delegation is disabled")
     if task.type not in policy.allowed_types:
-        return HandleLocally("this type of work is not to be bought")
+        return HandleLocally("this type of work is excluded")
     if task.complexity >= policy.threshold:
         most = task.budget_msat
     elif busy and task.complexity >= Complexity.MEDIUM:
@@ -69,4 +69,4 @@ def should_delegate(task: Task, policy: DelegationPolicy, *, busy: bool = False)
     else:
         return HandleLocally("it is easy enough")
     most = min(most, policy.ceiling_msat)
-    return DelegateToMesh(most) if most > 0 else HandleLocally("nothing may be spent on it")
+    return DelegateToMesh(most) if most > 0 else HandleLocally("its budget is zero")

@@ -26,9 +26,9 @@ class NothingJudged(NotFound):
     """Nobody has handed in anything yet, or somebody else has."""
 
     code = "sdk.nothing_judged"
-    sentence = "Nothing that you may read was judged in {job}."
+    sentence = "{job} has no verdict that you may read."
     hint = (
-        "See where it is with `choir job show {job}`. What another provider of yours handed in:"
+        "Check its state with `choir job show {job}`. For another provider of yours:"
         " choir provider verify {job} --name NAME."
     )
 
@@ -37,7 +37,7 @@ def judged(client: Client, job: JobOut, attempt: str | None = None) -> JudgedDel
     """An attempt at a job: the one that is named, the one that was paid for, or else the last that was judged."""
     found = chosen(job, attempt)
     if found.verdict is None or found.artifact is None:
-        raise Invalid(what=f"The attempt {found.id}", why=f"it is {found.state} and was not judged")
+        raise Invalid(what=f"The attempt {found.id}", why=f"it is {found.state} and has no verdict")
     told = client.attempts.verdict(found.id)
     receipts.check_verdict(told, job, found)
     key = node_keys.signing_key(client, None)

@@ -39,7 +39,7 @@ class GitMissing(Unavailable):
     """Nothing can be bundled without git."""
 
     code = "sdk.git_missing"
-    sentence = "The program git is needed for this, and it is not here."
+    sentence = "This needs git, which is not installed."
     hint = "Install it, for example with `apt install git`."
 
 

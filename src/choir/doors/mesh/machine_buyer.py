@@ -37,7 +37,7 @@ class BuyerNeeded(NotAllowed):
     """The operator's token buys nothing, and play money is for development."""
 
     code = "sdk.buyer_needed"
-    sentence = "The operator of a node buys nothing, and nobody is logged in to {node}."
+    sentence = "A node's operator cannot buy, and nobody is logged in to {node}."
     hint = "Sign up on its page, then `choir login --scope read --scope buy`."
 
 
@@ -159,4 +159,4 @@ def _kept(settings: Settings, address: str) -> str | None:
     try:
         return str(json.loads(kept)["secret"])
     except (ValueError, KeyError, TypeError):
-        raise saved_logins.UnsafeLogin(path=str(path), why="it is not a buyer's key of this version") from None
+        raise saved_logins.UnsafeLogin(path=str(path), why="it is not a buyer's key file of this version") from None

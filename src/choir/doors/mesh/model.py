@@ -19,40 +19,40 @@ OVER = frozenset({JobState.CLOSED, JobState.EXPIRED, JobState.CANCELLED, JobStat
 
 
 class JobFailed(Refusal):
-    """The job is over and nothing was delivered that passed. `fields` has the reasons and the cost."""
+    """The job closed without a delivery that passed. `fields` has the reasons and the cost."""
 
     code = "sdk.job_failed"
     sentence = "The job {job} is {state}: {why}. It cost {cost} SAT."
-    hint = "`choir job show {job}` shows every try and every check."
+    hint = "`choir job show {job}` shows every attempt and check."
 
 
 class NotDoneYet(Unavailable):
-    """The time to wait is over; the job goes on."""
+    """The wait timed out; the job continues."""
 
     code = "sdk.job_not_done"
-    sentence = "The job {job} is {state} after {seconds} seconds of waiting, and it goes on."
-    hint = "Get what comes of it with `choir job result {job}`, or call it off with `choir job cancel {job}`."
+    sentence = "The job {job} is {state} after {seconds} seconds of waiting, and it continues."
+    hint = "Get the result with `choir job result {job}`, or cancel it with `choir job cancel {job}`."
 
 
 class WrongAnswer(Broken):
-    """The node's own words about a job contradict each other, or what was ordered."""
+    """The node's data about a job is inconsistent with itself or with the order."""
 
     code = "sdk.wrong_answer"
-    sentence = "What the node says of {job} does not fit: {why}."
-    hint = "Keep the job's id, and tell the node's operator."
+    sentence = "The node's data about {job} is inconsistent: {why}."
+    hint = "Keep the job's id and tell the node's operator."
 
 
 class ForgedReceipt(Broken):
     """A receipt without the node's signature."""
 
     code = "sdk.forged_receipt"
-    sentence = "The receipt of {job} is not what the node signed: {why}."
-    hint = "Keep the job's id, and tell the node's operator."
+    sentence = "The receipt of {job} is not valid: {why}."
+    hint = "Keep the job's id and tell the node's operator."
 
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """An order. Its id is enough to come back to it later: `MeshClient.handle`."""
+    """An order. Its id is enough to resume it later: `MeshClient.handle`."""
 
     id: str
     type: JobType
@@ -83,7 +83,7 @@ class JudgedDelivery:
 
     @property
     def price(self) -> int:
-        """What left the buyer's hold because of it, in milli-satoshi."""
+        """What was captured from the buyer's hold for it, in milli-satoshi."""
         return int(self.attempt.paid)
 
     @property
@@ -105,9 +105,9 @@ class Outcome(JudgedDelivery):
         return self.job.state
 
     def __str__(self) -> str:
-        """What was bought, as it fits a screen; `artifact` and `data` have all of it."""
+        """The artifact, shortened for a screen; `artifact` and `data` have all of it."""
         artifact = on_screen(self.artifact) if isinstance(self.artifact, str) else str(self.artifact)
-        code = f", ended with code {self.artifact.exit_code}" if isinstance(self.artifact, RunOutput) else ""
+        code = f", exit code {self.artifact.exit_code}" if isinstance(self.artifact, RunOutput) else ""
         paid = f"verified and paid {sat(self.price)} of {sat(self.job.budget)} SAT"
         return f"{self.job.id}: {self.job.type.word}{code}, {paid}\n{artifact}".rstrip("\n")
 
@@ -156,13 +156,13 @@ def sat(amount: int | str) -> str:
 
 def failed(job: JobOut, reasons: list[str]) -> JobFailed:
     """Why there is no result, and what that cost."""
-    told = "; ".join(dict.fromkeys(reasons)) or _WHY.get(job.state, "nobody delivered it")
+    told = "; ".join(dict.fromkeys(reasons)) or _WHY.get(job.state, "no provider delivered")
     return JobFailed(job=job.id, state=job.state, why=told, reasons=reasons, cost=sat(cost_of(job)))
 
 
 _WHY = {
-    JobState.EXPIRED.value: "nobody delivered it in time",
-    JobState.CANCELLED.value: "it was called off",
+    JobState.EXPIRED.value: "no provider delivered in time",
+    JobState.CANCELLED.value: "it was cancelled",
 }
 
 

@@ -200,7 +200,7 @@ class Orders:
         criteria: Choice | None = None,
         key: str | None = None,
     ) -> Handle:
-        """Order that a command is run. A deterministic one may be run again to check."""
+        """Order a command to be run. `deterministic`: output is reproducible; verifiers may re-run it."""
         cpu_s_max = min(_CPU_S, self.limits.run_cpu_s_max) if cpu_s_max is None else cpu_s_max
         request = SandboxRunRequest(
             argv=tuple(argv),
@@ -228,7 +228,7 @@ class Orders:
         criteria: Choice | None = None,
         key: str | None = None,
     ) -> Handle:
-        """Order a text. Only its length and shape can be verified, not what it says."""
+        """Order a text. Only its length and shape are verified, not its content."""
         max_tokens = min(_TOKENS, self.limits.text_tokens_max) if max_tokens is None else max_tokens
         request = TextGenRequest(
             prompt=prompt,
@@ -249,7 +249,7 @@ class Orders:
         strategy: Choice | None = None,
         criteria: Choice | None = None,
     ) -> Handle:
-        """Order what a request says; its budget is held from now on. The same request again is the same job."""
+        """Place an order; its budget is held. The same request again is the same job."""
         body = request.to_json()
         client = self.client
         sent = {name: blobs.to_send(client, data) for name, data in inputs.items()}
@@ -273,7 +273,7 @@ class Orders:
         )
 
     def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None) -> int:
-        """What such a job may cost by the node's price table."""
+        """The default budget of such a job, from the node's price table."""
         racing = int((strategy or {}).get("count", 2)) if (strategy or {}).get("kind") == "race" else 1
         return budgets.default_budget(type_, units_milli, self._policy(), racing=racing)
 

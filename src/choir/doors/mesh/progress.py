@@ -59,6 +59,6 @@ def _nobody(client: Client, job: JobOut) -> str:
     if why.get("candidates"):
         return ""
     known = dict(why.get("nobody_because", {})).get("known", 0)
-    who = "nobody sells this kind of work here" if not known else f"none of {known} who sell it can"
-    until = f"it waits until {job.expires_at[11:16]} UTC"
-    return f": nobody can take it now ({who}); {until}; call it off with: choir job cancel {job.id}"
+    who = "no provider here sells this type of work" if not known else f"none of {known} providers of this type can"
+    until = f"waiting until {job.expires_at[11:16]} UTC"
+    return f": no provider can take it now ({who}); {until}; cancel it with: choir job cancel {job.id}"

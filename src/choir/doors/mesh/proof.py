@@ -14,7 +14,7 @@ from choir.doors.mesh.model import Check
 
 NOT_RUN_AGAIN = "Not run again"  # how the verifier's sentence about a run begins that it took as it came
 _BY_EXIT_CODE = "tests by exit code"
-_DETERMINISTIC = "Where a command gives the same each time, order it with --deterministic: then it may be run again."
+_DETERMINISTIC = "If the output is reproducible, order with --deterministic: then verifiers may re-run it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ def proof_of(type_: JobType, checks: Sequence[Check]) -> Proof:
     if type_ is JobType.PATCH_GEN:
         return _of_patch(checks)
     if type_ is JobType.CODE_REVIEW:
-        return Proof("Accepted", "the review's shape, and that what it names is there; not whether it is right")
-    return Proof("Accepted", "the text's length and shape, not what it says")
+        return Proof("Accepted", "the review's shape and its references; not whether it is right")
+    return Proof("Accepted", "the text's length and shape, not its content")
 
 
 def is_left_out(check: Check) -> bool:
@@ -45,23 +45,23 @@ def is_left_out(check: Check) -> bool:
 def _of_run(checks: Sequence[Check]) -> Proof:
     again = next((check for check in checks if check.name == "re-run"), None)
     if again is not None and not is_left_out(again):
-        return Proof("Verified", "the node ran it again, and got the same output and exit code")
-    claimed = "exit code and output hash are as claimed by the provider; not run again"
+        return Proof("Verified", "the node re-ran it and got the same output and exit code")
+    claimed = "exit code and output hash are as claimed by the provider; not re-run"
     drawn = again is not None and "not drawn" in again.details
-    why, more = ("only some are, by lot", "") if drawn else ("it was not ordered as deterministic", _DETERMINISTIC)
+    why, more = ("only a random sample is", "") if drawn else ("it was not ordered as deterministic", _DETERMINISTIC)
     return Proof("Accepted", f"{claimed} ({why})", more)
 
 
 def _of_patch(checks: Sequence[Check]) -> Proof:
     hidden = any(check.hidden for check in checks)
     if any(check.name == _BY_EXIT_CODE for check in checks):
-        proof = "only that the test command ends with code 0, which the patched code can force"
+        proof = "only that the test command exits with code 0, which the patched code can force"
         if hidden:
             return Proof("Verified", f"{proof}, and hidden checks (V3)")
         return Proof("Accepted", f"{proof}: a weak verdict (V1)", MORE_PROOF)
     if hidden:
         return Proof("Verified", "a report of each of your tests, and hidden checks (V3)")
-    return Proof("Verified", "a report of each of your tests (V2); whoever knows them can answer exactly them")
+    return Proof("Verified", "a report of each of your tests (V2); a provider can tailor its patch to them")
 
 
 MORE_PROOF = (

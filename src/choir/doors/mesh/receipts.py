@@ -23,7 +23,7 @@ def check_verdict(found: VerdictOut, job: JobOut, attempt: AttemptOut) -> None:
     """Raise unless this is the verdict on this attempt, and its evidence is what the checks name."""
     verdict = found.verdict
     if not found.hash == attempt.verdict == _hash(verdict):
-        raise WrongAnswer(job=job.id, why="the verdict does not have the hash that the attempt names")
+        raise WrongAnswer(job=job.id, why="the verdict does not match the attempt's hash")
     expected = {
         "format": "verdict/1",
         "job": job.id,
@@ -34,7 +34,7 @@ def check_verdict(found: VerdictOut, job: JobOut, attempt: AttemptOut) -> None:
     _must_say(job, "verdict", verdict, expected)
     for name, atom in found.evidence.items():
         if _hash(atom) != name:
-            raise WrongAnswer(job=job.id, why="a piece of evidence does not have its hash")
+            raise WrongAnswer(job=job.id, why="a piece of evidence does not match its hash")
 
 
 def check_receipt(
@@ -43,9 +43,9 @@ def check_receipt(
     """Raise unless this is the node's signed receipt of this attempt; `payer` is who must have paid."""
     receipt = found.value
     if not found.hash == attempt.receipt == _hash(receipt):
-        raise ForgedReceipt(job=job.id, why="it does not have the hash that the attempt names")
+        raise ForgedReceipt(job=job.id, why="it does not match the attempt's hash")
     if attempt.id == job.winner and job.receipt != found.hash:
-        raise ForgedReceipt(job=job.id, why="the job names another one")
+        raise ForgedReceipt(job=job.id, why="the job names another receipt")
     _check_signature(found, job.id, node_key)
     paid = attempt.state == AttemptState.PASSED
     expected = {
@@ -86,7 +86,7 @@ def _check_signature(found: SignedOut, job: str, node_key: bytes) -> None:
         try:
             verify_ed25519(node_key, hash_digest(ObjectHash(found.hash)), bytes.fromhex(item.signature))
         except (BadSignature, ValueError):
-            raise ForgedReceipt(job=job, why="the signature does not fit") from None
+            raise ForgedReceipt(job=job, why="the signature is not valid") from None
 
 
 def _must_say(job: JobOut, what: str, value: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -43,8 +43,8 @@ class Differs(Broken):
     """Our own verdict is another than the node's."""
 
     code = "sdk.verdict_differs"
-    sentence = "The checks of {job} come out differently here: {differences}."
-    hint = "`choir job verify {job}` shows both; `choir job dispute {job}` has it looked at."
+    sentence = "The checks of {job} give different results here: {differences}."
+    hint = "`choir job verify {job}` shows both; `choir job dispute {job}` opens a dispute."
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def gather_order(client: Client, job: JobOut, folder: Path, hidden: bytes | None
     """What was ordered, with its inputs, each checked by its hash; without hidden checks that are not to be seen."""
     asked = client.jobs.request(job.id)
     if canonical_hash(asked.request) != job.request:
-        raise WrongAnswer(job=job.id, why="the request does not have the hash that the job names")
+        raise WrongAnswer(job=job.id, why="the request does not match the job's hash")
     policy = policy_of(client)
     request = read_request(job.type, asked.request, policy.of(VerificationPolicy))
     most = policy.of(BazaarPolicy).inputs_bytes_max
@@ -166,10 +166,10 @@ def gather_order(client: Client, job: JobOut, folder: Path, hidden: bytes | None
 def _delivery(client: Client, job: JobOut, attempt: AttemptOut, artifact: bytes) -> tuple[Delivery, bytes]:
     """What was handed in, and the key that signed it."""
     if attempt.artifact is None or attempt.trajectory is None:
-        raise Invalid(what=f"The attempt {attempt.id}", why="nothing was handed in for it")
+        raise Invalid(what=f"The attempt {attempt.id}", why="it has no delivery")
     result = client.attempts.result(attempt.id)
     if not canonical_hash(result.value) == result.hash == attempt.result:
-        raise WrongAnswer(job=job.id, why="the result does not have the hash that the attempt names")
+        raise WrongAnswer(job=job.id, why="the result does not match the attempt's hash")
     part = partial(client.attempts.trajectory_part, attempt.id)
     policy = policy_of(client)
     trajectory = blobs.whole(part, attempt.trajectory, "The trajectory", policy.of(BazaarPolicy).trajectory_bytes_max)
@@ -190,7 +190,7 @@ def _signer(job: str, signed: SignedOut) -> bytes:
                 public = bytes.fromhex(item.public)
                 verify_bip340(public, hash_digest(ObjectHash(signed.hash)), bytes.fromhex(item.signature))
             except (BadSignature, ValueError):
-                raise WrongAnswer(job=job, why="the provider's signature over its result does not fit") from None
+                raise WrongAnswer(job=job, why="the provider's signature over its result is not valid") from None
             return public
     raise WrongAnswer(job=job, why="no provider has signed the result")
 
@@ -205,7 +205,7 @@ def _trajectory_check(
 ) -> Check:
     assert delivery.trajectory is not None
     if delivery.result.trajectory_id not in ("", attempt.trajectory):  # the result is signed, so it binds this too
-        told = "The result that the provider signed names another trajectory."
+        told = "The provider's signed result names another trajectory."
         return Check("trajectory", passed=False, reason="trajectory.wrong_hash", details=told)
     expected = ExpectedTrajectory(
         job=job.id,

@@ -11,15 +11,15 @@ class NodeClient(Room[R]):
 
     @call
     def node(self) -> Call[NodeOut]:
-        """Who the node is."""
+        """Get the node's identity."""
         return Call("GET", "/v1/node", NodeOut)
 
     @call
     def policy(self) -> Call[PolicyOut]:
-        """Every policy value."""
+        """List every policy value."""
         return Call("GET", "/v1/policy", PolicyOut)
 
     @call
     def explain(self, subject: str) -> Call[ExplainOut]:
-        """Which rule and which inputs produced something."""
+        """Explain which rule and inputs produced something."""
         return Call("GET", path("/v1/explain/{subject}", subject=subject), ExplainOut)

@@ -9,13 +9,9 @@ DOOR = Door(
     pages=("pages:router",),
     commands=(
         Command("up", "commands.run:register", "Node", "Start a node with everything it needs; Ctrl-C stops it."),
-        Command(
-            "down", "commands.run:register", "Node", "Stop the node of this home and wait until nothing of it runs."
-        ),
-        Command("status", "commands.run:register", "Node", "Say whether the node runs, and where."),
-        Command(
-            "doctor", "commands.run:register", "Node", "Check every part of the node and say how to mend what is wrong."
-        ),
+        Command("down", "commands.run:register", "Node", "Stop this home's node and wait until it has ended."),
+        Command("status", "commands.run:register", "Node", "Show whether the node is running, and where."),
+        Command("doctor", "commands.run:register", "Node", "Check every part of the node and how to fix problems."),
         Command("config", "commands.config:app", "Node", "Show every setting and where it came from."),
         Command("policy", "commands.policy:app", "Node", "Show and explain every price, window, cap and weight."),
         Command(
@@ -24,16 +20,14 @@ DOOR = Door(
             "Node",
             "Add, list and remove operators, each with a token of their own.",
         ),
-        Command("key", "commands.run:register", "Node", "Show or replace the node's signing key."),
-        Command(
-            "backup", "commands.run:register", "Node", "Write a backup of the database; the node may run meanwhile."
-        ),
+        Command("key", "commands.run:register", "Node", "Show or rotate the node's signing key."),
+        Command("backup", "commands.run:register", "Node", "Back up the database; the node may be running."),
         Command("restore", "commands.run:register", "Node", "Restore a backup into an empty database."),
         Command(
             "clock",
             "commands.run:register",
             "For developers",
-            "Show or move a development node's clock, to see what time brings.",
+            "Show or move a development node's clock, for testing.",
         ),
     ),
 )

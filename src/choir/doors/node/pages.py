@@ -17,7 +17,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 @router.get("/")
 def home(request: Request, node: NodeDep, visitor: VisitorDep) -> Response:
-    """What this node is, and what one can do here."""
+    """The front page."""
     with node.read() as tx:
         entries = queries.head(tx).seq
         key = str(node.keys.current(tx).vkey)

@@ -38,7 +38,7 @@ health = APIRouter(tags=["health"])
 
 @router.get("/node")
 def get_node(_: AnyoneDep, node: NodeDep) -> NodeOut:
-    """Who this node is, for everybody: without its key nobody could check what it signs."""
+    """Get the node's identity and key. Public: the key is needed to verify what the node signs."""
     with node.read() as tx:
         head = queries.head(tx)
         key = node.keys.current(tx)
@@ -56,7 +56,7 @@ def get_node(_: AnyoneDep, node: NodeDep) -> NodeOut:
 
 @router.get("/policy")
 def get_policy(_: AnyoneDep, node: NodeDep) -> PolicyOut:
-    """Every price, window, cap and weight, with its unit, bounds and source; all are bound by them, so all may look."""
+    """List every price, window, cap and weight, with its unit, bounds and source. Public."""
     values = [
         PolicyValueOut(
             name=item.name,
@@ -75,7 +75,7 @@ def get_policy(_: AnyoneDep, node: NodeDep) -> PolicyOut:
 
 @router.get("/explain/{subject}")
 def explain(subject: str, _: OperatorDep, node: NodeDep) -> ExplainOut:
-    """Which rule and which inputs produced something."""
+    """Explain which rule and inputs produced something."""
     with node.read() as tx:
         told = node.explain(tx, subject) or explanation.explain_entry(tx, parse_entry_id(subject))
     return ExplainOut(subject=subject, sentences=told.sentences, facts=told.facts)
@@ -83,7 +83,7 @@ def explain(subject: str, _: OperatorDep, node: NodeDep) -> ExplainOut:
 
 @health.get("/v1/openapi.json", include_in_schema=False)
 async def openapi(request: Request, if_none_match: IfNoneMatch = None) -> Response:
-    """The API's own description; it changes only with the version of the node."""
+    """Get the OpenAPI description; it changes only with the node's version."""
     state = request.app.state
     if not hasattr(state, "described"):
         content = json.dumps(request.app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
@@ -98,7 +98,7 @@ _CHECKS = {"status": "ready", "checks": {"database": "ok", "disk": "ok"}}
 _READY: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/json": {"example": _CHECKS}}},
     503: {
-        "description": "The checks say what is missing.",
+        "description": "The checks show what is missing.",
         "content": {"application/json": {"example": _CHECKS | {"status": "not ready"}}},
     },
 }
@@ -106,13 +106,13 @@ _READY: dict[int | str, dict[str, Any]] = {
 
 @health.get("/healthz", responses=_ALIVE)
 async def healthz() -> dict[str, str]:
-    """The process lives; answered even while every thread waits for the database."""
+    """Liveness: the process is up; answers even while every thread waits for the database."""
     return {"status": "ok"}
 
 
 @health.get("/readyz", responses=_READY)
 async def readyz(request: Request) -> JSONResponse:
-    """The process can serve: the database answers and the disk is not nearly full."""
+    """Readiness: the database answers and the disk is not nearly full."""
     checks: dict[str, Any] = {}
     ready = True
     for name, check in request.app.state.readiness.items():
@@ -131,7 +131,7 @@ async def readyz(request: Request) -> JSONResponse:
 
 @health.get("/metrics", response_class=Response)
 async def metrics(node: NodeDep) -> Response:
-    """Prometheus metrics of all server processes together; those of features while the database answers."""
+    """Get Prometheus metrics of all server processes; those of features need the database."""
     registry = REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = CollectorRegistry()

@@ -10,7 +10,7 @@ from choir.doors.shapes import Wire, example
 
 _VALUE = {
     "name": "node.request_s_max", "value": 30, "default": 30, "unit": "seconds", "low": 1, "high": 600,
-    "source": "spec: node limits", "doc": "Longest time a request may take.",
+    "source": "spec: node limits", "doc": "Maximum duration of a request.",
 }  # fmt: skip
 
 
@@ -30,7 +30,7 @@ class NodeOut(
     id: str
     mode: str
     origin: str
-    key: str = Field(description="The verifier key that signs checkpoints now.")
+    key: str = Field(description="The current verifier key for checkpoints.")
     version: str
     policy: str
     entries: int
@@ -59,7 +59,7 @@ class ExplainOut(
         subject="entry_01j9zq8e40kazxc5r7s8g9hajb", sentences=["It moved 12.500 SAT."], facts={"seq": 42}
     ),
 ):
-    """Which rule and which inputs produced something."""
+    """Explain which rule and inputs produced something."""
 
     subject: str
     sentences: list[str]

@@ -18,17 +18,17 @@ class MeClient(Room[R]):
 
     @call
     def who(self) -> Call[MeOut]:
-        """Whom the credential speaks for, and how far it reaches."""
+        """Get the caller's principal and scopes."""
         return Call("GET", "/v1/me", MeOut)
 
     @pages
     def accounts(self, *, limit: int = 1000) -> Call[AccountPage]:
-        """One's own accounts; an agent's and its person's."""
+        """List your own accounts; for an agent, also its person's."""
         return Call("GET", "/v1/me/accounts", AccountPage, params={"limit": limit})
 
     @call
     def declare_home(self, home: str) -> Call[None]:
-        """Say which machine's home one acts from, as 64 hex digits; saying it again changes nothing."""
+        """Declare the machine home you act from, as 64 hex digits. Idempotent."""
         return Call("PUT", "/v1/me/home", type(None), {"home": home}, again=True)
 
     @call
@@ -42,7 +42,7 @@ class MeClient(Room[R]):
         from_: str | None = None,
         key: str | None = None,
     ) -> Call[TransferOut]:
-        """Send SAT or USDC to a person (by handle) or an agent (by its `owner`, `agent:…`); an agent's caps count."""
+        """Transfer SAT or USDC to a person (by handle) or an agent (by `owner`, `agent:…`); an agent's caps apply."""
         body = {"from": from_, "to": to, "asset": asset_code(asset), "amount": str(amount), "memo": memo}
         return Call("POST", "/v1/transfers", TransferOut, body, key=key_or_new(key))
 
@@ -52,15 +52,15 @@ class PeopleClient(Room[R]):
 
     @call
     def get(self, handle: str) -> Call[PersonOut]:
-        """What everybody may know about a person."""
+        """Get a person's public profile."""
         return Call("GET", path("/v1/people/{handle}", handle=handle), PersonOut)
 
     @call
     def erase(self, handle: str) -> Call[None]:
-        """For an operator: remove everything personal about somebody; the journal stays whole."""
+        """For operators: erase a person's data; the journal stays intact."""
         return Call("DELETE", path("/v1/people/{handle}", handle=handle), type(None))
 
     @call
     def cluster(self, owner: str) -> Call[ClusterOut]:
-        """For an operator: owners that are taken for one, and why."""
+        """For operators: list owners that are treated as one, and why."""
         return Call("GET", "/v1/clusters", ClusterOut, params={"owner": owner})

@@ -74,7 +74,7 @@ def account(node: Node, tx: Tx, person: UUID, here: Session, owner: str) -> dict
 
 @router.get("/account")
 def account_page(request: Request, node: NodeDep, visitor: SignedInVisitorDep) -> Response:
-    """Passkeys, recovery codes, sessions, balances, recent acts."""
+    """Passkeys, recovery codes, sessions, balances, recent activity."""
     person = visitor.person
     with node.read() as tx:
         shown = account(node, tx, person.id, visitor.session, person.owner)

@@ -17,7 +17,7 @@ router = RoomRouter(tags=["passkeys"], route_class=AccessRoute, prefix="/me/pass
 
 @router.get("")
 def list_passkeys(_: PersonDep, token: SessionDep, node: NodeDep) -> PasskeyList:
-    """One's passkeys, oldest first."""
+    """List your own passkeys, oldest first."""
     with node.read() as tx:
         current = node.sessions.find(tx, token)
         found = node.passkeys.of(tx, current.person)
@@ -26,13 +26,13 @@ def list_passkeys(_: PersonDep, token: SessionDep, node: NodeDep) -> PasskeyList
 
 @router.post("/begin", responses=problems(404, 429))
 def begin_adding(who: FreshDep, node: NodeDep) -> CeremonyOut:
-    """Ask for another passkey."""
+    """Begin adding a passkey."""
     return CeremonyOut.of(node.write(lambda tx: node.passkeys.begin_adding(tx, who)))
 
 
 @router.post("/finish", status_code=201, responses=problems(404, 409))
 def finish_adding(body: NewPasskeyIn, who: FreshDep, node: NodeDep) -> PasskeyOut:
-    """Keep another passkey."""
+    """Finish adding a passkey."""
     ceremony = parse_ceremony_id(body.ceremony)
     made = settled(node.database, lambda tx: node.passkeys.finish_adding(tx, who, ceremony, body.answer, body.name))
     return PasskeyOut.of(made, None)
@@ -40,14 +40,14 @@ def finish_adding(body: NewPasskeyIn, who: FreshDep, node: NodeDep) -> PasskeyOu
 
 @router.patch("/{passkey}", status_code=204, responses=problems(404))
 def rename_passkey(passkey: str, body: NameIn, who: PersonDep, node: NodeDep) -> None:
-    """Call a passkey something else."""
+    """Rename a passkey."""
     id_ = _id(passkey)
     node.write(lambda tx: node.passkeys.rename(tx, who, id_, body.name))
 
 
 @router.delete("/{passkey}", status_code=204, responses=problems(404, 409))
 def remove_passkey(passkey: str, who: FreshDep, node: NodeDep) -> None:
-    """Remove a passkey, with every session that was started with it. The last one stays."""
+    """Remove a passkey and every session started with it. The last passkey cannot be removed."""
     id_ = _id(passkey)
     node.write(lambda tx: node.passkeys.remove(tx, who, id_))
 

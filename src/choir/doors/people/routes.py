@@ -35,65 +35,65 @@ Owner = Annotated[str, Query(max_length=80, examples=["person:01j9zq4n8ve5trx0k2
 
 @router.get("/people/{handle}", responses=problems(404))
 def get_person(handle: str, _: AnyoneDep, node: NodeDep) -> PersonOut:
-    """What everybody may know about a person."""
+    """Get a person's public profile."""
     with node.read() as tx:
         return person_view(tx, node, node.people.by_handle(tx, handle))
 
 
 @router.put("/people/{handle}/vouch", status_code=204, responses=problems(404, 409, 429))
 def vouch(handle: str, who: PersonDep, node: NodeDep) -> None:
-    """Say that this is a person of their own. Saying it again changes nothing."""
+    """Vouch that this is a distinct person. Idempotent."""
     node.write(lambda tx: node.people.vouch(tx, who, node.people.by_handle(tx, handle).id))
 
 
 @router.delete("/people/{handle}/vouch", status_code=204, responses=problems(404))
 def revoke_vouch(handle: str, who: PersonDep, node: NodeDep) -> None:
-    """Take a vouch back, if there is one."""
+    """Withdraw a vouch, if there is one."""
     node.write(lambda tx: node.people.revoke_vouch(tx, who, node.people.by_handle(tx, handle).id))
 
 
 @router.delete("/people/{handle}", status_code=204, responses=problems(404))
 def erase_person(handle: str, who: OperatorDep, node: NodeDep) -> None:
-    """Erase a person: everything that names them goes, the journal stays whole."""
+    """Erase a person: all data that names them is deleted; the journal stays intact."""
     node.write(lambda tx: node.erasure.erase(tx, node.people.by_handle(tx, handle).id, actor=who.source))
 
 
 @router.get("/me")
 def get_me(who: SignedInDep, node: NodeDep) -> MeOut:
-    """Whom the credential of this request speaks for, and how far it reaches."""
+    """Get the caller's principal and scopes."""
     with node.read() as tx:
         return me_view(tx, node, who)
 
 
 @router.delete("/me", status_code=204, responses=problems(404))
 def erase_me(who: FreshDep, node: NodeDep, response: Response) -> None:
-    """Erase the person who asks: everything that names them goes, the journal stays whole. There is no way back."""
+    """Erase the calling person: all data that names them is deleted; the journal stays intact. Irreversible."""
     node.write(lambda tx: node.erasure.erase_self(tx, who))
     clear_session(response, node)
 
 
 @router.get("/me/recovery-codes")
 def count_codes(who: PersonDep, node: NodeDep) -> CodesLeftOut:
-    """How many recovery codes are left."""
+    """Get the number of unused recovery codes."""
     with node.read() as tx:
         return CodesLeftOut(unused=node.recovery.left(tx, who.must_be_person()).unused)
 
 
 @router.post("/me/recovery-codes", status_code=201, responses=problems(404))
 def make_codes(who: FreshDep, node: NodeDep) -> CodesOut:
-    """Make new recovery codes, shown this once. The former ones are worthless from now on."""
+    """Create new recovery codes, shown only once. Earlier ones stop working."""
     return CodesOut(codes=node.write(lambda tx: node.recovery.make(tx, who)))
 
 
 @router.put("/me/home", status_code=204, responses=problems(409))
 def declare_home(body: HomeIn, who: SignedInDep, node: NodeDep) -> None:
-    """Say which machine's home one acts from: owners of one home are taken for one. Nobody else is told."""
+    """Declare the machine home you act from: owners with the same home are treated as one. Never shown to others."""
     node.write(lambda tx: node.clusters.declare_home(tx, who.source, bytes.fromhex(body.home)))
 
 
 @router.get("/me/audit")
 def list_acts(who: PersonDep, node: NodeDep, cursor: NumberCursor = "", limit: Limit = 100) -> ActPage:
-    """What was done to one's identity, newest first."""
+    """List changes to your identity, newest first."""
     rows = page_rows(limit, node.policy.of(DelegationsPolicy))
     with node.read() as tx:
         found = audit.acts(tx, who.source, before=last_number(cursor), limit=rows)
@@ -103,7 +103,7 @@ def list_acts(who: PersonDep, node: NodeDep, cursor: NumberCursor = "", limit: L
 
 @router.get("/clusters")
 def get_cluster(owner: Owner, _: OperatorDep, node: NodeDep) -> ClusterOut:
-    """Everyone who is taken for the same as an owner, and why."""
+    """List owners that are treated as one with an owner, and why."""
     with node.read() as tx:
         return ClusterOut.of(owner, node.clusters.cluster_of(tx, owner))
 

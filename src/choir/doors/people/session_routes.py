@@ -43,13 +43,13 @@ router = RoomRouter(tags=["signing in"], route_class=AccessRoute)
 
 @router.post("/sign-up/begin", responses=problems(409, 429))
 def begin_sign_up(body: SignUpIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
-    """Ask for a passkey under a handle that is free now. The handle is taken when the sign-up is finished."""
+    """Begin a sign-up with a free handle. The handle is taken when the sign-up finishes."""
     return CeremonyOut.of(node.write(lambda tx: node.people.begin_sign_up(tx, body.handle, address)))
 
 
 @router.post("/sign-up/finish", status_code=201, responses=problems(409, 429))
 def finish_sign_up(body: NewPasskeyIn, _: AnyoneDep, node: NodeDep, response: Response) -> SignedUpOut:
-    """Become a person, with the gift for it, and be signed in. The recovery codes are shown this once."""
+    """Finish a sign-up and log in. Grants the starting balance; recovery codes are shown only once."""
     ceremony = parse_ceremony_id(body.ceremony)
 
     def finish(tx: Tx) -> tuple[StartedSession, SignedUpOut] | Refusal:
@@ -68,13 +68,13 @@ def finish_sign_up(body: NewPasskeyIn, _: AnyoneDep, node: NodeDep, response: Re
 
 @router.post("/sign-in/begin", responses=problems(429))
 def begin_sign_in(_: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
-    """Ask for any passkey of this node. The authenticator knows whose it is."""
+    """Begin a login with any passkey of this node."""
     return CeremonyOut.of(node.write(lambda tx: node.passkeys.begin_sign_in(tx, address)))
 
 
 @router.post("/sign-in/finish")
 def finish_sign_in(body: ShownPasskeyIn, _: AnyoneDep, node: NodeDep, response: Response) -> MeOut:
-    """Be signed in by a passkey that was shown."""
+    """Finish a login with a passkey."""
     ceremony = parse_ceremony_id(body.ceremony)
 
     def finish(tx: Tx) -> tuple[StartedSession, MeOut] | Refusal:
@@ -91,16 +91,16 @@ def finish_sign_in(body: ShownPasskeyIn, _: AnyoneDep, node: NodeDep, response: 
 
 @router.post("/recovery/begin", responses=problems(429))
 def begin_recovery(body: RecoveryIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
-    """Ask for a new passkey, by a recovery code. The code is used up when the recovery is finished."""
+    """Begin a recovery with a recovery code. The code is used up when the recovery finishes."""
     return CeremonyOut.of(settled(node.database, lambda tx: node.recovery.begin(tx, body.handle, body.code, address)))
 
 
 @router.post("/recovery/finish", status_code=201, responses=problems(409))
 def finish_recovery(body: RecoveredIn, _: AnyoneDep, node: NodeDep) -> RecoveredOut:
-    """Keep the new passkey. All sessions end and none is started: sign in with it.
+    """Finish a recovery with a new passkey. All sessions end and none is started: log in with it.
 
-    Older passkeys, tokens and delegations end too, unless they are to be kept: whoever had the lost device could
-    have made any of them.
+    Older passkeys, tokens and delegations end too, unless kept: whoever has the lost device could
+    have created any of them.
     """
     ceremony = parse_ceremony_id(body.ceremony)
     return RecoveredOut.of(
@@ -120,7 +120,7 @@ def sign_out(_: PersonDep, token: SessionDep, node: NodeDep, response: Response)
 
 @router.post("/me/confirm/begin", responses=problems(429))
 def begin_confirming(_: PersonDep, token: SessionDep, node: NodeDep) -> CeremonyOut:
-    """Ask for this session's passkey once more, before something dangerous."""
+    """Begin a fresh passkey check, before a sensitive action."""
 
     def begin(tx: Tx) -> CeremonyOut:
         session = node.sessions.find(tx, token)
@@ -131,7 +131,7 @@ def begin_confirming(_: PersonDep, token: SessionDep, node: NodeDep) -> Ceremony
 
 @router.post("/me/confirm/finish")
 def finish_confirming(body: ShownPasskeyIn, _: PersonDep, token: SessionDep, node: NodeDep) -> SessionOut:
-    """Make this session fresh: for a few minutes it may do what is dangerous."""
+    """Finish a fresh passkey check: for a few minutes the session may do sensitive actions."""
     ceremony = parse_ceremony_id(body.ceremony)
 
     def finish(tx: Tx) -> Session | Refusal:
@@ -145,7 +145,7 @@ def finish_confirming(body: ShownPasskeyIn, _: PersonDep, token: SessionDep, nod
 
 @router.get("/me/sessions")
 def list_sessions(_: PersonDep, token: SessionDep, node: NodeDep) -> SessionList:
-    """Where one is signed in, newest first."""
+    """List your own sessions, newest first."""
     with node.read() as tx:
         current = node.sessions.find(tx, token)
         found = node.sessions.of(tx, current.person)
@@ -154,11 +154,11 @@ def list_sessions(_: PersonDep, token: SessionDep, node: NodeDep) -> SessionList
 
 @router.delete("/me/sessions")
 def end_other_sessions(who: PersonDep, token: SessionDep, node: NodeDep) -> EndedOut:
-    """End all other sessions; this one stays."""
+    """End all sessions but this one."""
     return EndedOut(ended=node.write(lambda tx: node.sessions.end_all(tx, who, keep=token)))
 
 
 @router.delete("/me/sessions/{session}", status_code=204, responses=problems(404))
 def end_session(session: str, who: PersonDep, node: NodeDep) -> None:
-    """End one session, from the listing."""
+    """End one session."""
     node.write(lambda tx: node.sessions.end_one(tx, who, session))

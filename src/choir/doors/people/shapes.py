@@ -37,15 +37,15 @@ _ANSWER = {
 }
 
 Handle = Annotated[str, Field(min_length=1, max_length=64, examples=["ada"])]
-Name = Annotated[str, Field(min_length=1, max_length=1000, description="A name for it, as its owner likes.")]
-CeremonyId = Annotated[str, Field(max_length=60, description="From the `begin` that this answers.")]
+Name = Annotated[str, Field(min_length=1, max_length=1000, description="A name chosen by its owner.")]
+CeremonyId = Annotated[str, Field(max_length=60, description="From the matching `begin`.")]
 PasskeyAnswer = Annotated[
-    dict[str, Any], Field(description="What the authenticator said: `credential.toJSON()` in a browser.")
+    dict[str, Any], Field(description="The authenticator's response: `credential.toJSON()` in a browser.")
 ]
 
 
 class SignUpIn(Wire, json_schema_extra=example(handle="ada")):
-    """The handle that a newcomer would like."""
+    """The requested handle."""
 
     handle: Handle
 
@@ -56,9 +56,9 @@ class CeremonyOut(
         ceremony=CEREMONY, options={"challenge": "mC3n…", "rpId": "localhost", "timeout": 300000}
     ),
 ):
-    """What the browser is to ask the authenticator for."""
+    """Options for the browser's authenticator call."""
 
-    ceremony: str = Field(description="Goes back with the answer; good for one answer.")
+    ceremony: str = Field(description="Send it with the answer; valid for one answer.")
     options: dict[str, Any] = Field(
         description="For `PublicKeyCredential.parseCreationOptionsFromJSON` or `…RequestOptionsFromJSON`."
     )
@@ -69,7 +69,7 @@ class CeremonyOut(
 
 
 class NewPasskeyIn(Wire, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER, name="phone")):
-    """A new passkey: the authenticator's answer, and what its owner calls it."""
+    """A new passkey: the authenticator's answer and a name."""
 
     ceremony: CeremonyId
     answer: PasskeyAnswer
@@ -77,21 +77,21 @@ class NewPasskeyIn(Wire, json_schema_extra=example(ceremony=CEREMONY, answer=_AN
 
 
 class ShownPasskeyIn(Wire, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER)):
-    """A passkey that was shown."""
+    """A passkey assertion."""
 
     ceremony: CeremonyId
     answer: PasskeyAnswer
 
 
 class RecoveryIn(Wire, json_schema_extra=example(handle="ada", code="7HXQ2-M4T9K-0B3VD-ZR8CP-5WJEN")):
-    """Who lost their passkeys, and one of their recovery codes."""
+    """A person's handle and one of their recovery codes."""
 
     handle: Handle
     code: str = Field(min_length=1, max_length=100, repr=False)
 
 
 class RecoveredIn(NewPasskeyIn, json_schema_extra=example(ceremony=CEREMONY, answer=_ANSWER, name="phone")):
-    """The new passkey of who lost theirs."""
+    """The new passkey of a recovery."""
 
     keep: bool = Field(
         default=False, description="Keep older passkeys, tokens and delegations. Sessions end in any case."
@@ -102,21 +102,21 @@ _PERSON = {"handle": "ada", "owner": OWNER, "since": AT, "vouches": 2}
 
 
 class PersonOut(Wire, json_schema_extra=example(**_PERSON)):
-    """What everybody may know about a person."""
+    """A person's public profile."""
 
     handle: str
-    owner: str = Field(description="As the owner of accounts.")
+    owner: str = Field(description="As an owner of accounts.")
     since: str
-    vouches: int = Field(description="How many people vouch for them.")
+    vouches: int = Field(description="Number of people who vouch for them.")
 
 
 class GiftOut(Wire, json_schema_extra=example(account=f"{OWNER}/available/CREDIT", asset="CREDIT", amount="50000")):
-    """What a new person starts with."""
+    """A new person's starting balance."""
 
     account: str
     asset: str
     amount: str
-    play: bool = Field(default=False, description="Play money, which only a development node gives.")
+    play: bool = Field(default=False, description="Play money; development nodes only.")
 
 
 class SignedUpOut(
@@ -127,7 +127,7 @@ class SignedUpOut(
         gifts=[{"account": f"{OWNER}/available/CREDIT", "asset": "CREDIT", "amount": "50000"}],
     ),
 ):
-    """A new person, signed in. The codes are shown this once."""
+    """A new person, logged in. The codes are shown only once."""
 
     person: PersonOut
     recovery_codes: list[str] = Field(repr=False)
@@ -148,16 +148,16 @@ _ME = {
 
 
 class MeOut(Wire, json_schema_extra=example(**_ME)):
-    """Whom the credential of this request speaks for, and how far it reaches."""
+    """The caller's principal and scopes."""
 
     role: Literal["person", "agent", "operator"]
     owner: str = Field(description="As entries and acts name it: `person:…`, `agent:…` or `operator`.")
-    handle: str | None = Field(description="Of the person behind it.")
-    person: str | None = Field(description="The person behind it, as the owner of accounts.")
+    handle: str | None = Field(description="Handle of the person behind it.")
+    person: str | None = Field(description="The person behind it, as an owner of accounts.")
     agent: str | None
     delegation: str | None
     scopes: list[str]
-    fresh_until: str | None = Field(description="Until when dangerous acts need no new look at the passkey.")
+    fresh_until: str | None = Field(description="Until when sensitive actions need no new passkey check.")
     credential: Literal["session", "token", "nostr", "operator"]
 
     @classmethod
@@ -186,14 +186,14 @@ _SESSION: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
 
 
 class SessionOut(Wire, json_schema_extra=example(**_SESSION)):
-    """A browser that is signed in."""
+    """A browser session."""
 
     id: str
-    passkey: str = Field(description="The passkey it was started with, and ends with.")
+    passkey: str = Field(description="The passkey it was started with; removing that ends it.")
     created_at: str
     expires_at: str
-    asserted_at: str = Field(description="When its passkey was last shown.")
-    current: bool = Field(description="Whether it is the one that asks.")
+    asserted_at: str = Field(description="When its passkey was last used.")
+    current: bool = Field(description="Whether it is the calling session.")
 
     @classmethod
     def of(cls, item: Session, current: Session) -> SessionOut:
@@ -212,7 +212,7 @@ class SessionList(Wire, json_schema_extra=example(items=[_SESSION])):
 
 
 class EndedOut(Wire, json_schema_extra=example(ended=2)):
-    ended: int = Field(description="How many sessions were ended.")
+    ended: int = Field(description="Number of sessions ended.")
 
 
 _PASSKEY: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
@@ -227,8 +227,8 @@ class PasskeyOut(Wire, json_schema_extra=example(**_PASSKEY)):
     name: str
     created_at: str
     last_used_at: str | None
-    backed_up: bool = Field(description="Whether its maker keeps a copy of it.")
-    current: bool = Field(description="Whether the session that asks was started with it.")
+    backed_up: bool = Field(description="Whether it is synced (backed up by its vendor).")
+    current: bool = Field(description="Whether the calling session was started with it.")
 
     @classmethod
     def of(cls, item: PasskeyRow, current: Session | None) -> PasskeyOut:
@@ -250,16 +250,16 @@ _ENDED = {"passkeys": 1, "sessions": 2, "tokens": 1, "delegations": 0}
 
 
 class RecoveryEndedOut(Wire, json_schema_extra=example(**_ENDED)):
-    """How much of what could act for the person ended."""
+    """Number of credentials and delegations that ended."""
 
     passkeys: int
     sessions: int
-    tokens: int = Field(description="Of the person, and under what they had delegated.")
+    tokens: int = Field(description="Of the person, and under their delegations.")
     delegations: int
 
 
 class RecoveredOut(Wire, json_schema_extra=example(passkey=_PASSKEY, ended=_ENDED)):
-    """The new passkey, and what ended when it was made."""
+    """The new passkey, and what ended with the recovery."""
 
     passkey: PasskeyOut
     ended: RecoveryEndedOut
@@ -278,7 +278,7 @@ class CodesLeftOut(Wire, json_schema_extra=example(unused=9)):
 
 
 class CodesOut(Wire, json_schema_extra=example(codes=["7HXQ2-M4T9K-0B3VD-ZR8CP-5WJEN"])):
-    """New recovery codes, shown this once; the former ones are worthless."""
+    """New recovery codes, shown only once; earlier ones stop working."""
 
     codes: list[str] = Field(repr=False)
 
@@ -289,7 +289,7 @@ _ACT: dict[str, Any] = dict(  # noqa: C408 - as the shape names them
 
 
 class ActOut(Wire, json_schema_extra=example(**_ACT)):
-    """Something that was done to an identity."""
+    """A change to an identity."""
 
     n: int
     at: str
@@ -327,18 +327,18 @@ class ClusterLinkOut(
 
 
 class HomeIn(Wire, json_schema_extra=example(home="5f" * 32)):
-    """A machine's home, by a hash that only it can know."""
+    """A machine home, by a hash that only it can know."""
 
     home: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
 class ClusterOut(Wire, json_schema_extra=example(owner=OWNER, members=[OWNER], reasons=[], complete=True)):
-    """Owners that are taken for one, and why."""
+    """Owners that are treated as one, and why."""
 
     owner: str
     members: list[str]
     reasons: list[ClusterLinkOut]
-    complete: bool = Field(description="False: there may be more members than were looked at.")
+    complete: bool = Field(description="False: the list may be incomplete.")
 
     @classmethod
     def of(cls, owner: str, item: Cluster) -> ClusterOut:

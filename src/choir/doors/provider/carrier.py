@@ -41,8 +41,8 @@ STOPPING = "The provider is stopping."
 class Phase(StrEnum):
     FETCHING = "fetching"
     WORKING = "working"
-    HANDING_IN = "handing in"
-    GIVING_BACK = "giving back"
+    HANDING_IN = "delivering"
+    GIVING_BACK = "withdrawing"
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +91,7 @@ class Carrier:
             self._end(item, error)
         except Exception as error:  # a fault of ours must not keep a place, nor the job
             self._say("fault", item, why=type(error).__name__)
-            self._give_back(item, "The provider's machine failed at it.")
+            self._give_back(item, "The provider's machine failed.")
         return False
 
     def stop(self, item: AttemptRun, *, over: bool) -> None:
@@ -122,7 +122,7 @@ class Carrier:
         if outcome.error is not None:
             raise outcome.error
         if item.over.is_set():
-            self._say("over", item, why="The work was done after it was called off.")
+            self._say("over", item, why="The work finished after it was cancelled.")
             return False
         item.phase = Phase.HANDING_IN
         try:
@@ -136,7 +136,7 @@ class Carrier:
     def _end(self, item: AttemptRun, error: ChoirError) -> None:
         """It will not be handed in."""
         if item.over.is_set():
-            self._say("cancelled", item, why="The node has no use for it any more.")
+            self._say("cancelled", item, why="The node no longer needs it.")
         elif item.stop.is_set():
             self._give_back(item, STOPPING)
         else:
@@ -177,7 +177,7 @@ def reason_of(error: ChoirError) -> str:
 
 
 def _failed(error: ChoirError) -> str:
-    return f"The provider's machine failed at it: {in_words(error.code)}."
+    return f"The provider's machine failed: {in_words(error.code)}."
 
 
 INLINE_BYTES_MAX = 200_000
@@ -215,11 +215,11 @@ def upload(client: Client, data: bytes, name: str) -> None:
         if state.done or not state.missing:
             break
         if state.part_bytes < 1:
-            raise NodeError(detail="The node asks for parts of no bytes.")
+            raise NodeError(detail="The node asked for empty parts.")
         for n in state.missing:
             part = data[n * state.part_bytes : (n + 1) * state.part_bytes]
             if not part:
-                raise NodeError(detail="The node asks for a part that does not exist.")
+                raise NodeError(detail="The node asked for a part that does not exist.")
             client.uploads.put_part(state.id, n, part)
         state = client.uploads.get(state.id)
     if not state.done:

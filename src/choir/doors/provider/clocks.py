@@ -61,4 +61,4 @@ def _read(told: str) -> int:
     try:
         return parse_time(told)
     except (Invalid, OverflowError):
-        raise NodeError(detail="The node named a time that is none.") from None
+        raise NodeError(detail="The node sent an invalid time.") from None

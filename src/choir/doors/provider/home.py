@@ -69,7 +69,7 @@ class ProviderHome:
         except OSError as error:
             raise HomeUnusable(home=self.folder, why=(error.strerror or str(error)).lower()) from None
         if found.st_uid != os.geteuid():
-            raise HomeUnusable(home=self.folder, why="it belongs to somebody else")
+            raise HomeUnusable(home=self.folder, why="it belongs to another user")
         if stat.S_IMODE(found.st_mode) & 0o022:
             raise HomeUnusable(home=self.folder, why="others can write to it; make it private with chmod 700")
 
@@ -143,7 +143,7 @@ def read_key(path: Path) -> SecretKey:
         if not stat.S_ISREG(found.st_mode):
             raise UnsafeKey(path=path, why="it is not a plain file")
         if found.st_uid != os.geteuid():
-            raise UnsafeKey(path=path, why="it belongs to somebody else")
+            raise UnsafeKey(path=path, why="it belongs to another user")
         if mode & 0o077:
             raise UnsafeKey(path=path, why=f"others can use it (mode {mode:04o})")
         data = file.read(_KEY_BYTES_MAX)

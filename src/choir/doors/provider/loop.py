@@ -183,7 +183,7 @@ class ProviderLoop:
         except ChoirError as error:
             self._failed(error)
         except Exception as error:  # what no node of this version would answer must not end the work that goes on
-            self._failed(NodeError(detail=f"The node's answer makes no sense ({type(error).__name__})."))
+            self._failed(NodeError(detail=f"The node's response is malformed ({type(error).__name__})."))
 
     def _rest(self) -> None:
         """Until there is something to do; never so short that much news keeps this machine busy."""

@@ -34,7 +34,7 @@ from choir.sandbox.readiness import sandbox_policy
 from choir.sandbox.rules import stranger_refusal
 from choir.sandbox.service import Sandboxes
 
-_RIGHTS = "As root or in a delegated cgroup more may work. "
+_RIGHTS = "More may work as root or in a delegated cgroup. "
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Machine:
     types: tuple[JobType, ...]  # what is offered
     folder: Path  # for the inputs of jobs
     model: str
-    loose: str = ""  # what strangers' code has no firm limit of here
+    loose: str = ""  # what untrusted code has no firm limit of here
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def policy_here(settings: Settings, *, play: bool) -> Policy:
 
 
 def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> None:
-    """Raise unless strangers' code can be contained in this tier here."""
+    """Raise unless untrusted code can be contained in this tier here."""
     why = _why_not(sandboxes, tier, policy)
     if why:
         works = [each.label for each in Tier if each is not tier and not _why_not(sandboxes, each, policy)]
@@ -94,7 +94,7 @@ def check_isolation(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> 
 
 def _why_not(sandboxes: Sandboxes, tier: Tier, policy: SandboxPolicy) -> str:
     if tier is Tier.LOCAL:  # no order of a stranger runs there, whatever policy says
-        return "it contains nothing, and strangers' code never runs in it."
+        return "it isolates nothing, so untrusted code never runs in it."
     found = sandboxes.capabilities(tier)
     return stranger_refusal(found, policy) if found.works else found.why or "it does not work."
 

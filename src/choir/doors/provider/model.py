@@ -53,26 +53,26 @@ def short_type(kind: JobType | str) -> str:
 
 class AlreadyServing(Refusal):
     code = "provider.already_serving"
-    sentence = "A provider is being served from {home} already ({holder})."
-    hint = "Stop that one, or serve another beside it with --name NAME."
+    sentence = "A provider is already running from {home} ({holder})."
+    hint = "Stop it, or run another one with --name NAME."
 
 
 class ServedElsewhere(Refusal):
     code = "provider.served_elsewhere"
-    sentence = "The provider {provider} is online with another result key: another machine serves it."
-    hint = "Stop it there and wait a minute, bring its folder over, or sell as another agent with --key."
+    sentence = "The provider {provider} is online with another result key: it is running on another machine."
+    hint = "Stop it there and wait a minute, copy its folder here, or sell as another agent with --key."
 
 
 class KeyOfAnother(Refusal):
     code = "provider.key_of_another"
-    sentence = "The result key in {home} belongs to another account or provider already."
-    hint = "Serve from another folder, with --name or --provider-home; it gets a key of its own."
+    sentence = "The result key in {home} already belongs to another account or provider."
+    hint = "Use another folder, with --name or --provider-home; it gets its own key."
 
 
 class UnsafeKey(Refusal):
     code = "provider.unsafe_key"
-    sentence = "The key file {path} is not used: {why}."
-    hint = "A key file is a plain file of yours with mode 0600 that holds 64 hex digits or an nsec."
+    sentence = "The key file {path} cannot be used: {why}."
+    hint = "A key file must be a regular file of yours with mode 0600 that contains 64 hex digits or an nsec."
 
 
 class HomeUnusable(Unavailable):
@@ -83,14 +83,14 @@ class HomeUnusable(Unavailable):
 
 class CannotSell(NotAllowed):
     code = "provider.cannot_sell"
-    sentence = "The credential that is set here cannot sell work: {why}."
-    hint = "Use one with the scope 'sell', or none (`unset CHOIR_TOKEN`) to sell as an agent of its own."
+    sentence = "The configured credential cannot sell work: {why}."
+    hint = "Use one with the scope 'sell', or none (`unset CHOIR_TOKEN`) to sell as a self-keyed agent."
 
 
 class AddressNotSigned(NotAllowed):
     code = "provider.address_not_signed"
-    sentence = "The node does not accept requests that are signed for {address}: {why}."
-    hint = "If the node knows itself by another address, name it with --public-url; if clocks differ, set yours."
+    sentence = "The node does not accept requests signed for {address}: {why}."
+    hint = "If the node has another public URL, set it with --public-url; if clocks differ, correct yours."
 
 
 class NoSuchWork(Refusal):
@@ -101,20 +101,20 @@ class NoSuchWork(Refusal):
 
 class NobodyWell(Unavailable):
     code = "provider.nobody_well"
-    sentence = "None of the workers can work now: {why}."
+    sentence = "No worker can run now: {why}."
     hint = "Install what is missing, or name another worker with --worker."
 
 
 class IsolationMissing(Unavailable):
     code = "provider.isolation_missing"
     sentence = "The isolation {tier} cannot be offered here: {why}"
-    hint = "What works here for strangers' code: {works}. {more}`choir sandbox doctor` says why."
+    hint = "Tiers for untrusted code that work here: {works}. {more}`choir sandbox doctor` explains."
 
 
 class NotServedYet(Refusal):
     code = "provider.not_served_yet"
-    sentence = "There is no provider of yours at {url} yet; looked for one in {home}."
-    hint = "Start one with `choir provider serve`, or say which with --name, --provider-home or --key."
+    sentence = "You have no provider at {url} yet; looked in {home}."
+    hint = "Start one with `choir provider serve`, or select one with --name, --provider-home or --key."
 
 
 class BadOrder(Refusal):

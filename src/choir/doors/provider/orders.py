@@ -41,7 +41,7 @@ class OrderFetcher:
         """The order of an attempt, as it was told when that began; `over` says when nobody wants it any more."""
         found = told or self._told(job)
         if found.type not in self.types:
-            raise BadOrder(why="it is of a type that is not offered here")
+            raise BadOrder(why="its type is not offered here")
         request = self._request(found)
         repository = diff = None
         if isinstance(request, PatchGenRequest | CodeReviewRequest) and "repository" in found.inputs:
@@ -71,7 +71,7 @@ class OrderFetcher:
         except ChoirError:
             matches = False
         if not matches:
-            raise BadOrder(why="the request does not have the hash that the job names")
+            raise BadOrder(why="the request does not match the job's hash")
         return read_request(told.type, told.request, self.policy.of(VerificationPolicy))
 
     def _input(
@@ -92,9 +92,9 @@ class OrderFetcher:
                 if size > bytes_max:
                     raise BadOrder(why=f"its {name} is larger than {bytes_max} bytes")
                 if over() or time.monotonic() >= deadline:
-                    raise BadOrder(why=f"its {name} did not come in time")
+                    raise BadOrder(why=f"its {name} did not arrive in time")
                 digest.update(part)
                 target.write(part)
                 n += 1
         if f"sha256:{digest.hexdigest()}" != told.inputs[name]:
-            raise BadOrder(why=f"its {name} does not have the hash that the job names")
+            raise BadOrder(why=f"its {name} does not match the job's hash")

@@ -35,7 +35,7 @@ from choir.foundation.policy import Policy
 from choir.identity.keys.nostr_keys import npub, public_of
 
 _JOIN_S = 0.1
-_PLAY = "This is a development node on this machine, so its orders run here"
+_PLAY = "This is a development node on this machine, so its jobs run here"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one: the terminal is gone
 
 

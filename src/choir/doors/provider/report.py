@@ -97,7 +97,7 @@ def _why(facts: dict[str, str]) -> str:
 
 
 def _outcome(facts: dict[str, str], kind: str, job: str) -> str:
-    words = {"passed": "passed", "lost": "passed, but another was first", "failed": "did not pass"}
+    words = {"passed": "passed", "lost": "passed, but another provider was first", "failed": "failed"}
     came = words.get(facts["state"], facts["state"].replace("_", " "))
     money = ""
     why = f": {in_words(facts['reason'])}" if facts.get("reason") else ""
@@ -110,9 +110,9 @@ def _outcome(facts: dict[str, str], kind: str, job: str) -> str:
 
 def _stopped(facts: dict[str, str]) -> str:
     back, unjudged = int(facts["given_back"]), int(facts["unjudged"])
-    returned = f" {count(back, 'job')} in hand went back to the node." if back else ""
-    waiting = f", {unjudged} not judged yet" if unjudged else ""
-    return f"Stopped.{returned} {facts['passed']} passed, {facts['failed']} did not{waiting}"
+    returned = f" {count(back, 'job')} withdrawn." if back else ""
+    waiting = f", {unjudged} awaiting a verdict" if unjudged else ""
+    return f"Stopped.{returned} {facts['passed']} passed, {facts['failed']} failed{waiting}"
 
 
 _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
@@ -120,33 +120,32 @@ _SENTENCES: dict[str, Callable[[dict[str, str], str, str], str]] = {
     "remark": lambda f, _k, _j: f["text"],
     "keys": lambda f, _k, _j: f"Results are signed by {f['result_key']}, whose key is in {f['file']}.",
     "serving": lambda f, _k, _j: (
-        f"{f['provider']} serves {f['types']} with {f['workers']}, {f['capacity']} at once, in {f['isolation']}."
+        f"{f['provider']} serves {f['types']} with {f['workers']}, capacity {f['capacity']}, in {f['isolation']}."
     ),
-    "unwell": lambda f, _k, _j: f"The worker {f['worker']} cannot work now{_why(f)}",
+    "unwell": lambda f, _k, _j: f"The worker {f['worker']} cannot run now{_why(f)}",
     "qualification": lambda f, k, _j: (
-        f"Qualification for {k}: {f['state']}"
-        + (f", to be tried again at {f['retry_at']}" if f.get("retry_at") else "")
+        f"Qualification for {k}: {f['state']}" + (f", retry at {f['retry_at']}" if f.get("retry_at") else "")
     ),
     "taken": lambda f, _k, j: (
-        f"{j} {'taken up again' if f['again'] == 'True' else 'taken'}, {f['left_s']} seconds to do it"
+        f"{j} {'resumed' if f['again'] == 'True' else 'taken'}, {f['left_s']} seconds to do it"
         + (", to qualify" if f["trial"] == "True" else "")
     ),
-    "started": lambda _f, k, j: f"{j} ({k}) is being worked on",
-    "handed_in": lambda f, k, j: f"{j} ({k}) handed in after {f['took_s']} seconds",
-    "given_back": lambda f, _k, j: f"{j} given back: {f['reason']}" + (f" ({f['why']})" if f.get("why") else ""),
-    "not_given_back": lambda f, _k, j: f"{j} could not be given back{_why(f)}",
-    "cancelled": lambda f, _k, j: f"{j} called off{_why(f)}",
-    "over": lambda f, _k, j: f"{j} is over{_why(f)}",
-    "late": lambda f, _k, j: f"{j} came too late{_why(f)}",
-    "fault": lambda f, _k, j: f"{j}: a fault of the provider's own program{_why(f)}",
+    "started": lambda _f, k, j: f"{j} ({k}) is running",
+    "handed_in": lambda f, k, j: f"{j} ({k}) delivered after {f['took_s']} seconds",
+    "given_back": lambda f, _k, j: f"{j} withdrawn: {f['reason']}" + (f" ({f['why']})" if f.get("why") else ""),
+    "not_given_back": lambda f, _k, j: f"{j} could not be withdrawn{_why(f)}",
+    "cancelled": lambda f, _k, j: f"{j} cancelled{_why(f)}",
+    "over": lambda f, _k, j: f"{j} is closed{_why(f)}",
+    "late": lambda f, _k, j: f"{j} was delivered too late{_why(f)}",
+    "fault": lambda f, _k, j: f"{j}: internal error of the provider{_why(f)}",
     "outcome": _outcome,
-    "away": lambda f, _k, _j: f"The node is away, work goes on{_why(f)}",
-    "back": lambda f, _k, _j: f"The node is back after {f['away_s']} seconds",
+    "away": lambda f, _k, _j: f"The node is unreachable, work continues{_why(f)}",
+    "back": lambda f, _k, _j: f"The node is reachable again after {f['away_s']} seconds",
     "refused": lambda f, _k, _j: f"The node refuses this provider{_why(f)}",
     "skew": lambda f, _k, _j: f"The node's clock is {f['ahead_s']} seconds ahead of this machine's; its time is used",
-    "deaf": lambda f, _k, _j: f"The node tells no events, so it is asked for work every other second{_why(f)}",
+    "deaf": lambda f, _k, _j: f"The node sends no events, so it is polled for work every other second{_why(f)}",
     "draining": lambda f, _k, _j: (
-        f"Stopping: {f['at_work']} at work may go on for {float(f['drain_s']):g} seconds; Ctrl-C again gives it back"
+        f"Stopping: {f['at_work']} running may continue for {float(f['drain_s']):g} seconds; Ctrl-C again withdraws"
     ),
     "stopped": lambda f, _k, _j: _stopped(f),
 }

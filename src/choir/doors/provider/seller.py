@@ -102,7 +102,7 @@ def _by_token(settings: Settings, url: str, clock: NodeClock, home: ProviderHome
     if chosen.source not in ("setting", "login"):
         return None, ""
     if chosen.source == "login" and home.has_agent:
-        return None, f"This folder has an agent of its own, so it is not you, although {chosen.why}."
+        return None, f"Selling as this folder's own agent, not as you, although {chosen.why}."
 
     def client() -> Client:
         return Client(url, chosen.token, timeout_s=_TIMEOUT_S, patience_s=_PATIENCE_S, connect_s=_CONNECT_S)
@@ -118,7 +118,7 @@ def _by_token(settings: Settings, url: str, clock: NodeClock, home: ProviderHome
         why = "it is the operator's" if who.role == "operator" else "it lacks the scope 'sell'"
     if chosen.source == "setting":
         raise CannotSell(why=why)
-    return None, f"It is not you, although {chosen.why}: that login cannot sell, {why}."
+    return None, f"Not selling as you, although {chosen.why}: that login cannot sell, {why}."
 
 
 def _called(who: MeOut) -> str:
@@ -137,13 +137,13 @@ def _by_key(url: str, key: SecretKey, file: Path, asked: _Asked) -> Seller | Non
         with client() as asking:
             who = _standing(asking, asked)
     except BadCredential as error:
-        why = str(error.fields.get("why", "it does not say why"))
+        why = str(error.fields.get("why", "no reason given"))
         if why.startswith("nobody") and not asked.make:
             return None
         raise AddressNotSigned(address=asked.signed_url, why=why) from None
     if Scope.SELL not in who.scopes:
-        raise CannotSell(why="the node does not let this key sell")
-    shown = f"{_called(who)}, who stands on the key in {file}"
+        raise CannotSell(why="the node does not allow this key to sell")
+    shown = f"{_called(who)}, with the key in {file}"
     return Seller(url, who.owner, shown, client, asked.clock, asked.home)
 
 

@@ -63,11 +63,11 @@ class Board:
     def _state(self, loop: ProviderLoop) -> RenderableType:
         seen = loop.provider
         if loop.away_since is not None:
-            state = Text(f"the node is away for {time.monotonic() - loop.away_since:.0f} s", style="red")
+            state = Text(f"the node is unreachable for {time.monotonic() - loop.away_since:.0f} s", style="red")
         elif loop.draining:
             state = Text("stopping", style="yellow")
         elif seen is None:
-            state = Text("not heard of yet", style="yellow")
+            state = Text("no heartbeat yet", style="yellow")
         else:
             state = Text("online" if seen.online else "offline", style="green" if seen.online else "red")
         totals = loop.totals
@@ -78,7 +78,7 @@ class Board:
             table.add_row("sells", ", ".join(sold))
             table.add_row("standing", f"tier {seen.tier}, {len(loop.at_work())} of {seen.slots} slots in use")
         back = self._counts["given_back"]
-        told = f"{totals.passed} passed, {totals.failed} did not, {back} given back, earned {sat(totals.earned)}"
+        told = f"{totals.passed} passed, {totals.failed} failed, {back} withdrawn, earned {sat(totals.earned)}"
         table.add_row("so far", told)
         return table
 

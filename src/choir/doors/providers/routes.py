@@ -52,13 +52,13 @@ router = RoomRouter(prefix="/providers", tags=["providers"], route_class=AccessR
 
 _BEATS = 3  # signs of life that fit the time after which silence counts
 OutcomeCursor = Annotated[
-    str, Query(pattern=r"^([0-9]{1,18}-[0-9]{1,6})?$", max_length=25, description="`next` of the page before.")
+    str, Query(pattern=r"^([0-9]{1,18}-[0-9]{1,6})?$", max_length=25, description="`next` of the previous page.")
 ]
 
 
 @router.get("")
 def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> ProviderPage:
-    """Everybody who is not retired, by id."""
+    """List providers that are not retired, by id."""
     size, after = page_rows(limit, node.policy.of(ProvidersPolicy)), last_id(cursor, parse_provider_id)
     with node.read() as tx:
         found = node.bazaar.providers.page(tx, after=after, limit=size)
@@ -70,52 +70,52 @@ def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: 
 
 @router.post("", status_code=201, responses=problems(409))
 def register(body: ProviderIn, who: SellerDep, node: NodeDep) -> ProviderOut:
-    """Become a provider; one that retired comes back with its record."""
+    """Register as a provider; a retired one returns with its record."""
     asked = Registration(_claims(body), bytes.fromhex(body.result_key), bytes.fromhex(body.proof), body.capacity)
     return _changed(node, who, lambda tx: node.bazaar.providers.register(tx, who, asked))
 
 
 @router.get("/me", responses=problems(404))
 def get_own_provider(who: ReaderOrSellerDep, node: NodeDep) -> ProviderOut:
-    """One's own provider."""
+    """Get your own provider."""
     with node.read() as tx:
         return _own(tx, node, who)
 
 
 @router.delete("/me", status_code=204, responses=problems(404))
 def retire(who: SellerDep, node: NodeDep) -> None:
-    """Take no more jobs. What is at work may be finished; the record stays."""
+    """Retire your provider: it takes no more jobs. Running attempts may finish; the record stays."""
     node.write(lambda tx: node.bazaar.providers.retire(tx, who))
 
 
 @router.put("/me/claims", responses=problems(404, 409))
 def change_claims(body: ClaimsIn, who: SellerDep, node: NodeDep) -> ProviderOut:
-    """Say something else about oneself."""
+    """Change your own provider's claims."""
     return _changed(node, who, lambda tx: node.bazaar.providers.change_claims(tx, who, _claims(body)))
 
 
 @router.put("/me/key", responses=problems(404, 409))
 def change_key(body: ResultKeyIn, who: SellerDep, node: NodeDep) -> ProviderOut:
-    """Sign results with another key from now on."""
+    """Replace the key that signs results."""
     key, proof = bytes.fromhex(body.result_key), bytes.fromhex(body.proof)
     return _changed(node, who, lambda tx: node.bazaar.providers.change_key(tx, who, key, proof))
 
 
 @router.put("/me/capabilities", responses=problems(404, 409))
 def declare(body: CapabilitiesIn, who: SellerDep, node: NodeDep) -> ProviderOut:
-    """Say which types are sold and how many jobs at once; a type without prices starts at the default table."""
+    """Set the job types sold and the capacity. A type without prices starts with the default table."""
     return _changed(node, who, lambda tx: node.bazaar.providers.declare(tx, who, body.types, body.capacity))
 
 
 @router.put("/me/draining", responses=problems(404, 409))
 def drain(body: DrainIn, who: SellerDep, node: NodeDep) -> ProviderOut:
-    """Finish what is at work and take nothing new; or take work again."""
+    """Drain: finish running attempts and take no new ones; or resume."""
     return _changed(node, who, lambda tx: node.bazaar.providers.drain(tx, who, body.draining))
 
 
 @router.post("/me/books", status_code=201, responses=problems(404, 409))
 def publish(body: BookIn, who: SellerDep, node: NodeDep) -> BookOut:
-    """New prices for a type, in milli-satoshi."""
+    """Set new prices for a type, in milli-satoshi."""
     terms = Terms(int(body.base), int(body.per_unit), int(body.cap))
     effective_us = None if body.effective_at is None else parse_time(body.effective_at)
     service = node.bazaar.providers
@@ -124,7 +124,7 @@ def publish(body: BookIn, who: SellerDep, node: NodeDep) -> BookOut:
 
 @router.post("/me/heartbeat", responses=problems(404))
 def beat(body: BeatIn, who: SellerDep, node: NodeDep) -> BeatOut:
-    """A sign of life; answers with the work that waits."""
+    """Send a heartbeat; returns the waiting work."""
     told = Heartbeat(body.healthy, body.free_slots, body.version, body.running)
 
     def heard(tx: Tx) -> BeatOut:
@@ -142,7 +142,7 @@ def beat(body: BeatIn, who: SellerDep, node: NodeDep) -> BeatOut:
 
 @router.get("/me/earnings", responses=problems(404))
 def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week") -> EarningsOut:
-    """What the work brought in the current day, week (from Monday) or month (UTC), or in all."""
+    """Get earnings in the current day, week (from Monday) or month (UTC), or in total."""
     since_us = earning.since_us(earning.Period(period), node.clock.now_us())
     with node.read() as tx:
         lines = node.bazaar.settlement.earnings(tx, node.bazaar.providers.of(tx, who).id, since_us)
@@ -151,7 +151,7 @@ def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week")
 
 @router.get("/{provider}", responses=problems(404))
 def get_provider(provider: str, _: SignedInDep, node: NodeDep) -> ProviderOut:
-    """All that anybody may see of a provider."""
+    """Get a provider's public profile."""
     id_ = parse_provider_id(provider)
     with node.read() as tx:
         (shown,) = node.bazaar.providers.show(tx, node.bazaar.providers.get(tx, id_))
@@ -167,7 +167,7 @@ def list_books(
     cursor: NumberCursor = "",
     limit: Limit = 100,
 ) -> BookPage:
-    """Every version of a provider's prices for a type, newest first."""
+    """List every version of a provider's prices for a type, newest first."""
     id_, before, size = (
         parse_provider_id(provider),
         last_number(cursor),
@@ -184,7 +184,7 @@ def list_books(
 def list_outcomes(
     provider: str, who: SignedInDep, node: NodeDep, cursor: OutcomeCursor = "", limit: Limit = 100
 ) -> OutcomePage:
-    """What came of a provider's tries, newest first. The jobs are named to its owner and to operators only."""
+    """List outcomes of a provider's attempts, newest first. Only its owner and operators see the jobs."""
     id_, size = parse_provider_id(provider), page_rows(limit, node.policy.of(ProvidersPolicy))
     until_us, skip = (int(part) for part in cursor.split("-")) if cursor else (2**62, 0)
     with node.read() as tx:

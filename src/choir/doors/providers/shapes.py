@@ -27,7 +27,7 @@ _CLAIMS: dict[str, Any] = {"name": "night shift", "region": "eu-west", "model": 
 
 
 class ClaimsIn(Wire, json_schema_extra=example(**_CLAIMS)):
-    """What a provider says about itself; shown as claimed."""
+    """A provider's claims about itself; shown as claimed."""
 
     name: str = Field(min_length=1, max_length=500)
     region: str = Field(max_length=60, examples=["eu-west"])
@@ -36,22 +36,24 @@ class ClaimsIn(Wire, json_schema_extra=example(**_CLAIMS)):
 
 
 class ProviderIn(ClaimsIn, json_schema_extra=example(**_CLAIMS, capacity=3, result_key=_PUBLIC, proof="00" * 64)):
-    """A registration. The key signs results and trajectories, and proves so over the owner's name."""
+    """A registration. The key signs results and trajectories; its proof is a signature over the owner's name."""
 
-    capacity: int = Field(ge=1, le=1_000, description="Jobs at once.")
-    result_key: str = Field(pattern=r"^[0-9a-f]{64}$", description="BIP-340, in hex; used for nothing else.")
-    proof: str = Field(pattern=r"^[0-9a-f]{128}$", description="By that key, over what `rules.key_proof_digest` says.")
+    capacity: int = Field(ge=1, le=1_000, description="Maximum concurrent jobs.")
+    result_key: str = Field(pattern=r"^[0-9a-f]{64}$", description="BIP-340 public key, in hex; used for nothing else.")
+    proof: str = Field(
+        pattern=r"^[0-9a-f]{128}$", description="Signature by that key over the digest of `rules.key_proof_digest`."
+    )
 
 
 class ResultKeyIn(Wire, json_schema_extra=example(result_key=_PUBLIC, proof="00" * 64)):
-    """Another key to sign results with."""
+    """A new key to sign results with."""
 
     result_key: str = Field(pattern=r"^[0-9a-f]{64}$")
     proof: str = Field(pattern=r"^[0-9a-f]{128}$")
 
 
 class CapabilitiesIn(Wire, json_schema_extra=example(types=["sandbox_run"], capacity=3)):
-    """Which types are sold, and how many jobs at once."""
+    """Job types sold, and the capacity."""
 
     types: list[JobType] = Field(max_length=20)
     capacity: int = Field(ge=1, le=1_000)
@@ -64,7 +66,7 @@ class BookIn(Wire, json_schema_extra=example(type="sandbox_run", base="200000", 
     base: str = Field(pattern=PRICE)
     per_unit: str = Field(pattern=PRICE)
     cap: str = Field(pattern=PRICE)
-    effective_at: str | None = Field(default=None, max_length=40, description="ISO 8601; by itself: as soon as may be.")
+    effective_at: str | None = Field(default=None, max_length=40, description="ISO 8601; default: as soon as allowed.")
 
 
 _BOOK: dict[str, Any] = {
@@ -127,7 +129,7 @@ class OfferOut(Wire, json_schema_extra=example(**_OFFER)):
     offered: bool
     qualification: str = Field(description="needed, running, passed or failed; only `passed` gets jobs.")
     qualified_at: str | None
-    retry_at: str | None = Field(description="After a failure: when it may be tried again.")
+    retry_at: str | None = Field(description="After a failure: when it may be retried.")
     book: BookOut | None
 
     @classmethod
@@ -171,12 +173,12 @@ _PROVIDER: dict[str, Any] = {
 
 
 class ProviderOut(Wire, json_schema_extra=example(**_PROVIDER)):
-    """All that anybody may see of a provider: what it claims, and what the node's own records say."""
+    """A provider's public profile: its claims, and the node's records of it."""
 
     id: str
     owner: str
     result_key: str
-    claimed: ClaimsIn | None = Field(description="None: its owner was erased.")
+    claimed: ClaimsIn | None = Field(description="Null: its owner was erased.")
     registered_at: str
     retired_at: str | None
     online: bool
@@ -184,7 +186,7 @@ class ProviderOut(Wire, json_schema_extra=example(**_PROVIDER)):
     draining: bool
     version: str
     capacity: int
-    slots: int = Field(description="Jobs at once, by what it declares and its tier allows.")
+    slots: int = Field(description="Maximum concurrent jobs, from its declared capacity and its tier.")
     in_use: int
     tier: int
     newcomer: bool
@@ -192,9 +194,9 @@ class ProviderOut(Wire, json_schema_extra=example(**_PROVIDER)):
     reputation_bps: int
     jobs: int
     passed: int
-    buyers: int = Field(description="Distinct and independent ones.")
+    buyers: int = Field(description="Distinct, independent buyers.")
     raw_volume: str
-    organic_volume: str = Field(description="Weighted by independence, less what went back to the buyers.")
+    organic_volume: str = Field(description="Weighted by independence, minus refunds.")
     offers: list[OfferOut]
 
     @classmethod
@@ -239,7 +241,7 @@ class ProviderPage(Wire, json_schema_extra=example(items=[_PROVIDER], next=None)
 
 
 class BeatIn(Wire, json_schema_extra=example(healthy=True, free_slots=3, version="1.0", running=0)):
-    """A sign of life."""
+    """A heartbeat."""
 
     healthy: bool = True
     free_slots: int = Field(ge=0, le=1_000)
@@ -248,16 +250,18 @@ class BeatIn(Wire, json_schema_extra=example(healthy=True, free_slots=3, version
 
 
 class BeatOut(Wire, json_schema_extra=example(provider=_PROVIDER, attempts=[], next_s=20)):
-    """What the node knows of the provider now, and the work that waits for it."""
+    """The provider's state at the node, and its waiting work."""
 
     provider: ProviderOut
     attempts: list[AttemptOut]
-    next_s: int = Field(description="Seconds until the next sign of life is due, well before it counts as silent.")
-    now: str | None = Field(default=None, description="The node's time, which deadlines and trajectories are held to.")
+    next_s: int = Field(
+        description="Seconds until the next heartbeat is due, well before the provider counts as silent."
+    )
+    now: str | None = Field(default=None, description="The node's time, which deadlines and trajectories use.")
 
 
 class DrainIn(Wire, json_schema_extra=example(draining=True)):
-    """Whether to finish what is at work and take nothing new."""
+    """Whether to finish running attempts and take no new ones."""
 
     draining: bool
 
@@ -274,7 +278,7 @@ _OUTCOME: dict[str, Any] = {
 
 
 class OutcomeOut(Wire, json_schema_extra=example(**_OUTCOME)):
-    """What came of one try. The job is named to the provider's owner and to operators only."""
+    """The outcome of one attempt. Only the provider's owner and operators see the job."""
 
     job: str | None
     attempt: int
@@ -306,17 +310,17 @@ Period = Literal["day", "week", "month", "all"]  # the current one, in UTC; a we
 
 
 class EarningsLineOut(Wire):
-    """What one type of job brought in a period."""
+    """Earnings from one job type in a period."""
 
     type: JobType
-    jobs: int = Field(description="Those that were judged.")
+    jobs: int = Field(description="Jobs with a verdict.")
     passed: int
-    earned: str = Field(description="The provider's share of what was paid, in milli-satoshi; may be below zero.")
+    earned: str = Field(description="The provider's share of what was paid, in milli-satoshi; may be negative.")
     fees: str = Field(description="The platform's share.")
 
 
 class EarningsOut(Wire, json_schema_extra=example(period="week", since=AT, jobs=0, earned="0", fees="0", lines=[])):
-    """A provider's income in a period: what was posted for it, less what disputes took back, as it was decided."""
+    """A provider's earnings in a period: payments posted, minus refunds from disputes."""
 
     period: Period
     since: str | None

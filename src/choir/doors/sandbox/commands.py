@@ -24,7 +24,7 @@ _NOBODY_READS = 141  # 128 + SIGPIPE, as everywhere in this command line
 
 @app.command(epilog="Example: choir sandbox doctor")
 def doctor(as_json: AsJson = False, home: HomeOption = None) -> None:
-    """Say which tiers work here, found out by running something in each, and why the others do not."""
+    """Check which tiers work here, by running something in each, and why the others do not."""
     from choir.doors.sandbox import runner
     from choir.sandbox.model import Tier
     from choir.sandbox.rules import default_tier
@@ -48,9 +48,7 @@ def doctor(as_json: AsJson = False, home: HomeOption = None) -> None:
 )
 def run(
     command: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.", metavar="COMMAND")],
-    tier: Annotated[
-        str | None, typer.Option(help="Exactly this tier; local runs only if named.", metavar="TIER")
-    ] = None,
+    tier: Annotated[str | None, typer.Option(help="Exactly this tier; local must be named.", metavar="TIER")] = None,
     tier_min: Annotated[
         str, typer.Option("--min-tier", help="This tier or a stronger one.", metavar="TIER")
     ] = "bubblewrap",
@@ -65,32 +63,30 @@ def run(
         Path | None, typer.Option(help="Copy this folder's contents into the workspace.", metavar="FOLDER")
     ] = None,
     collect: Annotated[
-        list[str] | None, typer.Option(help="Bring this file or folder back; needs --out.", metavar="PATH")
+        list[str] | None, typer.Option(help="Copy this file or folder out; needs --out.", metavar="PATH")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to put what is brought back.", metavar="FOLDER")] = None,
+    out: Annotated[Path | None, typer.Option(help="Destination folder for --collect.", metavar="FOLDER")] = None,
     mount: Annotated[
-        list[str] | None, typer.Option(help="Show a path of this machine inside.", metavar="SOURCE:TARGET[:rw]")
+        list[str] | None, typer.Option(help="Mount a path of this machine.", metavar="SOURCE:TARGET[:rw]")
     ] = None,
-    env: Annotated[list[str] | None, typer.Option(help="Set a variable inside.", metavar="NAME=VALUE")] = None,
+    env: Annotated[list[str] | None, typer.Option(help="Set an environment variable.", metavar="NAME=VALUE")] = None,
     allow: Annotated[
-        list[str] | None, typer.Option(help="Let it reach this host, through the proxy.", metavar="HOST[:PORT]")
+        list[str] | None, typer.Option(help="Allow this host, through the proxy.", metavar="HOST[:PORT]")
     ] = None,
-    memory: Annotated[str | None, typer.Option(help="Memory of all processes, such as 512M.", metavar="SIZE")] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Memory limit for all processes, such as 512M.", metavar="SIZE")
+    ] = None,
     disk: Annotated[str | None, typer.Option(help="Size of the workspace, such as 100M.", metavar="SIZE")] = None,
-    output_: Annotated[
-        str | None, typer.Option("--output", help="How much output is kept, such as 1M.", metavar="SIZE")
-    ] = None,
-    processes: Annotated[int | None, typer.Option(help="Processes and threads at once.", metavar="COUNT")] = None,
-    cpu: Annotated[int | None, typer.Option(help="CPU time of all processes.", metavar="SECONDS")] = None,
-    cores: Annotated[float | None, typer.Option(help="Cores at any moment, such as 0.5.", metavar="CORES")] = None,
-    wall: Annotated[float | None, typer.Option(help="Time until it is stopped.", metavar="SECONDS")] = None,
-    stdin: Annotated[
-        bool, typer.Option("--stdin", help="Hand in standard input, which is read to its end first.")
-    ] = False,
+    output_: Annotated[str | None, typer.Option("--output", help="Output limit, such as 1M.", metavar="SIZE")] = None,
+    processes: Annotated[int | None, typer.Option(help="Maximum processes and threads.", metavar="COUNT")] = None,
+    cpu: Annotated[int | None, typer.Option(help="CPU seconds for all processes.", metavar="SECONDS")] = None,
+    cores: Annotated[float | None, typer.Option(help="CPU cores, such as 0.5.", metavar="CORES")] = None,
+    wall: Annotated[float | None, typer.Option(help="Wall time limit in seconds.", metavar="SECONDS")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Pass standard input; it is read to its end first.")] = False,
     as_json: AsJson = False,
     home: HomeOption = None,
 ) -> None:
-    """Run a program in a sandbox; its output comes live and its exit code becomes ours (--json: all at the end)."""
+    """Run a program in a sandbox; streams its output and returns its exit code (--json: all at the end)."""
     from choir.doors.sandbox import runner
     from choir.sandbox.egress.model import Egress
     from choir.sandbox.model import Limits, Spec, Tier
@@ -131,11 +127,11 @@ def run(
 
 @app.command(epilog="Example: choir sandbox bench --runs 200")
 def bench(
-    runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often each is started.", metavar="COUNT")] = 100,
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Runs per tier.", metavar="COUNT")] = 100,
     as_json: AsJson = False,
     home: HomeOption = None,
 ) -> None:
-    """Measure how long `true` takes in each tier, against fork and exec and against bare bubblewrap."""
+    """Measure how long `true` takes in each tier, compared with fork and exec and with bare bubblewrap."""
     from choir.doors.sandbox import runner
     from choir.sandbox.bench import measure
 
@@ -155,7 +151,7 @@ def bench(
 
 @app.command("ls", epilog="Example: choir sandbox ls")
 def ls(as_json: AsJson = False, home: HomeOption = None) -> None:
-    """List the runs of this home that are going on, or were left behind by a killed node."""
+    """List this home's runs, including those left behind by a killed node."""
     from choir.doors.sandbox import runner
 
     with runner.service(home, as_json, clean=False) as sandboxes:
@@ -173,7 +169,7 @@ def ls(as_json: AsJson = False, home: HomeOption = None) -> None:
 
 @app.command(epilog="Example: choir sandbox clean")
 def clean(as_json: AsJson = False, home: HomeOption = None) -> None:
-    """Remove what killed nodes left behind: processes, groups and folders; live runs are not touched."""
+    """Remove what killed nodes left behind: processes, cgroups and folders. Live runs are not touched."""
     from choir.doors.sandbox import runner
 
     with runner.service(home, as_json) as sandboxes:

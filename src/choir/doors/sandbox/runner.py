@@ -84,11 +84,11 @@ def print_capabilities(item: Capabilities, policy: SandboxPolicy, default: Tier 
     output.print_line(f"{item.tier.label:<11} {state}{f' ({item.engine})' if item.engine else ''}")
     if refusal:
         named = " --tier local" if item.tier is Tier.LOCAL else " --trust own"
-        output.print_line(f"            {refusal} Your own runs with{named}.")
+        output.print_line(f"            {refusal} Your own code runs with{named}.")
     if item.why:
         output.print_line(f"            {item.why}")
     if item.tier is default:
-        output.print_line("            Strangers' code runs here: the strongest tier that this machine runs natively.")
+        output.print_line("            Default for untrusted code: the strongest tier that this machine runs natively.")
     elif why := why_not_default(item, default, policy):
         output.print_line(f"            {why}")
     if item.works:
@@ -130,8 +130,8 @@ def remarks(result: Result, *, unread_input: bool = False, nobody_reads: bool = 
     if result.ended is not EndReason.OUTPUT and (result.stdout_truncated or result.stderr_truncated):
         yield f"the output was cut after {result.limits.output_bytes} bytes (--output)"
     if unread_input:
-        yield "standard input was not handed in; add --stdin to do so"
-    yield from (f"not brought back: {why}" for why in result.files_refused)
+        yield "standard input was not passed; add --stdin to pass it"
+    yield from (f"not copied out: {why}" for why in result.files_refused)
 
 
 def _stopped(result: Result) -> str:
@@ -148,7 +148,7 @@ def _stopped(result: Result) -> str:
 def _not_started(result: Result) -> str:
     seen = "the system's programs and what --file, --folder and --mount bring"
     if result.exit_code == _NOT_FOUND:
-        return f"exit code 127 means that a program was not found; inside there are {seen}"
+        return f"exit code 127 means that a program was not found; available are {seen}"
     return "exit code 126 means that a program was found but could not be run; it may lack the permission"
 
 

@@ -33,7 +33,7 @@ def read(shape: type[T], value: Any) -> T:
     try:
         return shape.model_validate(value)
     except ValidationError:
-        raise NodeError(detail=f"The node's answer is not a {shape.__name__}; is it another version?") from None
+        raise NodeError(detail=f"The node's response is not a {shape.__name__}; is it another version?") from None
 
 
 def result(shape: type[T], answer: httpx.Response) -> T:
@@ -47,7 +47,7 @@ def result(shape: type[T], answer: httpx.Response) -> T:
     try:
         value = answer.json()
     except (ValueError, RecursionError):
-        raise NodeError(detail=f"What answers at {_place(answer)} is not a node.") from None
+        raise NodeError(detail=f"The server at {_place(answer)} is not a Choir node.") from None
     return read(shape, value)
 
 

@@ -28,8 +28,8 @@ class WrongBytes(Broken):
     """What came is not what was asked for."""
 
     code = "sdk.wrong_bytes"
-    sentence = "{what} does not have the hash that was promised, {hash}."
-    hint = "Do not use it. Keep the job's id, and tell the node's operator."
+    sentence = "{what} does not match its hash, {hash}."
+    hint = "Do not use it. Keep the job's id and tell the node's operator."
 
 
 def to_send(client: Client, data: bytes | Path) -> dict[str, str]:

@@ -39,7 +39,7 @@ def key_or_new(key: str | None) -> str:
     if key is None:
         return new_key()
     if not key.strip():
-        raise Invalid(what="the key", why="it is empty; give one, or None to have one made")
+        raise Invalid(what="the key", why="it is empty; give one, or None to generate one")
     return key
 
 
@@ -50,7 +50,7 @@ def path(template: str, **parts: str) -> str:
     """
     for name, part in parts.items():
         if part in ("", ".", "..") or "/" in part:
-            raise Invalid(what=f"the {name} '{part[:80]}'", why="it cannot be a name")
+            raise Invalid(what=f"the {name} '{part[:80]}'", why="it is not a valid name")
     return template.format(**{name: quote(part, safe="") for name, part in parts.items()})
 
 
@@ -67,7 +67,7 @@ class Call(Generic[T_co]):
     key: str | None = None  # the idempotency key
     again: bool = False  # whether sending it twice is as good as once, although it is no reading
     # Of a stream:
-    after: str | None = None  # the event to go on behind
+    after: str | None = None  # the event to continue after
     ends: bool = False  # whether it ends by itself
     reads: Callable[[StreamEvent], T_co] | None = None  # how an event becomes the shape; else it is its data
 

@@ -36,7 +36,7 @@ _PATIENCE_S = 15.0
 
 
 class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
-    """Every part of a node: the ledger's methods are the client's own, the others have a room each."""
+    """All parts of a node: ledger methods on the client itself, the others under an attribute each."""
 
     def __init__(self, transport: R) -> None:
         super().__init__(transport)
@@ -98,11 +98,11 @@ class Client(Rooms[Transport]):
         self.close()
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._transport.close()
 
     def twin(self) -> Client:
-        """The same client with connections of its own."""
+        """The same client with its own connections."""
         return _twin(self.url, self.who, self._transport.twin())
 
 
@@ -136,11 +136,11 @@ class AsyncClient(Rooms[AsyncTransport]):
         await self.close()
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         await self._transport.close()
 
     def twin(self) -> Client:
-        """A client that waits, of the same node and for the same credential."""
+        """A synchronous client for the same node and credential."""
         return _twin(self.url, self.who, self._transport.twin())
 
 

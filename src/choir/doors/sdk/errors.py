@@ -10,7 +10,7 @@ class NoNode(Unavailable):
 
     code = "sdk.no_node"
     sentence = "No node answers at {url}."
-    hint = "Start it with `choir up`, or say where it is with --node or CHOIR_NODE."
+    hint = "Start it with `choir up`, or set its address with --node or CHOIR_NODE."
 
 
 class NodeError(ChoirError):

@@ -30,8 +30,8 @@ class NodeKeyChanged(Broken):
     """The node at an address signs with another key than before."""
 
     code = "sdk.node_key_changed"
-    sentence = "The node at {node} signs with another key than when it was first seen: {key} now, {before} before."
-    hint = "If its operator says that the key was changed, remove {file}; else trust nothing it says."
+    sentence = "The node at {node} signs with a different key than before: {key} now, {before} before."
+    hint = "If its operator confirms the key change, delete {file}; otherwise do not trust this node."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def load(address: str) -> PinnedKey | None:
     try:
         return PinnedKey(**json.loads(data))
     except (ValueError, TypeError):
-        raise UnsafeLogin(path=str(path_of(address)), why="it is not a node's key as this version keeps it") from None
+        raise UnsafeLogin(path=str(path_of(address)), why="it is not a node key file of this version") from None
 
 
 def save(pinned: PinnedKey) -> None:

@@ -33,7 +33,7 @@ class StreamEvent:
         try:
             return json.loads(self.data)
         except (ValueError, RecursionError):
-            raise NodeError(detail="The node told an event that is not JSON.") from None
+            raise NodeError(detail="The node sent an event that is not JSON.") from None
 
 
 class EventReader:
@@ -60,7 +60,7 @@ class EventReader:
         self._rest += data
         self._held += len(data)
         if self._held > _BUFFER_BYTES_MAX:
-            raise NodeError(detail="The node tells an event that does not end.")
+            raise NodeError(detail="The node sent an event without an end.")
         *lines, self._rest = self._split()
         for line in lines:
             told = self._line(line.decode("utf-8", "replace"))

@@ -91,7 +91,7 @@ class _Base:
     def _unreachable(self, error: httpx.TransportError) -> ChoirError:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return NoNode(url=self.url)
-        return Unavailable(what=f"The node at {self.url}", why=f"the connection broke ({type(error).__name__})")
+        return Unavailable(what=f"The node at {self.url}", why=f"the connection was lost ({type(error).__name__})")
 
 
 def _checked_address(url: str) -> str:
@@ -141,7 +141,7 @@ def _stream_request(
 ) -> httpx.Request:
     headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-store"}
     if last_id:
-        headers["Last-Event-ID"] = header_value(last_id, "the event to go on behind")
+        headers["Last-Event-ID"] = header_value(last_id, "the event to continue after")
     timeout = httpx.Timeout(_SILENCE_S_MAX)
     return http.build_request(
         call.method, call.path, params=call.given, headers=headers, timeout=timeout, extensions={AHEAD_S: ahead_s}

@@ -14,7 +14,7 @@ class TokensClient(Room[R]):
 
     @pages
     def all(self, *, limit: int = 100) -> Call[TokenPage]:
-        """A person's tokens, and those under their delegations; oldest first, ended ones included."""
+        """List a person's tokens and those under their delegations; oldest first, including ended ones."""
         return Call("GET", "/v1/tokens", TokenPage, params={"limit": limit})
 
     @call
@@ -28,11 +28,11 @@ class TokensClient(Room[R]):
         delegation: str | None = None,
         key: str | None = None,
     ) -> Call[NewTokenOut]:
-        """Make a token, shown this once: for oneself, or for the agent of a delegation."""
+        """Create a token, shown only once: for yourself, or for the agent of a delegation."""
         body = {"name": name, "scopes": list(scopes), "delegation": delegation, **lasting(days, expires_at)}
         return Call("POST", "/v1/tokens", NewTokenOut, body, key=key_or_new(key))
 
     @call
     def revoke(self, token: str) -> Call[None]:
-        """End a token at once; a token may end itself."""
+        """Revoke a token at once; a token may revoke itself."""
         return Call("DELETE", path("/v1/tokens/{token}", token=token), type(None), again=True)

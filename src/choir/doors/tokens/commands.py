@@ -10,7 +10,7 @@ from choir.doors.agents.options import AllOption, DaysOption, ScopeOption, askin
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
 
-app = typer.Typer(help="Make, list and revoke tokens for programs.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and revoke tokens for programs.", no_args_is_help=True)
 
 
 # Tokens
@@ -41,7 +41,7 @@ def token_ls(every: AllOption = False, node: NodeOption = None, as_json: AsJson 
 
 @app.command("create", epilog="Example: choir token create robot --delegation delegation_01h… --scope read")
 def token_create(
-    name: Annotated[str, typer.Argument(help="What you call it.")],
+    name: Annotated[str, typer.Argument(help="Name.")],
     scope: ScopeOption,
     delegation: Annotated[
         str | None, typer.Option(help="For the agent of this delegation.", metavar="DELEGATION")
@@ -51,15 +51,15 @@ def token_create(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token; it is printed this once."""
+    """Create a token. It is printed only once."""
     output.want_json(as_json)
     with asking(node, "tokens") as client:
         made = client.tokens.create(name, scope, days=days, delegation=delegation, key=key)
     if as_json:
         output.print_json(made.model_dump())
         return
-    output.say(f"{made.token.id} is good until {made.token.expires_at}. Keep it safe; it is not shown again:")
-    output.print_line(made.secret or "(this key had made it before; its secret is gone)")
+    output.say(f"{made.token.id} is valid until {made.token.expires_at}. Keep it safe; it is not shown again:")
+    output.print_line(made.secret or "(already created with this key; its secret is no longer available)")
 
 
 @app.command("revoke", epilog="Example: choir token revoke token_01h…")
@@ -68,7 +68,7 @@ def token_revoke(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """End a token at once."""
+    """Revoke a token at once."""
     output.want_json(as_json)
     with asking(node, "tokens") as client:
         client.tokens.revoke(token)

@@ -7,5 +7,5 @@ from choir.doors.door import Command, Door
 DOOR = Door(
     routes=("routes:router",),
     pages=("pages:router",),
-    commands=(Command("token", "commands:app", "People and agents", "Make, list and revoke tokens for programs."),),
+    commands=(Command("token", "commands:app", "People and agents", "Create, list and revoke tokens for programs."),),
 )

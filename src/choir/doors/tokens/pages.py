@@ -44,7 +44,7 @@ def tokens(node: Node, tx: Tx, person: UUID) -> list[TokenLine]:
             token_id(each.id),
             each,
             sorted_scopes(each.scopes),
-            None if each.agent is None else names.get(each.agent, "another's agent"),
+            None if each.agent is None else names.get(each.agent, "another person's agent"),
             _token_ended(each, node.clock.now_us()) or (None if each.delegation is None else ended[each.delegation]),
         )
         for each in reversed(all_of(lambda after: node.tokens.of_person(tx, person, after=after)))

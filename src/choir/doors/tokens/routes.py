@@ -24,7 +24,7 @@ router = RoomRouter(tags=["tokens"], route_class=AccessRoute, prefix="/tokens")
 
 @router.get("")
 def list_tokens(who: PersonReaderDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> TokenPage:
-    """A person's tokens, and those under their delegations; oldest first, ended ones included."""
+    """List a person's tokens and those under their delegations; oldest first, including ended ones."""
     size = page_rows(limit, node.policy.of(DelegationsPolicy))
     after = last_id(cursor, parse_token_id)
     assert who.person is not None
@@ -37,10 +37,11 @@ def list_tokens(who: PersonReaderDep, node: NodeDep, cursor: IdCursor = "", limi
 @router.post(
     "",
     status_code=201,
-    responses=also(200, NewTokenOut, "This key had made it before; the secret is gone.") | problems(404, 409),
+    responses=also(200, NewTokenOut, "This key had created it before; the secret is no longer available.")
+    | problems(404, 409),
 )
 def make_token(body: TokenIn, who: SignedInDep, key: OptionalKeyDep, node: NodeDep, response: Response) -> NewTokenOut:
-    """Make a token, shown this once: a person with a passkey shown just now, or an agent signing by its own key."""
+    """Create a token, shown only once. For a person after a fresh passkey check, or an agent with its own key."""
     if who.role is Role.PERSON:
         who.must_be_fresh(node.clock.now_us())
     ends_us = expires_us(node, body)
@@ -64,7 +65,7 @@ def make_token(body: TokenIn, who: SignedInDep, key: OptionalKeyDep, node: NodeD
 
 @router.delete("/{token}", status_code=204, responses=problems(404))
 def revoke_token(token: str, who: SignedInDep, node: NodeDep) -> None:
-    """End a token at once: its person, its agent, or the token itself."""
+    """Revoke a token at once. For its person, its agent, or the token itself."""
     id_ = parse_token_id(token)
     node.write(lambda tx: node.tokens.revoke(tx, who, id_))
 

@@ -26,7 +26,7 @@ _SECRET = "choir_pat_" + "0" * 49
 
 
 class TokenIn(Lasting, json_schema_extra=example(name="laptop", scopes=["read"], days=90)):
-    """A token for one's own programs, or for an agent under a delegation."""
+    """A token for the caller's own programs, or for an agent under a delegation."""
 
     name: Name
     scopes: Scopes
@@ -43,7 +43,7 @@ class TokenOut(Wire, json_schema_extra=example(**_TOKEN)):
     """A token, without its secret."""
 
     id: str
-    owner: str = Field(description="Whom it speaks for.")
+    owner: str = Field(description="The principal it authenticates as.")
     delegation: str | None
     name: str
     scopes: list[str]
@@ -73,13 +73,13 @@ class TokenPage(Wire, json_schema_extra=example(items=[_TOKEN], next=None)):
 
 
 class NewTokenOut(Wire, json_schema_extra=example(token=_TOKEN, secret=_SECRET)):
-    """A token that was just made."""
+    """A newly created token."""
 
     token: TokenOut
     secret: str | None = Field(
         repr=False,
-        description="The token itself, shown this once. Null when the same Idempotency-Key made it before: nobody"
-        " knows it any more, so revoke it and make another one.",
+        description="The token itself, shown only once. Null if the same Idempotency-Key created it before: it cannot "
+        "be recovered, so revoke it and create another.",
     )
 
 

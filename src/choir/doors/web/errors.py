@@ -14,15 +14,15 @@ from choir.doors.web.visitors import SignInFirst, on_sign_in_first
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]
 
-_NOTHING = "There is no page at this address, or not for you. Look for a typing error in the address."
+_NOTHING = "This page does not exist, or you may not see it. Check the address for typos."
 _PAGES = {
-    401: ("Sign in first", "This needs you to be signed in."),
+    401: ("Log in first", "You need to log in to see this."),
     403: ("Not allowed", "You cannot see or do this."),
-    404: ("Nothing here", _NOTHING),
-    405: ("Nothing here", _NOTHING),
-    503: ("Back in a moment", "The node cannot answer right now. Nothing was lost; load the page again in a moment."),
+    404: ("Not found", _NOTHING),
+    405: ("Not found", _NOTHING),
+    503: ("Temporarily unavailable", "The node cannot answer right now. Nothing was lost; reload the page soon."),
 }
-_WRONG = ("Something went wrong", "That is the node's fault and not yours. Nothing was changed.")
+_WRONG = ("Something went wrong", "The node failed; it is not your fault. Nothing was changed.")
 
 
 def wants_page(request: Request) -> bool:

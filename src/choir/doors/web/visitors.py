@@ -34,7 +34,7 @@ class SignInFirst(Unauthenticated):
     """The page is for signed-in people; answered by leading them to the sign-in."""
 
     code = "web.sign_in_first"
-    sentence = "Sign in to see this page."
+    sentence = "Log in to see this page."
     hint = ""
 
 

@@ -7,7 +7,7 @@ from choir.identity.delegations.model import Period
 from choir.identity.model import Scope
 
 SCOPES: dict[Scope, str] = {
-    Scope.READ: "See balances, statements and what is private to you",
+    Scope.READ: "See balances, statements and your private data",
     Scope.RESEARCH: "Order research",
     Scope.PUBLISH: "Publish articles",
     Scope.CITE: "Cite what others published",
@@ -15,15 +15,15 @@ SCOPES: dict[Scope, str] = {
     Scope.PROMOTE: "Promote articles",
     Scope.CHALLENGE: "Challenge claims",
     Scope.BUY: "Buy and pay",
-    Scope.SELL: "Offer work and sell it",
-    Scope.WITHDRAW: "Take money out of the node",
+    Scope.SELL: "Offer and sell work",
+    Scope.WITHDRAW: "Withdraw money from the node",
 }
 
 PERIODS: dict[Period, str] = {
-    Period.DAY: "a day",
-    Period.WEEK: "a week",
-    Period.MONTH: "a month",
-    Period.TOTAL: "in all",
+    Period.DAY: "per day",
+    Period.WEEK: "per week",
+    Period.MONTH: "per month",
+    Period.TOTAL: "in total",
 }
 
 ASSETS: dict[Asset, str] = {
@@ -31,7 +31,7 @@ ASSETS: dict[Asset, str] = {
     Asset.CHIP: "For stakes on claims, which are not taken here yet",
     Asset.USDC: "US dollars as a stablecoin",
     Asset.SAT: "Bitcoin, in satoshi",
-    Asset.AID: "Earned by agents for what they do",
+    Asset.AID: "Earned by agents for their work",
     Asset.USD: "US dollars",
 }
 
@@ -49,17 +49,17 @@ ROLES: dict[str, str] = {
 }
 
 ACTS: dict[str, str] = {
-    "agent.created": "An agent was made",
+    "agent.created": "An agent was created",
     "agent.renamed": "An agent was renamed",
     "agent.retired": "An agent was retired",
-    "agent.stood_up": "An agent stood up on its own key",
+    "agent.stood_up": "A self-keyed agent was created",
     "delegation.granted": "A delegation was granted",
-    "delegation.narrowed": "A delegation was narrowed and passed on",
+    "delegation.narrowed": "A delegation was narrowed",
     "delegation.revoked": "A delegation was revoked",
     "key.added": "An account key was added",
     "key.retired": "An account key was retired",
-    "login.approved": "A program was let in",
-    "login.denied": "A program was refused",
+    "login.approved": "A login was approved",
+    "login.denied": "A login was denied",
     "passkey.added": "A passkey was added",
     "passkey.counter_behind": "A passkey was refused: it may have been copied",
     "passkey.removed": "A passkey was removed",
@@ -67,15 +67,15 @@ ACTS: dict[str, str] = {
     "person.erased": "The account was erased",
     "person.signed_up": "You signed up",
     "recovery.code_used": "A recovery code was used",
-    "recovery.codes_made": "Recovery codes were made",
+    "recovery.codes_made": "Recovery codes were created",
     "session.all_ended": "Other sessions were ended",
-    "session.confirmed": "A passkey was shown again",
-    "session.ended": "Signed out",
-    "session.started": "Signed in",
-    "token.made": "A token was made",
+    "session.confirmed": "A passkey was confirmed",
+    "session.ended": "Logged out",
+    "session.started": "Logged in",
+    "token.made": "A token was created",
     "token.revoked": "A token was revoked",
-    "vouch.given": "You vouched for somebody",
-    "vouch.revoked": "You took a vouch back",
+    "vouch.given": "You vouched for a person",
+    "vouch.revoked": "You withdrew a vouch",
 }
 
 

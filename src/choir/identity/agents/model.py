@@ -31,8 +31,8 @@ def agent_id(value: UUID) -> str:
 
 class NotYourAgent(NotAllowed):
     code = "identity.not_your_agent"
-    sentence = "The agent {agent} is not yours, so you cannot make a token that speaks for it."
-    hint = "It can sign its requests, or make a token under the delegation, by its own key."
+    sentence = "The agent {agent} is not yours, so you cannot create a token for it."
+    hint = "It can sign its requests, or create a token under the delegation, with its own key."
 
 
 class UnknownAgent(NotFound):

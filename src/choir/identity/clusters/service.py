@@ -76,7 +76,7 @@ class Clusters:
     def join(self, tx: Tx, a: str, b: str, reason: Reason, evidence: str) -> None:
         """Note that two owners are one; noting it twice is noting it once."""
         if reason in DERIVED:
-            raise Invalid(what=f"reason '{reason}'", why="it follows from what is on record and is not noted")
+            raise Invalid(what=f"reason '{reason}'", why="it is derived from records and cannot be set")
         if not 1 <= len(evidence) <= _EVIDENCE_CHARS_MAX:
             raise Invalid(what="evidence", why=f"it must have 1 to {_EVIDENCE_CHARS_MAX} characters")
         for owner in (a, b):

@@ -60,7 +60,7 @@ class Logins:
         policy = self._policy
         name = checked_name(name, policy.name_chars_max)
         if not scopes or not 1 <= days <= policy.login_days_max:
-            raise BadTerms(why=f"it needs a scope and must last 1 to {policy.login_days_max} days")
+            raise BadTerms(why=f"it needs a scope and a lifetime of 1 to {policy.login_days_max} days")
         place = self._rates.place(tx, address)
         here, node = policy.logins_per_place, policy.logins_global
         self._rates.count_at(tx, "login", place, window_s=policy.login_window_s, here=here, node=node)
@@ -101,7 +101,7 @@ class Logins:
         login = self._found(tx, id_)
         self._rates.count(tx, f"fetch:{id_}", window_s=policy.login_window_s, limit=policy.login_tries_max)
         if not hmac.compare_digest(hashlib.sha256(verifier.encode()).digest(), login.challenge):
-            return BadCredential(why="the verifier is not the one of this login")
+            return BadCredential(why="the verifier does not match this login")
         if login.state == "waiting":
             return FetchedToken(None)
         if login.state == "denied":

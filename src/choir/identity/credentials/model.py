@@ -66,8 +66,8 @@ def parse_login_id(text: str) -> UUID:
 
 class CrossSite(NotAllowed):
     code = "identity.cross_site"
-    sentence = "This request came from a page of another site, so the browser's session does not count."
-    hint = "Use the node's own pages, at its public address; programs use a token."
+    sentence = "This request came from another site's page, so the browser session is ignored."
+    hint = "Use the node's own pages, at its public URL; programs use a token."
 
 
 class UnknownToken(NotFound):
@@ -77,8 +77,8 @@ class UnknownToken(NotFound):
 
 class UnknownLogin(NotFound):
     code = "identity.login_unknown"
-    sentence = "There is no login {login} waiting; it was used, or its time is over."
-    hint = "Start again, with `choir login` for example."
+    sentence = "There is no pending login {login}; it was used or has expired."
+    hint = "Start again, for example with `choir login`."
 
 
 class LoginDenied(NotAllowed):
@@ -88,13 +88,13 @@ class LoginDenied(NotAllowed):
 
 class LoginDecided(Refusal):
     code = "identity.login_decided"
-    sentence = "The login {login} was already {state} by somebody."
+    sentence = "The login {login} was already {state}."
 
 
 class BadCredential(Unauthenticated):
     code = "identity.bad_credential"
     sentence = "The credential is not valid: {why}."
-    hint = "Sign in again, or make a new token."
+    hint = "Log in again, or create a new token."
 
 
 class TooManyPasskeys(Refusal):
@@ -115,7 +115,7 @@ class UnknownSession(NotFound):
 
 class LastPasskey(Refusal):
     code = "identity.last_passkey"
-    sentence = "This is the last passkey; add another one before it is removed."
+    sentence = "This is the last passkey; add another one before you remove it."
 
 
 def ceremony_id(id_: UUID) -> str:

@@ -80,7 +80,7 @@ class NostrEvent:
         try:
             verify_bip340(self.pubkey, self.id, self.sig)
         except BadSignature:
-            raise BadEvent(why="its signature is not by its key") from None
+            raise BadEvent(why="its signature does not match its key") from None
 
 
 def serialise(pubkey: bytes, created_at: int, kind: int, tags: Tags, content: str) -> bytes:
@@ -155,7 +155,7 @@ class NostrAuth:
                 return self._person_by_key(tx, event, key.owner)
             agent = agent_store.get(tx, id_)
         if agent is None:
-            raise BadCredential(why="nobody here has this key")
+            raise BadCredential(why="no account has this key")
         return self._agent(tx, event, agent)
 
     def is_known(self, tx: Tx, header: str) -> bool:
@@ -209,7 +209,7 @@ class NostrAuth:
         if event.kind != HTTP_AUTH_KIND:
             raise BadCredential(why=f"the event's kind must be {HTTP_AUTH_KIND}")
         if abs(event.created_at * MICROSECONDS - self._clock.now_us()) > self._window_us:
-            raise BadCredential(why=f"the event must be of the last {self._policy.signed_request_s} seconds")
+            raise BadCredential(why=f"the event must be at most {self._policy.signed_request_s} seconds old")
         if event.values("u") != [request.url]:
             raise BadCredential(why="the event is for another address")
         if [method.upper() for method in event.values("method")] != [request.method.upper()]:
@@ -251,7 +251,7 @@ class NostrAuth:
         try:
             id_ = parse_delegation_id(named[0])
         except Invalid:
-            raise BadCredential(why="the event names a delegation that is none") from None
+            raise BadCredential(why="the event names an unknown delegation") from None
         principal = self._delegations.principal_of(tx, id_)
         if principal.agent != agent.id:
             raise BadCredential(why=f"{delegation_id(id_)} is not a delegation of this agent")
@@ -261,9 +261,9 @@ class NostrAuth:
         """Like an agent of the person: never for what takes a passkey, and with nothing to spend."""
         _, person = owner_id(owner)
         if event.values("delegation"):
-            raise BadCredential(why="a delegation is used with its agent's key")
+            raise BadCredential(why="a delegation needs its agent's key")
         if not people_store.is_there(tx, person):
-            raise BadCredential(why="the person is gone")
+            raise BadCredential(why="the person was erased")
         scopes = scopes_of_bits(self._policy.person_key_scopes)
         return Principal(Role.AGENT, owner, person=person, scopes=scopes, credential="nostr")
 

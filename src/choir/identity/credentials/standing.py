@@ -19,4 +19,4 @@ def check(tx: Tx, delegations: Delegations, who: Principal) -> None:
         if agent is None or agent.retired_us is not None:
             raise BadCredential(why="the agent is retired")
     if who.person is not None and not people_store.is_there(tx, who.person):
-        raise BadCredential(why="the person is gone")
+        raise BadCredential(why="the person was erased")

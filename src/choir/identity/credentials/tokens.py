@@ -83,7 +83,7 @@ class Tokens:
         if not frozenset(scopes) <= leaf.scopes:
             raise DelegationWider(why="the token would have more scopes than its delegation")
         if expires_us > leaf.expires_us:
-            raise DelegationWider(why="the token would end later than its delegation")
+            raise DelegationWider(why="the token would expire later than its delegation")
         return self._make(tx, by, (None, leaf.agent, leaf.id), name, scopes, expires_us)
 
     def of_person(self, tx: Tx, person: UUID, *, after: UUID = NO_ID, limit: int | None = None) -> list[ApiToken]:
@@ -160,7 +160,7 @@ class Tokens:
         if not scopes:
             raise BadTerms(why="it needs at least one scope")
         if not now_us < expires_us <= now_us + self._policy.token_s_max * MICROSECONDS:
-            raise BadTerms(why=f"it must end within {self._policy.token_s_max} seconds from now, and not before now")
+            raise BadTerms(why=f"it must expire in the future, within {self._policy.token_s_max} seconds")
         if token_store.live_count(tx, person, agent, now_us) >= self._policy.tokens_per_owner_max:
             raise TooMany(what="live tokens", limit=self._policy.tokens_per_owner_max)
         name = checked_name(name, self._policy.name_chars_max)
@@ -202,7 +202,7 @@ def check_token(text: str) -> None:
     if TOKEN_PATTERN.fullmatch(text) is None:
         raise BadCredential(why=f"a token has {_SECRET_LETTERS + _CHECK_LETTERS} letters after {TOKEN_PREFIX}")
     if _checksum(text[:-_CHECK_LETTERS]) != text[-_CHECK_LETTERS:]:
-        raise BadCredential(why="its checksum is wrong, so it was mistyped or cut")
+        raise BadCredential(why="its checksum is wrong: it was mistyped or cut off")
 
 
 def token_hash(text: str) -> bytes:
@@ -231,7 +231,7 @@ def _check_usable(found: FoundToken, now_us: int) -> None:
     if now_us >= found.token.expires_us:
         raise BadCredential(why="the token has expired")
     if found.person_erased_us is not None:
-        raise BadCredential(why="the person is gone")
+        raise BadCredential(why="the person was erased")
     if found.token.delegation is not None:
         delegation_rules.check_live(found.chain, now_us)
 

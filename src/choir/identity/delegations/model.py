@@ -57,8 +57,8 @@ def delegation_id(value: UUID) -> str:
 class CapExceeded(Refusal):
     code = "identity.cap_exceeded"
     sentence = (
-        "The delegation allows {cap_shown} {asset} {within}; {spent_shown} {asset} are spent and {asked_shown} {asset}"
-        " were asked for."
+        "The delegation allows {cap_shown} {asset} {within}; {spent_shown} {asset} are spent and {asked_shown}"
+        " {asset} were requested."
     )
 
 
@@ -69,19 +69,19 @@ class DelegationEnded(NotAllowed):
 
 class NoCap(NotAllowed):
     code = "identity.no_cap"
-    sentence = "The delegation {delegation} has no cap for {asset}, so none of it can be spent."
+    sentence = "The delegation {delegation} has no cap for {asset}, so it cannot be spent."
     hint = "Ask for a delegation with a cap for this asset."
 
 
 class NotYourAccount(NotAllowed):
     code = "identity.not_your_account"
-    sentence = "This credential cannot move what is in {account}."
-    hint = "An agent spends what is its person's only by a delegation with a cap."
+    sentence = "This credential cannot spend from {account}."
+    hint = "An agent can spend its person's money only under a delegation with a cap."
 
 
 class BadTerms(Invalid):
     code = "identity.bad_terms"
-    sentence = "That cannot be granted: {why}."
+    sentence = "This cannot be granted: {why}."
 
 
 class DelegationWider(Invalid):
@@ -96,4 +96,4 @@ class UnknownDelegation(NotFound):
 
 class NotTransferable(Refusal):
     code = "identity.not_transferable"
-    sentence = "{asset} cannot be sent like this: {why}."
+    sentence = "{asset} cannot be transferred: {why}."

@@ -97,7 +97,7 @@ def checked_name(name: str, chars_max: int) -> str:
     if not 1 <= len(name) <= chars_max:
         raise BadName(why=f"it must have 1 to {chars_max} characters")
     if not name.isprintable():
-        raise BadName(why="it has characters that cannot be shown")
+        raise BadName(why="it has non-printable characters")
     return name
 
 
@@ -142,7 +142,7 @@ def checked_terms(terms: Terms, now_us: int, policy: DelegationsPolicy) -> Terms
     if not terms.scopes:
         raise BadTerms(why="it needs at least one scope")
     if not now_us < terms.expires_us <= now_us + policy.delegation_s_max * MICROSECONDS:
-        raise BadTerms(why=f"it must end within {policy.delegation_s_max} seconds from now, and not before now")
+        raise BadTerms(why=f"it must expire in the future, within {policy.delegation_s_max} seconds")
     name = None if terms.name is None else checked_name(terms.name, policy.name_chars_max)
     return replace(terms, caps=checked_caps(terms.caps), name=name)
 
@@ -166,12 +166,12 @@ def check_narrower(parent: Delegation, terms: Terms, policy: DelegationsPolicy) 
     A child may leave out a period that its parent caps: what it spends is charged to the parent too.
     """
     if parent.depth >= policy.depth_max:
-        raise DelegationWider(why=f"this one was already passed on {parent.depth} times, which is the limit")
+        raise DelegationWider(why=f"it was already narrowed {parent.depth} times, which is the limit")
     wider = sorted(terms.scopes - parent.scopes)
     if wider:
         raise DelegationWider(why=f"it would add the scope {wider[0]}")
     if terms.expires_us > parent.expires_us:
-        raise DelegationWider(why="it would end later")
+        raise DelegationWider(why="it would expire later")
     of_parent = {(cap.asset, cap.period): cap.cap for cap in parent.caps}
     assets = {cap.asset for cap in parent.caps}
     for cap in terms.caps:
@@ -190,7 +190,7 @@ def check_reach(scopes: frozenset[Scope], ends_us: int | None, terms: Terms) -> 
     if wider:
         raise DelegationWider(why=f"it would add the scope {wider[0]}, which your credential does not have")
     if ends_us is not None and terms.expires_us > ends_us:
-        raise DelegationWider(why="it would end later than your token")
+        raise DelegationWider(why="it would expire later than your token")
 
 
 # Using
@@ -204,9 +204,9 @@ def why_ended(chain: Chain, now_us: int) -> tuple[ChainLink, str] | None:
         if now_us >= link.expires_us:
             return link, "expired"
         if link.person_erased_us is not None:
-            return link, "of a person who is gone"
+            return link, "of an erased person"
         if link.agent_retired_us is not None:
-            return link, "of an agent that is retired"
+            return link, "of a retired agent"
     return None
 
 

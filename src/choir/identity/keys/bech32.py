@@ -21,7 +21,7 @@ class BadBech32(Invalid):
     """Text that is not Bech32."""
 
     code = "identity.bad_bech32"
-    sentence = "That is not a key in Bech32 form: {why}."
+    sentence = "This is not a Bech32 key: {why}."
 
 
 def encode(prefix: str, data: bytes) -> str:
@@ -49,15 +49,15 @@ def _taken_apart(text: str) -> tuple[str, list[int]]:
     if not 8 <= len(text) <= _CHARS_MAX or not all(33 <= ord(letter) <= 126 for letter in text):
         raise BadBech32(why=f"it must be 8 to {_CHARS_MAX} printable letters")
     if text != text.lower() and text != text.upper():
-        raise BadBech32(why="capital and small letters are mixed")
+        raise BadBech32(why="upper and lower case are mixed")
     prefix, separator, tail = text.lower().rpartition("1")
     if not separator or not prefix or len(tail) < _CHECKSUM_LETTERS:
         raise BadBech32(why="there is no prefix")
     if any(letter not in _VALUE for letter in tail):
-        raise BadBech32(why="it has a letter that Bech32 does not use")
+        raise BadBech32(why="it has a character that Bech32 does not use")
     values = [_VALUE[letter] for letter in tail]
     if _polymod([*_expanded(prefix), *values]) != 1:
-        raise BadBech32(why="its checksum is wrong, so it was mistyped or cut")
+        raise BadBech32(why="its checksum is wrong: it was mistyped or cut off")
     return prefix, values[:-_CHECKSUM_LETTERS]
 
 

@@ -7,7 +7,7 @@ from choir.foundation.errors import NotAllowed, NotFound, Refusal
 
 class KeyNeeded(NotAllowed):
     code = "identity.key_needed"
-    sentence = "This takes a request that is signed by the key itself."
+    sentence = "This needs a request signed by the key itself."
     hint = "Send `Authorization: Nostr <base64 of a NIP-98 event>`."
 
 

@@ -21,7 +21,7 @@ class BadNostrKey(Invalid):
     """Something that is not a Nostr key."""
 
     code = "identity.bad_nostr_key"
-    sentence = "That is not a {kind} key: {why}."
+    sentence = "This is not a {kind} key: {why}."
 
 
 def npub(public: bytes) -> str:

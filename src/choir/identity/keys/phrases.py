@@ -29,7 +29,7 @@ class BadPhrase(Invalid):
     """Words that are not a BIP-39 phrase."""
 
     code = "identity.bad_phrase"
-    sentence = "These words are not a phrase: {why}."
+    sentence = "The recovery phrase is not valid: {why}."
     hint = "Check the order and the spelling; the words are from the English BIP-39 list."
 
 

@@ -34,7 +34,7 @@ class SealingKeyMissing(Unavailable):
 
     code = "identity.sealing_key_missing"
     sentence = "An account key is encrypted under the node key '{sealed_by}', which this node does not have."
-    hint = "Put the node key of that time back beside the current one, as node.key.retired-…"
+    hint = "Put the former node key next to the current one, as node.key.retired-…"
 
 
 @dataclass(frozen=True, slots=True)

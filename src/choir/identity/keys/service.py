@@ -42,8 +42,8 @@ class FormerKeyMissing(Unavailable):
     """Something is encrypted under a node key that is no longer here."""
 
     code = "key.former_missing"
-    sentence = "Account keys are still encrypted under former node keys that are not here: {names}."
-    hint = "Put those key files back beside the current one, as node.key.retired-…, and rotate again."
+    sentence = "Account keys are still encrypted under missing former node keys: {names}."
+    hint = "Put those key files next to the current one, as node.key.retired-…, and rotate again."
 
 
 class AccountKeys:

@@ -38,13 +38,13 @@ class HandleTaken(Refusal):
 
 class HandleAlike(Refusal):
     code = "identity.handle_alike"
-    sentence = "The handle '{handle}' reads like one that is taken."
-    hint = "Choose one that nobody takes for another: 0 and o, 1 and l, rn and m, vv and w, - and _ look alike."
+    sentence = "The handle '{handle}' looks like one that is taken."
+    hint = "Choose one that cannot be confused: 0 and o, 1 and l, rn and m, vv and w, - and _ look alike."
 
 
 class BadHandle(Invalid):
     code = "identity.bad_handle"
-    sentence = "'{handle}' cannot be a handle: {why}."
+    sentence = "The handle '{handle}' is not valid: {why}."
 
 
 class NotInGoodStanding(Refusal):
@@ -54,4 +54,4 @@ class NotInGoodStanding(Refusal):
 
 class SameIdentity(Refusal):
     code = "identity.same_identity"
-    sentence = "Nobody can vouch for themselves, nor for an account that is taken for their own."
+    sentence = "You cannot vouch for yourself, nor for an account that is treated as yours."

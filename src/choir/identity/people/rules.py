@@ -173,7 +173,7 @@ def sybil_score(signs: int, vouches: int, policy: PeoplePolicy) -> int:
 def check_standing(voucher: Person, now_us: int, policy: PeoplePolicy) -> None:
     """Raise unless this person's word counts."""
     if voucher.erased_us is not None or voucher.sybil_score > policy.vouch_score_max:
-        raise NotInGoodStanding(why="too much speaks for its being one of many")
+        raise NotInGoodStanding(why="its Sybil score is too high")
     age_s = policy.vouch_age_s
     if now_us < voucher.created_us + age_s * MICROSECONDS:
         raise NotInGoodStanding(why=f"it signed up less than {age_s} seconds ago")

@@ -48,7 +48,7 @@ class AidInUse(Refusal):
 
     code = "ledger.aidollar.in_use"
     sentence = "This ledger has AID entries that did not come from an ai$ file."
-    hint = "Import into a new CHOIR_HOME, where nobody has any yet."
+    hint = "Import into a new CHOIR_HOME without AID entries."
 
 
 class AidollarTooLarge(Invalid):
@@ -56,7 +56,7 @@ class AidollarTooLarge(Invalid):
 
     code = "ledger.aidollar.too_large"
     sentence = "The ai$ file has more than {limit} {unit}. Nothing was imported."
-    hint = "Bring it in by parts, or raise `ledger.aidollar_{unit}_max` while nobody else uses the node."
+    hint = "Import it in parts, or raise `ledger.aidollar_{unit}_max` while nobody else uses the node."
 
 
 class Imported(NamedTuple):
@@ -132,7 +132,7 @@ class AidollarImport:
             if isinstance(outcome, Refusal):
                 raise _bad(entry.line, outcome)
             if outcome.again and outcome.seq > before:
-                raise BadAidollarLine(line=entry.line, why="its entry_id stands on an earlier line too")
+                raise BadAidollarLine(line=entry.line, why="its entry_id also appears on an earlier line")
             new += 0 if outcome.again else entry.lines
         return new
 

@@ -65,47 +65,47 @@ def parse_issuance_id(text: str) -> UUID:
 
 class IssuanceNeedsTwo(Refusal):
     code = "ledger.issuance.needs_two"
-    sentence = "On a production node one operator alone cannot bring {asset} into being."
+    sentence = "On a production node one operator alone cannot issue {asset}."
     hint = "Propose it with `choir ledger issue propose`; another operator approves it."
 
 
 class NotIssued(Refusal):
     code = "ledger.issuance.not_by_operators"
-    sentence = "Operators do not bring {asset} into being, however many agree."
-    hint = "Which assets they may issue is policy: see `choir policy explain {policy}`."
+    sentence = "Operators cannot issue {asset}, however many approve."
+    hint = "Policy sets which assets they may issue: `choir policy explain {policy}`."
 
 
 class NotAnIssuance(Invalid):
     code = "ledger.issuance.other_payer"
-    sentence = "An issuance goes from issuance or external accounts to others; this is not so for {account}."
-    hint = "Move money that is there already with `choir ledger transfer`."
+    sentence = "An issuance must go from issuance or external accounts to others; {account} does not fit."
+    hint = "Move existing money with `choir ledger transfer`."
 
 
 class UnknownIssuance(NotFound):
     code = "ledger.issuance.unknown"
     sentence = "There is no issuance {issuance}."
-    hint = "See them with `choir ledger issue ls`."
+    hint = "List them with `choir ledger issue ls`."
 
 
 class NeedsAnother(Refusal):
     code = "ledger.issuance.needs_another"
-    sentence = "{operator} proposed {issuance}, so somebody else has to approve it."
-    hint = "Another operator says `choir ledger issue approve {issuance}` with their own token in CHOIR_TOKEN."
+    sentence = "{operator} proposed {issuance}, so another operator must approve it."
+    hint = "Another operator runs `choir ledger issue approve {issuance}` with their own token in CHOIR_TOKEN."
 
 
 class IssuanceEnded(Refusal):
     code = "ledger.issuance.ended"
-    sentence = "The issuance {issuance} is {state}; nothing more can become of it."
-    hint = "Propose it anew with `choir ledger issue propose`."
+    sentence = "The issuance {issuance} is {state} and can no longer be changed."
+    hint = "Propose a new one with `choir ledger issue propose`."
 
 
 class IssuancePosted(Refusal):
     code = "ledger.issuance.posted"
-    sentence = "The issuance {issuance} was posted as {entry}; what it brought into being is there."
-    hint = "`choir explain {entry}` tells of it. An entry that gives the money back can correct it."
+    sentence = "The issuance {issuance} was already posted as {entry}."
+    hint = "`choir explain {entry}` explains it. A correcting entry can return the money."
 
 
 class TooManyOpen(Refusal):
     code = "ledger.issuance.too_many"
-    sentence = "{limit} issuances wait for approval, and that is the limit."
+    sentence = "{limit} issuances await approval, which is the limit."
     hint = "Approve or withdraw some of them: `choir ledger issue ls` lists them."

@@ -78,48 +78,50 @@ class Proof:
 
 class NothingPublished(NotFound):
     code = "ledger.liabilities.none"
-    sentence = "This node has not published what it owes{when}."
+    sentence = "This node has not published its liabilities{when}."
     hint = (
-        "An operator does so with `choir ledger liabilities`; how often it happens by itself is"
-        " `choir policy explain ledger.liabilities_every_s`."
+        "An operator can with `choir ledger liabilities`; for the automatic interval see `choir policy explain"
+        " ledger.liabilities_every_s`."
     )
 
 
 class NoLongerKept(NotFound):
     code = "ledger.liabilities.not_kept"
-    sentence = "What is needed for proofs of what was owed after entry {size} is no longer kept."
-    hint = "Ask for the latest; how many are kept is `choir policy explain ledger.liabilities_kept`."
+    sentence = "Proofs of the liabilities after entry {size} are no longer available."
+    hint = "Use the latest; for how many are kept see `choir policy explain ledger.liabilities_kept`."
 
 
 class WaitsForAnEntry(Refusal):
     """Whether the key before this one signed for so many entries cannot be known for sure, so nothing is signed."""
 
     code = "ledger.liabilities.waits_for_entry"
-    sentence = "The node's key was replaced after the last entry; the former may have signed what is owed after {size}."
-    hint = "Ask again when another entry was posted; what the former key signed still counts."
+    sentence = (
+        "The node's key was rotated after the last entry; the former may have signed the liabilities after {size}."
+    )
+    hint = "Retry after another entry is posted; what the former key signed is still valid."
 
 
 class CountingFailed(Broken):
     """The background task that publishes what is owed could not."""
 
     code = "ledger.liabilities.failed"
-    sentence = "What the node owes could not be counted and signed: {why}."
-    hint = "It is tried again by itself, later and later. `choir ledger verify` and the node's log say more."
+    sentence = "The liabilities could not be computed and signed: {why}."
+    hint = "The node retries with growing delays. See `choir ledger verify` and the node's log."
 
 
 class TooManyAccounts(Broken):
     """The place of a share among all others is kept in 32 bits."""
 
     code = "ledger.liabilities.too_many_accounts"
-    sentence = "One asset is owed on more than {limit} accounts, which is more than a proof can tell apart."
+    sentence = "One asset has liabilities on more than {limit} accounts, which is the limit of a proof."
 
 
 class NotAllCounted(Broken):
     """What is owed and what the node itself has do not add up to zero, so some account was missed."""
 
     code = "ledger.liabilities.not_all_counted"
-    sentence = "The {asset} that is owed is {owed_shown} and all the rest is {rest_shown}, which must add up to zero."
-    hint = "`choir ledger verify` says what is wrong with the journal."
+    sentence = "Liabilities in {asset} are {owed_shown} and all other accounts {rest_shown}; they must add up to zero."
+    hint = "`choir ledger verify` shows what is wrong with the journal."
 
     @classmethod
     def of(cls, asset: Asset, owed: int, rest: int) -> NotAllCounted:

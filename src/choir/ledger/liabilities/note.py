@@ -22,7 +22,7 @@ _LINE = re.compile(r"([A-Z]{1,8}) ([1-9][0-9]{0,18}) ([1-9][0-9]{0,38}) ([A-Za-z
 
 class LiabilitiesMalformed(Invalid):
     code = "ledger.note.liabilities_malformed"
-    sentence = "The note does not say what a node owes: {why}."
+    sentence = "The note is not a liabilities note: {why}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class LiabilitiesNote:
         found = cls(journal, tuple(_total(line) for line in lines[4:]))
         names = [item.asset for item in found.totals]
         if names != sorted(set(names)):
-            raise LiabilitiesMalformed(why="its assets must stand in the order of their names, each once")
+            raise LiabilitiesMalformed(why="its assets must be sorted by name, each once")
         return found
 
     @classmethod

@@ -157,13 +157,13 @@ def check(proof: OwedProof, note: LiabilitiesNote) -> None:
     name = account_name(owed.account)
     total = note.of(name.asset.name)
     if not is_owed(name.owner_kind):
-        raise BadProof(what=_WHAT, why=f"{owed.account} is no account on which anything is owed")
+        raise BadProof(what=_WHAT, why=f"{owed.account} is not an account with liabilities")
     if total is None:
-        raise BadProof(what=_WHAT, why=f"the note speaks of no {name.asset.name}")
+        raise BadProof(what=_WHAT, why=f"the note does not list {name.asset.name}")
     if not _in_range(owed.balance) or not _in_range(owed.held):
         raise BadProof(what=_WHAT, why="an amount is out of range")
     if len(proof.shares) != SHARES or sum(share.leaf.amount for share in proof.shares) != owed.amount:
-        raise BadProof(what=_WHAT, why=f"the {SHARES} shares do not add up to what is owed on {owed.account}")
+        raise BadProof(what=_WHAT, why=f"the {SHARES} shares do not add up to the liability on {owed.account}")
     for share in range(SHARES):
         if _root_from(proof, share, total.accounts) != tree.node(total.total, total.root):
             raise BadProof(what=_WHAT, why=f"share {share} of {owed.account} leads to another root or total")

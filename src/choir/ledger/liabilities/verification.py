@@ -115,7 +115,7 @@ def check_kept(tx: Tx, check: JournalCheck, wrong_notes: Collection[int]) -> Non
 def _wrong_in(tx: Tx, snapshot: Snapshot, note: LiabilitiesNote) -> Iterator[str]:
     planters = count(lambda: nullcontext(tx), snapshot.size, snapshot.secret)
     if extra := store.assets(tx, snapshot.id) - set(planters):
-        yield f"there is something kept of {', '.join(sorted(extra))}, which nobody was owed"
+        yield f"there are rows for {', '.join(sorted(extra))}, which has no liabilities"
     totals: list[AssetTotal] = []
     for asset in sorted(planters):
         planter = planters.pop(asset)

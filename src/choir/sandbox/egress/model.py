@@ -76,4 +76,4 @@ class EgressFailed(NotAllowed):
     """The request was allowed but could not be carried out."""
 
     code = "sandbox.egress_failed"
-    sentence = "The request could not be carried out: {why}."
+    sentence = "The request failed: {why}."

@@ -54,7 +54,7 @@ class Gvisor:
     def notes(self, machine: Machine) -> tuple[str, ...]:
         if machine.cgroups.version:
             return ()
-        return (f"Memory, processes and CPU have no firm limit: {machine.cgroups.why}.",)
+        return (f"Limits on memory, processes and CPU cannot be enforced: {machine.cgroups.why}.",)
 
     def build(self, plan: Plan, machine: Machine) -> BuiltCommand:
         runtime = [machine.programs["runsc"], "--root", str(STAGED_STATE), "--ignore-cgroups", "--network=none"]

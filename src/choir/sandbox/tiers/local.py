@@ -99,7 +99,7 @@ class Local:
         if not machine.is_root:
             notes.append("It runs as the same user as the node, and its workspace has no size limit.")
             if not machine.own_namespaces:
-                notes.append("It sees the host's processes, and what forks without end may leave some behind.")
+                notes.append("It sees the host's processes, and a fork bomb may leave some behind.")
         if machine.landlock_abi < 6:
             notes.append("This kernel's Landlock has no scopes: it can signal other processes of its user.")
         return tuple(notes)

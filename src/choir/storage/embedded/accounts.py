@@ -63,7 +63,7 @@ def _unused_number(data: Path) -> int:
             usable = _inside(number, mapped) and _inside(number, mapped_groups)
             if usable and not _has_name(number):
                 return number
-    raise CannotDropRoot(why="this container maps no account besides root")
+    raise CannotDropRoot(why="this container maps no account but root")
 
 
 def _named_uid() -> int:

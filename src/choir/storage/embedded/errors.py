@@ -14,14 +14,14 @@ from pathlib import Path
 
 from choir.foundation.errors import Broken, Refusal, Unavailable
 
-_OWN_DATABASE = "or give the node your own PostgreSQL with CHOIR_DATABASE_URL and CHOIR_DATABASE_OWNER_URL"
+_OWN_DATABASE = "or use your own PostgreSQL with CHOIR_DATABASE_URL and CHOIR_DATABASE_OWNER_URL"
 
 
 class AlreadyRunning(Refusal):
     """One folder is served by one process at a time."""
 
     code = "storage.already_running"
-    sentence = "The database in {folder} is already run by another process ({holder})."
+    sentence = "Another process already runs the database in {folder} ({holder})."
     hint = "Stop that one first, or choose another folder with CHOIR_HOME."
 
 
@@ -29,8 +29,8 @@ class UnsupportedSystem(Unavailable):
     """The supervisor rests on Linux: /proc, parent-death signals, flock."""
 
     code = "storage.unsupported_system"
-    sentence = "The embedded PostgreSQL runs on Linux, and this is {system}."
-    hint = "Give the node your own PostgreSQL with CHOIR_DATABASE_URL and CHOIR_DATABASE_OWNER_URL."
+    sentence = "The embedded PostgreSQL needs Linux; this is {system}."
+    hint = "Use your own PostgreSQL with CHOIR_DATABASE_URL and CHOIR_DATABASE_OWNER_URL."
 
 
 class ProgramsMissing(Unavailable):
@@ -61,7 +61,7 @@ class NamelessAccount(Unavailable):
     """initdb looks its account up by name; a container's bare number has none."""
 
     code = "storage.nameless_account"
-    sentence = "The account {uid} has no name on this machine, and PostgreSQL asks for one to make a new database."
+    sentence = "The account {uid} has no name on this machine, and PostgreSQL needs one to create a new database."
     hint = "Add a line for it to /etc/passwd, or run the node as a named user, " + _OWN_DATABASE + "."
 
 
@@ -94,24 +94,24 @@ class FolderUnusable(Unavailable):
 
     code = "storage.folder_unusable"
     sentence = "The database folder {folder} cannot be used: {why}."
-    hint = "Look at that path, or choose another folder with CHOIR_HOME."
+    hint = "Check that path, or choose another folder with CHOIR_HOME."
 
 
 class NotADataFolder(Broken):
     """Something else, or half of a database, is where the database should be."""
 
     code = "storage.not_a_data_folder"
-    sentence = "{folder} does not hold a whole PostgreSQL database: {why}."
-    hint = "Put a backup back with `choir restore`, or move this folder away to begin with an empty database."
+    sentence = "{folder} does not contain a complete PostgreSQL database: {why}."
+    hint = "Restore a backup with `choir restore`, or move this folder away to start with an empty database."
 
 
 class WrongVersion(Broken):
     """The data was written by another major version."""
 
     code = "storage.wrong_version"
-    sentence = "{folder} was made by PostgreSQL {found}; this Choir carries PostgreSQL {ours}."
+    sentence = "{folder} was created by PostgreSQL {found}; this Choir contains PostgreSQL {ours}."
     hint = (
-        "Use the Choir version that made it, run `choir backup` there, move the folder away "
+        "Use the Choir version that created it, run `choir backup` there, move the folder away "
         "and `choir restore` the backup here."
     )
 
@@ -121,15 +121,15 @@ class PreviousServerStuck(Unavailable):
 
     code = "storage.previous_server_stuck"
     sentence = "An earlier PostgreSQL on {folder} is still running after {waited_s} s (processes {pids})."
-    hint = "Look why these processes do not end (a hanging disk?), end them, and start again."
+    hint = "Find out why these processes do not end (a hanging disk?), end them, and start again."
 
 
 class StartFailed(Unavailable):
     """PostgreSQL gave up, or did not become ready."""
 
     code = "storage.start_failed"
-    sentence = "PostgreSQL did not start: {why}. It said:\n{tail}"
-    hint = "The whole log is {log}."
+    sentence = "PostgreSQL did not start: {why}. Its output:\n{tail}"
+    hint = "The full log is {log}."
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class OpenJobs:
         head = f"{count(still, 'open job')} at {self._client.url}  {passed}; Ctrl-C ends the view, not the jobs."
         parts: list[RenderableType] = [Text(head, style="dim")]
         if self._away:
-            parts.append(Text("The node does not answer; this is how it was.", style="red"))
+            parts.append(Text("The node does not answer; this is its last known state.", style="red"))
         if self._shown:
             parts += output.cut_lines(lines_of(list(self._shown.values()), output.width()))
         return Group(*parts)

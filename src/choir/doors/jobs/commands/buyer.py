@@ -31,8 +31,8 @@ class CannotBuy(NotAllowed):
     """Somebody is logged in, with a token that was not made for spending."""
 
     code = "cli.cannot_buy"
-    sentence = "The credential that you ask with may not buy."
-    hint = "Log in once more with `choir login --scope read --scope buy`, or use a token with both scopes."
+    sentence = "Your credential may not buy."
+    hint = "Log in again with `choir login --scope read --scope buy`, or use a token with both scopes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def tell_of_the_machine(address: str) -> None:
 
     agent = machine_buyer.ordered_at(address)
     if agent is not None:
-        output.say(f"What {agent}, this machine's own buyer, ordered is listed by: choir --machine job ls")
+        output.say(f"Jobs of {agent}, this machine's own buyer: choir --machine job ls")
 
 
 def sat(amount: int | str) -> str:

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 _PERCENT = 100
 _GIVEN_BACK = "bazaar.withdrawn"
-_LAST = "It is asked again only if nobody else is there."
+_LAST = "It is selected again only if no other provider can take the job."
 _OUTCOMES = {
-    "assigned": "It has not begun yet.",
-    "running": "It is at work.",
-    "delivered": "It handed in, and waits to be verified.",
-    "verifying": "It handed in, and is being verified.",
+    "assigned": "It has not started yet.",
+    "running": "It is running.",
+    "delivered": "It delivered, and awaits verification.",
+    "verifying": "It delivered, and is being verified.",
     "passed": "It passed.",
-    "lost": "It passed too, but was not the first.",
-    "failed": "It did not pass: {why}. Who has failed a job is not asked for it again.",
-    "withdrawn": "It gave the job back: {why}. Who cannot do a job is not asked for it again.",
-    "stopping": f"It gave the job back, because it was stopping. {_LAST}",
-    "gone": f"It no longer answered. {_LAST}",
-    "timed_out": f"It was too late. {_LAST}",
+    "lost": "It also passed, but was not first.",
+    "failed": "It failed: {why}. A provider that failed a job is not selected for it again.",
+    "withdrawn": "It withdrew: {why}. A provider that cannot do a job is not selected for it again.",
+    "stopping": f"It withdrew because it was stopping. {_LAST}",
+    "gone": f"It stopped answering. {_LAST}",
+    "timed_out": f"It timed out. {_LAST}",
     "cancelled": "It ended without a verdict: {why}.",
 }
 
@@ -44,9 +44,9 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Say why these providers were asked, what came of it, and who is not asked again.
+    """Explain which providers were selected, why, and what they did.
 
-    Every score is shown with its weight, and how they add up.
+    Every score is shown with its weight and the total.
     """
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
@@ -59,11 +59,11 @@ def explain(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) 
         output.print_json([*asked, *([] if now is None else [{"now": now}])])
         return
     for one in asked:
-        output.print_line(f"{one['at']}  asked {one['provider']}")
+        output.print_line(f"{one['at']}  selected {one['provider']}")
         _print_candidates(one["why"], one["provider"])
         output.print_line(f"  {outcome(one)}")
     if now is not None:
-        begin = "It waits for a provider." if asked else "Nobody has been asked yet."
+        begin = "It waits for a provider." if asked else "No provider has been selected yet."
         output.print_line(f"{begin} If it were offered now:")
         _print_candidates(now, "", no_provider.spent(found))
 
@@ -99,13 +99,13 @@ def outcome(one: dict[str, Any]) -> str:
 
 def _print_candidates(why: dict[str, Any], chosen: str, spent: set[str] | frozenset[str] = frozenset()) -> None:
     if why.get("newcomers_turn"):
-        output.print_line("  This one went to a newcomer, by lot.")
+        output.print_line("  This job was drawn at random for a new provider.")
     candidates = why.get("candidates", [])
     if not candidates:
-        output.print_line(f"  Nobody can take it: {no_provider.nobody_because(why)}.")
+        output.print_line(f"  No provider can take it: {no_provider.nobody_because(why)}.")
     for one in candidates:
         mark = "*" if one["provider"] == chosen else " "
-        note = "; not asked, it has failed it or given it back" if one["provider"] in spent else ""
+        note = "; not selected: it failed this job or withdrew from it" if one["provider"] in spent else ""
         output.print_line(
             f"  {mark} {one['provider']}  {one['total']} points, {sat(one['price'])} SAT, tier {one['tier']}{note}"
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from choir.doors.mesh.bundles import Bundle
 
 _SHOWN_MAX = 8
-_READERS = "Who can read it: you, the providers that get the job, and the node that verifies it."
+_READERS = "Readers: you, the providers that get the job, and the node that verifies it."
 
 
 def tell_bundle(sent: Bundle) -> None:
@@ -33,7 +33,7 @@ def tell_bundle(sent: Bundle) -> None:
 
 def tell_diff(files: int, size: int, *, whole: bool) -> None:
     """Say what is sent for a review."""
-    more = " and the changed files whole" if whole else ""
+    more = " and the changed files in full" if whole else ""
     output.say(f"Sending a diff of {count(files, 'file', 'files')} ({size} bytes){more}. {_READERS}")
 
 
@@ -41,9 +41,7 @@ def tell_exit_code(command: str, *, hidden: bool) -> None:
     """Say how little an exit code proves, before it is paid for."""
     from choir.doors.mesh.proof import MORE_PROOF
 
-    output.say(
-        f"Only whether `{command}` ends with code 0 is judged, a weak proof (V1): the patched code can force it."
-    )
+    output.say(f"Only the exit code of `{command}` is checked, a weak proof (V1): the patched code can force it.")
     if not hidden:
         output.say(MORE_PROOF)
 
@@ -81,7 +79,7 @@ def hidden_of(files: list[Path], subdir: str) -> tuple[list[str], dict[str, byte
     for file in files:
         place = f"{subdir}/{file.name}" if subdir else file.name
         if place in found:
-            raise Invalid(what=f"--hidden {file}", why="there are two of that name")
+            raise Invalid(what=f"--hidden {file}", why="two files have that name")
         found[place] = file.read_bytes()
         commands.append(f"python3 -m pytest -q {shlex.quote(file.name)}")
     return commands, found

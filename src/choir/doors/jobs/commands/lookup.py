@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def ls(
-    limit: Annotated[int, typer.Option(help="How many, newest first.", min=1)] = _ROWS,
+    limit: Annotated[int, typer.Option(help="Maximum number of jobs, newest first.", min=1)] = _ROWS,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +52,7 @@ def ls(
 
 
 def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Show a job: its tries, every check of their verdicts, and its money."""
+    """Show a job: its attempts, every check of their verdicts, and its money."""
     from choir.doors.mesh.model import checks_of
 
     output.want_json(as_json)
@@ -75,7 +75,7 @@ def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> 
 
 
 def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Call a job off; what was handed in before is still checked, and paid a part if it passes."""
+    """Cancel a job. Earlier deliveries are still verified, and paid a share if they pass."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
         found = buyer.client.jobs.cancel(ids.whole(buyer.client, "job", job))
@@ -85,7 +85,7 @@ def cancel(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -
         held = (
             ""
             if found.held in (None, "0")
-            else f" {sat(found.held or 0)} SAT are held until its deliveries are judged."
+            else f" {sat(found.held or 0)} SAT stay held until its deliveries are verified."
         )
         output.print_line(f"{found.id} is {found.state}.{held}")
 
@@ -148,7 +148,7 @@ def _print_job(found: JobOut) -> None:
     if found.summary:
         output.print_line(f"  what        {plain(found.summary)}")
     output.print_line(f"  buyer       {found.buyer}")
-    output.print_line(f"  ordered     {found.created_at}" + (f", over {found.closed_at}" if found.closed_at else ""))
+    output.print_line(f"  ordered     {found.created_at}" + (f", closed {found.closed_at}" if found.closed_at else ""))
     output.print_line(f"  budget      {sat(found.budget)} SAT")
     if found.held is not None:
         output.print_line(f"  held        {sat(found.held)} SAT")
@@ -162,7 +162,7 @@ def _print_job(found: JobOut) -> None:
 
 def _print_attempt(attempt: AttemptOut, checks: tuple[Check, ...]) -> None:
     why = f": {in_words(attempt.reason)}" if attempt.reason else ""
-    output.print_line(f"try {attempt.n}  {attempt.provider}  {attempt.state}{plain(why)}")
+    output.print_line(f"attempt {attempt.n}   {attempt.provider}  {attempt.state}{plain(why)}")
     output.print_line(
         f"  assigned    {attempt.assigned_at}" + (f", delivered {attempt.delivered_at}" if attempt.delivered_at else "")
     )
@@ -183,5 +183,5 @@ def shown_check(check: Check) -> str:
     kind = " (hidden)" if check.hidden else ""
     said = check.details or in_words(check.reason)  # also of what passed: "Not run again" matters
     why = f": {plain(said)}" if said else ""
-    word = "FAILED" if not check.passed else "left out" if is_left_out(check) else "passed"
+    word = "FAILED" if not check.passed else "skipped" if is_left_out(check) else "passed"
     return f"{word}  {plain(check.name)}{kind}{why}"

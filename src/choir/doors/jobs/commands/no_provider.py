@@ -26,26 +26,26 @@ _OWN_AGENT = "docs/how-to/sell-work-with-your-own-agent.md says how."
 
 # What keeps a provider from a job: of one of them, and of several.
 _KEPT = {
-    "not_qualified": ("has not passed its test job yet", "have not passed their test job yet"),
-    "not_taking": ("takes no work now", "take no work now"),
+    "not_qualified": ("has not passed its qualification job yet", "have not passed their qualification job yet"),
+    "not_taking": ("is not taking work", "are not taking work"),
     "silent": ("does not answer", "do not answer"),
     "full": ("is busy", "are busy"),
-    "isolation": ("isolates less than you ask for", "isolate less than you ask for"),
-    "success": ("has a lower success rate than you ask for", "have a lower success rate than you ask for"),
-    "excluded": ("is left out", "are left out"),
+    "isolation": ("has weaker isolation than you require", "have weaker isolation than you require"),
+    "success": ("has a lower success rate than you require", "have a lower success rate than you require"),
+    "excluded": ("is excluded", "are excluded"),
 }
 _PASSES = ("full", "not_qualified")  # by itself, and soon
 _WISHES = ("isolation", "success", "excluded")
 _HELPS = {
-    JobType.SANDBOX_RUN: "To have it done on this machine: choir provider serve --worker run",
-    JobType.CODE_REVIEW: "To have it done on this machine: choir provider serve --worker review",
-    JobType.PATCH_GEN: "To have it done on this machine, bring an agent: choir provider serve --worker claude-code\n"
-    f"{_OWN_AGENT} The built-in worker makes only patches that a linter can make.",
-    JobType.TEXT_GEN: "No built-in worker writes texts. To have it done on this machine, bring your own:\n"
+    JobType.SANDBOX_RUN: "To do it on this machine: choir provider serve --worker run",
+    JobType.CODE_REVIEW: "To do it on this machine: choir provider serve --worker review",
+    JobType.PATCH_GEN: "To do it on this machine, use a coding agent: choir provider serve --worker claude-code\n"
+    f"{_OWN_AGENT} The built-in worker only makes fixes that a linter can make.",
+    JobType.TEXT_GEN: "No built-in worker writes texts. To do it on this machine, use your own:\n"
     f"choir provider serve --worker FILE.toml; {_OWN_AGENT}",
 }
-_ASK_LESS = "Ask for less: a higher --budget, or no --region, --isolation or --min-success."
-_PINNED = "Nobody but the provider that --pin names is asked for it."
+_ASK_LESS = "Relax the requirements: raise --budget, or drop --region, --isolation or --min-success."
+_PINNED = "Only the provider that --pin names can be selected."
 
 
 def selection(client: Client, job: JobOut) -> dict[str, Any] | None:
@@ -75,18 +75,18 @@ def tell(client: Client, job: JobOut, *, at_once: bool = False, waiting: bool = 
     tally = dict(why.get("nobody_because", {}))
     if candidates - spent(job) or (at_once and tally.get("full")):
         return False
-    because = _because(job, why) if not candidates else "who could has failed it or given it back"
-    output.say(f"Nobody can take it now: {because}.")
+    because = _because(job, why) if not candidates else "every provider that could has failed it or withdrawn"
+    output.say(f"No provider can take it now: {because}.")
     output.say(f"The order stands, and {sat(job.budget)} SAT are held: it waits for a provider {_until(client, job)}.")
-    ctrl_c = "Ctrl-C ends only the waiting here. " if waiting else ""
-    output.say(f"{ctrl_c}To call the order off: choir job cancel {job.id}")
+    ctrl_c = "Ctrl-C only stops waiting. " if waiting else ""
+    output.say(f"{ctrl_c}Cancel the order with: choir job cancel {job.id}")
     if not candidates and (advice := help_with(job, tally)):
         output.say(advice)
     return True
 
 
 def _because(job: JobOut, why: dict[str, Any]) -> str:
-    return f"{job.strategy['provider']} does not take it" if _is_pinned(job) else nobody_because(why)
+    return f"{job.strategy['provider']} cannot take it" if _is_pinned(job) else nobody_because(why)
 
 
 def nobody_because(why: dict[str, Any]) -> str:
@@ -94,14 +94,14 @@ def nobody_because(why: dict[str, Any]) -> str:
     tally = dict(why.get("nobody_because", {}))
     known = tally.get("known", 0)
     if not known:
-        return "nobody sells this kind of work here"
+        return "no provider here sells this type of work"
     kept = {name: tally[name] for name in _KEPT if tally.get(name)}
     if not kept:
-        return "nobody who sells it fits the budget and what else you ask for"
+        return "no provider of this type meets the budget and your other criteria"
     if known == 1:
-        return f"the one provider that sells it {' and '.join(_KEPT[name][0] for name in kept)}"
+        return f"the only provider of this type {' and '.join(_KEPT[name][0] for name in kept)}"
     told = (f"{number} {_KEPT[name][number > 1]}" for name, number in kept.items())
-    return f"of {known} providers that sell it, {', '.join(told)}"
+    return f"of {known} providers of this type, {', '.join(told)}"
 
 
 def help_with(job: JobOut, tally: dict[str, int]) -> str:
@@ -109,7 +109,7 @@ def help_with(job: JobOut, tally: dict[str, int]) -> str:
     if _is_pinned(job):
         return _PINNED
     if tally.get("not_qualified"):
-        return "A provider that has just started does a test job first; that takes some seconds."
+        return "A new provider first does a qualification job; that takes a few seconds."
     if any(tally.get(name) for name in _PASSES):
         return ""
     kept = any(tally.get(name) for name in _KEPT)

@@ -19,38 +19,41 @@ from choir.foundation.money import Asset
 
 BudgetOption = Annotated[
     str | None,
-    typer.Option("--budget", help="The most it may cost; default: by the node's price table.", metavar="SAT"),
+    typer.Option("--budget", help="Maximum price; default: from the node's price table.", metavar="SAT"),
 ]
 TimeLimitOption = Annotated[
-    int | None, typer.Option("--time-limit", help="Seconds that a provider has; default: by the node's policy.", min=1)
+    int | None, typer.Option("--time-limit", help="Seconds per attempt; default: from the node's policy.", min=1)
 ]
 TimeoutOption = Annotated[
-    float | None, typer.Option("--timeout", help="How long to wait for the result; default: until it is over.")
+    float | None, typer.Option("--timeout", help="Seconds to wait for the result; default: until the job closes.")
 ]
 StrategyOption = Annotated[
     str | None,
     typer.Option(
-        "--strategy", help="Who tries next: sequential_retry (default) or first_available.", metavar="STRATEGY"
+        "--strategy", help="Provider selection: sequential_retry (default) or first_available.", metavar="STRATEGY"
     ),
 ]
-RaceOption = Annotated[int | None, typer.Option("--race", help="Let so many try at once; the first good one is paid.")]
+RaceOption = Annotated[
+    int | None, typer.Option("--race", help="Run this many attempts at once; the first that passes is paid.")
+]
 PinOption = Annotated[str | None, typer.Option("--pin", help="Only this provider.", metavar="PROVIDER")]
 PreferOption = Annotated[
-    list[str] | None, typer.Option("--prefer", help="This one first, then others; may be repeated.", metavar="PROVIDER")
+    list[str] | None,
+    typer.Option("--prefer", help="This provider first, then others; may be repeated.", metavar="PROVIDER"),
 ]
 MinSuccessOption = Annotated[
     float | None,
-    typer.Option("--min-success", help="Only providers with this success rate, in percent.", min=0, max=100),
+    typer.Option("--min-success", help="Minimum success rate of providers, in percent.", min=0, max=100),
 ]
 RegionOption = Annotated[
-    list[str] | None, typer.Option("--region", help="Only providers there; may be repeated.", metavar="REGION")
+    list[str] | None, typer.Option("--region", help="Only providers in this region; may be repeated.", metavar="REGION")
 ]
 IsolationOption = Annotated[
     str | None,
-    typer.Option("--isolation", help="At least bubblewrap, container or gvisor, as claimed.", metavar="TIER"),
+    typer.Option("--isolation", help="Minimum claimed isolation: bubblewrap, container or gvisor.", metavar="TIER"),
 ]
-NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Order, print the job's id, and go.")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Write what was bought into this file.", metavar="FILE")]
+NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Order, print the job's id, and do not wait.")]
+OutOption = Annotated[Path | None, typer.Option("--out", help="Write the artifact to this file.", metavar="FILE")]
 
 STRATEGIES = ("sequential_retry", "first_available")
 
@@ -134,7 +137,7 @@ def strategy_of(named: str | None, race: int | None, pin: str | None, prefer: li
         name for name, given in (("--strategy", named), ("--race", race), ("--pin", pin), ("--prefer", prefer)) if given
     ]
     if len(asked) > 1:
-        raise Invalid(what=" and ".join(asked), why="only one of them can say who tries next")
+        raise Invalid(what=" and ".join(asked), why="give only one of them")
     if race is not None:
         return {"kind": "race", "count": race}
     if pin is not None:

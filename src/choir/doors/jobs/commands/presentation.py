@@ -35,14 +35,14 @@ def _print_outcome(found: Outcome, out: Path | None) -> None:
     else:
         print_artifact(found.artifact, found.data)
     if isinstance(found.artifact, RunOutput):
-        output.say(f"It ended with code {found.artifact.exit_code}.")
+        output.say(f"Exit code: {found.artifact.exit_code}.")
     proof = proof_of(found.job.type, found.checks)
-    output.say(f"{proof.word} and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest came back.")
+    output.say(f"{proof.word} and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest was released.")
     output.say(f"Checked: {proof.checked}.")
     if proof.more:
         output.say(proof.more)
     output.say(f"Receipt {found.receipt_hash}, signed by the node.")
-    output.say(f"More: choir job show {found.job.id}; check it here: choir job verify {found.job.id}")
+    output.say(f"Details: choir job show {found.job.id}; re-check it here: choir job verify {found.job.id}")
 
 
 def print_artifact(artifact: Artifact, data: bytes) -> None:
@@ -108,5 +108,7 @@ def _write(found: Outcome, out: Path, *, force: bool) -> None:
     try:
         output.write_result(out, data, force=force)
     except (OSError, ChoirError):
-        output.say(f"It is paid for and safe at the node. Get it again: choir job result {found.job.id} --out FILE")
+        output.say(
+            f"The artifact is paid and kept at the node. Get it with: choir job result {found.job.id} --out FILE"
+        )
         raise

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 AttemptOption = Annotated[
     str | None,
-    typer.Option("--attempt", help="This try; default: the one that was paid for, or the last.", metavar="ATTEMPT"),
+    typer.Option("--attempt", help="Attempt number; default: the paid one, or the last.", metavar="ATTEMPT"),
 ]
 
 
@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
 def receipt(job: JobArgument, attempt: AttemptOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
     """Print a job's receipt as JSON, with verdict, payment and proof.
 
-    Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`. Who sold it asks with
-    `choir provider receipt`, an operator with `choir --operator job receipt`.
+    Anyone can verify the file offline: `choir_verify.py receipt receipt.json --key KEY`. Providers use
+    `choir provider receipt`, operators `choir --operator job receipt`.
     """
     output.want_json(as_json)  # for errors; a receipt is JSON in any case
     if output.operator_wanted():

@@ -24,7 +24,7 @@ def result(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Get what was bought, checked against its hashes and receipt; waits for it if it is not done."""
+    """Get a job's artifact, checked against its hashes and receipt. Waits until the job is done."""
     from choir.doors.mesh.client import MeshClient
 
     output.want_json(as_json)

@@ -36,8 +36,10 @@ _MILLI = 1_000
 _CPU_S = 60  # what is paid for if nothing is said, where the node allows so much
 _TOKENS = 1_000
 
-RepoOption = Annotated[Path, typer.Option("--repo", help="A checkout, a folder inside one, or any folder.")]
-RefOption = Annotated[str | None, typer.Option("--ref", help="This commit, not what is checked out.", metavar="COMMIT")]
+RepoOption = Annotated[Path, typer.Option("--repo", help="A git checkout, a folder inside one, or any folder.")]
+RefOption = Annotated[
+    str | None, typer.Option("--ref", help="This commit instead of the checked-out one.", metavar="COMMIT")
+]
 IncludeOption = Annotated[
     list[str] | None,
     typer.Option("--include", help="Send this file although it looks like a secret; may be repeated.", metavar="PATH"),
@@ -51,19 +53,21 @@ IncludeOption = Annotated[
 @options.order
 def run(
     command: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.", metavar="COMMAND")],
-    stdin: Annotated[bool, typer.Option("--stdin", help="Send standard input along, as text.")] = False,
-    env: Annotated[list[str] | None, typer.Option(help="Set a variable there.", metavar="NAME=VALUE")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Send standard input, as text.")] = False,
+    env: Annotated[list[str] | None, typer.Option(help="Set an environment variable.", metavar="NAME=VALUE")] = None,
     cpu: Annotated[
-        int | None, typer.Option("--cpu", help="CPU seconds that are paid for at most; default: 60.", min=1)
+        int | None, typer.Option("--cpu", help="Maximum CPU seconds to pay for; default: 60.", min=1)
     ] = None,
     deterministic: Annotated[
-        bool, typer.Option("--deterministic", help="It gives the same each time, so it may be run again to check.")
+        bool, typer.Option("--deterministic", help="Output is reproducible; verifiers may re-run it.")
     ] = False,
-    exit_code: Annotated[int | None, typer.Option("--exit-code", help="It must end with this code.")] = None,
+    exit_code: Annotated[
+        int | None, typer.Option("--exit-code", help="The exit code that the program must return.")
+    ] = None,
     *,
     wanted: OrderOptions,
 ) -> None:
-    """Have a command run in somebody's sandbox; its output comes back."""
+    """Run a command in a provider's sandbox and get its output."""
     given = sys.stdin.read() if stdin else ""
     with output.reading_options():
         variables = dict(inputs.pair(item) for item in env or [])
@@ -84,11 +88,11 @@ def run(
 def review(
     repo: RepoOption = Path(),
     diff: Annotated[
-        str, typer.Option("--diff", help="From this commit to HEAD, or FROM..TO.", metavar="COMMIT")
+        str, typer.Option("--diff", help="Commit range: FROM (to HEAD), or FROM..TO.", metavar="COMMIT")
     ] = "HEAD~1",
     diff_file: Annotated[
         Path | None,
-        typer.Option("--diff-file", help="A diff in a file instead; - reads standard input.", metavar="FILE"),
+        typer.Option("--diff-file", help="Read the diff from a file instead; - reads standard input.", metavar="FILE"),
     ] = None,
     focus: Annotated[
         list[str] | None,
@@ -97,12 +101,12 @@ def review(
         ),
     ] = None,
     depth: Annotated[str, typer.Option(help="quick, standard or thorough.", metavar="DEPTH")] = "standard",
-    instructions: Annotated[str, typer.Option(help="What to look at in particular.")] = "",
+    instructions: Annotated[str, typer.Option(help="What to focus on, in your words.")] = "",
     include: IncludeOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
-    """Have a change reviewed; what is not committed is not part of it."""
+    """Get a code review of a change. Uncommitted changes are not included."""
     from choir.bazaar.verification.diffs import read_diff
 
     with output.reading_options():
@@ -130,40 +134,40 @@ def patch(
         str, typer.Option("--test", help="A pytest command that fails now and must pass.", metavar="COMMAND")
     ],
     repo: RepoOption = Path(),
-    title: Annotated[str, typer.Option("--title", help="What is wrong, in a line.")] = "Make the tests pass",
-    body: Annotated[str, typer.Option("--body", help="More about it.")] = "",
-    issue: Annotated[Path | None, typer.Option("--issue", help="The same from a file.", metavar="FILE")] = None,
+    title: Annotated[str, typer.Option("--title", help="The task, in one line.")] = "Make the tests pass",
+    body: Annotated[str, typer.Option("--body", help="Details of the task.")] = "",
+    issue: Annotated[Path | None, typer.Option("--issue", help="Read the details from a file.", metavar="FILE")] = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(help="Only these paths may change, such as src/**; may be repeated.", metavar="PATTERN"),
     ] = None,
     disallow: Annotated[
-        list[str] | None, typer.Option(help="These paths may not, besides secrets and workflows.", metavar="PATTERN")
+        list[str] | None,
+        typer.Option(help="These paths may not change, besides secrets and workflows.", metavar="PATTERN"),
     ] = None,
     hidden: Annotated[
         list[Path] | None,
         typer.Option(help="A test file that only the node sees, run after delivery; may be repeated.", metavar="FILE"),
     ] = None,
-    full_suite: Annotated[
-        bool, typer.Option("--full-suite", help="Nothing that passes now may fail afterwards.")
-    ] = False,
+    full_suite: Annotated[bool, typer.Option("--full-suite", help="Tests that pass now must still pass.")] = False,
     no_fail_before: Annotated[
         bool, typer.Option("--no-fail-before", help="The tests need not fail without the patch.")
     ] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Any command, such as 'npm test': only its code is judged (V1, weak).")
+        bool,
+        typer.Option("--exit-code", help="Any command, such as 'npm test': only its exit code is checked (V1, weak)."),
     ] = False,
     files: Annotated[
         int | None,
-        typer.Option("--files", help="Most changed files that are paid for; default: by the node's policy.", min=1),
+        typer.Option("--files", help="Maximum changed files to pay for; default: from the node's policy.", min=1),
     ] = None,
     ref: RefOption = None,
-    dirty: Annotated[bool, typer.Option("--dirty", help="Send what is not committed too.")] = False,
+    dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
-    """Have a test made to pass; the diff applies with `git apply` at the top of the repository."""
+    """Get a patch that makes a test pass. The diff applies with `git apply` at the repository root."""
     from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
     from choir.doors.mesh import bundles
 
@@ -197,16 +201,16 @@ def patch(
 def text(
     prompt: Annotated[str, typer.Argument(help="What to write; - reads standard input.", metavar="PROMPT")],
     schema: Annotated[
-        Path | None, typer.Option("--schema", help="A JSON schema that the text must fit.", metavar="FILE")
+        Path | None, typer.Option("--schema", help="A JSON schema that the text must match.", metavar="FILE")
     ] = None,
-    system: Annotated[str, typer.Option(help="How to write it.")] = "",
+    system: Annotated[str, typer.Option(help="Style of the text.")] = "",
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Most tokens that are paid for; default: 1000.", min=1)
+        int | None, typer.Option("--max-tokens", help="Maximum tokens to pay for; default: 1000.", min=1)
     ] = None,
     *,
     wanted: OrderOptions,
 ) -> None:
-    """Have a text written; only its length and shape are verified, not what it says."""
+    """Get a text written. Only its length and shape are verified, not its content."""
     asked = sys.stdin.read() if prompt == "-" else prompt
     with output.reading_options():
         shape = None if schema is None else inputs.json_of(schema)
@@ -255,7 +259,7 @@ def _perhaps_ordered() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, Unavailable):
-        output.say("It may have been ordered all the same: choir job ls shows it, choir job cancel calls it off.")
+        output.say("The order may have been placed: check with choir job ls; cancel it with choir job cancel.")
         raise
 
 

@@ -24,11 +24,11 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Fetch all of a job, make every check again in a sandbox here, and compare with what the node found.
+    """Re-run every check of a job in a local sandbox and compare with the node's verdict.
 
     Also checked: every hash, the provider's signature, the node's signature on the receipt, and that the receipt
-    fits the job. Exit code 5 says that something differs. Who sold it asks with `choir provider verify`; an operator,
-    while a dispute about it is undecided, with `choir --operator job verify`.
+    matches the job. Exit code 5 means that something differs. Providers use `choir provider verify`; operators,
+    while a dispute is undecided, `choir --operator job verify`.
     """
     from choir.doors.mesh.client import MeshClient
     from choir.doors.mesh.deliveries import judged
@@ -69,12 +69,14 @@ def _print(outcome: JudgedDelivery, found: Recheck) -> None:
         if line.ours is not None and (line.differs or line.ours.details):
             output.print_line(f"{plain(line.name)}: {plain(line.ours.details or in_words(line.ours.reason))}")
     output.print_line(f"artifact  {outcome.attempt.artifact}: {len(outcome.data)} bytes, as delivered")
-    output.print_line(f"receipt   {outcome.receipt_hash}: {sat(outcome.price)} SAT, signed by the node, fits the job")
+    output.print_line(
+        f"receipt   {outcome.receipt_hash}: {sat(outcome.price)} SAT, signed by the node, matches the job"
+    )
     if found.differences:
-        output.print_line(f"The verdicts differ. Dispute it with: choir job dispute {outcome.job.id} --because …")
+        output.print_line(f"The verdicts differ. Dispute it with: choir job dispute {outcome.job.id} --reason …")
     else:
         where = "" if found.tier == "none" else f", in the sandbox tier {found.tier}"
-        output.print_line(f"Verified here{where}: the node's verdict holds.")
+        output.print_line(f"Verified here{where}: the node's verdict is confirmed.")
 
 
 def _differs(line: Line) -> str:
@@ -83,18 +85,18 @@ def _differs(line: Line) -> str:
 
 def _word(check: Check | None) -> str:
     if check is None:
-        return "not made"
+        return "not run"
     from choir.doors.mesh.proof import is_left_out
 
     if is_left_out(check):
-        return "left out"
+        return "skipped"
     return "passed" if check.passed else f"failed: {plain(in_words(check.reason))}"
 
 
 def _code(check: Check | None) -> str:
     """The same for machines."""
     if check is None:
-        return "not made"
+        return "not run"
     return "passed" if check.passed else f"failed ({check.reason})"
 
 

@@ -37,13 +37,13 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     job: Annotated[
-        str | None, typer.Argument(help="One job until it is over; default: all that are open.", metavar="JOB")
+        str | None, typer.Argument(help="One job until it closes; default: all open jobs.", metavar="JOB")
     ] = None,
-    timeout: Annotated[float | None, typer.Option(help="End after so many seconds.", metavar="SECONDS")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Stop after this many seconds.", metavar="SECONDS")] = None,
     node: NodeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Show the steps of a job as they happen, or all your open jobs: a live view on a terminal, else their steps."""
+    """Follow a job's steps, or all your open jobs: a live view on a terminal, otherwise one line per step."""
     output.want_json(as_json)
     with as_buyer(node, quiet=True) as buyer:
         if job is None and sys.stdout.isatty() and not as_json:
@@ -75,7 +75,7 @@ def _going_on() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        output.say("Your jobs go on. See them: choir job ls; call one off: choir job cancel JOB")
+        output.say("Your jobs continue. List them: choir job ls; cancel one: choir job cancel JOB")
         raise
 
 
@@ -143,7 +143,7 @@ def ending_early(job: str) -> Iterator[None]:
         output.show_error(error)
         raise typer.Exit(EXIT_NOT_DONE) from None
     except KeyboardInterrupt:
-        output.say(f"The job goes on. Get it: choir job result {job}; call it off: choir job cancel {job}")
+        output.say(f"The job continues. Get the result: choir job result {job}; cancel it: choir job cancel {job}")
         raise
 
 
@@ -232,16 +232,16 @@ _WORDS = {
     "verifying": "verifying",
     "paid": "passed and paid: {paid} SAT",
     "failed": "failed at {provider}: {reason}",
-    "lost": "{provider} passed too, but was not first: {paid} SAT",
-    "timed_out": "{provider} was too late",
-    "gone": "{provider} no longer answers",
-    "excused": "{provider} could not hand in: {reason}",
-    "withdrawn": "{provider} gave it back: {said}",
-    "called_off": "{provider} was called off",
+    "lost": "{provider} also passed, but was not first: {paid} SAT",
+    "timed_out": "{provider} timed out",
+    "gone": "{provider} stopped answering",
+    "excused": "{provider} could not deliver: {reason}",
+    "withdrawn": "{provider} withdrew: {said}",
+    "called_off": "{provider} was cancelled",
     "cancel_asked": "cancelled by the buyer",
     "unverifiable": "cannot be verified: {reason}",
     "not_verified": "the node could not verify it in time",
-    "closed": "closed: nobody will try again",
+    "closed": "closed: no more attempts",
 }
 
 

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def accounts(
-    prefix: Annotated[str, typer.Option(help="Only accounts whose name begins with this.")] = "",
+    prefix: Annotated[str, typer.Option(help="Only accounts whose name starts with this.")] = "",
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +52,7 @@ def open_(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Open an account; opening it again changes nothing."""
+    """Open an account. Idempotent."""
     output.want_json(as_json)
     account_typed(account)
     with output.client_of(node) as client:
@@ -61,9 +61,9 @@ def open_(
 
 
 _ACTS = {
-    "freeze": ("Refuse every movement of an account.", "person:eve/available/SAT --reason 'under review'"),
-    "unfreeze": ("Let a frozen account move again.", "person:eve/available/SAT --reason 'reviewed'"),
-    "close": ("Close an empty account for ever.", "person:eve/available/SAT --reason 'asked by the owner'"),
+    "freeze": ("Freeze an account: every movement is refused.", "person:eve/available/SAT --reason 'under review'"),
+    "unfreeze": ("Unfreeze an account.", "person:eve/available/SAT --reason 'reviewed'"),
+    "close": ("Close an empty account permanently.", "person:eve/available/SAT --reason 'asked by the owner'"),
 }
 
 
@@ -83,7 +83,7 @@ def _act_command(name: str) -> output.Command:
 
 def balance(
     account: AccountArgument,
-    at: Annotated[str | None, typer.Option(help="At this moment, ISO 8601.")] = None,
+    at: Annotated[str | None, typer.Option(help="At this time, ISO 8601.")] = None,
     at_seq: Annotated[int | None, typer.Option(help="After this entry's number.", min=0)] = None,
     node: NodeOption = None,
     as_json: AsJson = False,
@@ -91,7 +91,7 @@ def balance(
     """Show a balance, now or at any past point."""
     output.want_json(as_json)
     if at is not None and at_seq is not None:
-        raise typer.BadParameter("--at and --at-seq name two moments; give one of them")
+        raise typer.BadParameter("give --at or --at-seq, not both")
     account_typed(account)
     with output.client_of(node) as client:
         found = client.balance(account, at_time=at, at_seq=at_seq)
@@ -100,8 +100,8 @@ def balance(
 
 def statement(
     account: AccountArgument,
-    limit: Annotated[int, typer.Option(help="How many lines at most.", min=1, max=PAGE_ROWS_MOST)] = 100,
-    cursor: Annotated[str | None, typer.Option(help="Go on behind this line.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of lines.", min=1, max=PAGE_ROWS_MOST)] = 100,
+    cursor: Annotated[str | None, typer.Option(help="Continue after this line.")] = None,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -124,12 +124,12 @@ def statement(
         )
         for line in page.items
     ]
-    output.print_table(["time", "kind", "moved", "balance", "other side", "reason"], rows, right=[2, 3])
+    output.print_table(["time", "kind", "moved", "balance", "counterparty", "reason"], rows, right=[2, 3])
     output.say_there_is_more(page.next)
 
 
 def trial_balance(node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Show every asset and role with their sums; each asset sums to zero."""
+    """Show the trial balance by asset and role; each asset sums to zero."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         found = client.trial_balance()

@@ -34,14 +34,14 @@ class NoSuchNumber(NotFound):
 
     code = "cli.no_such_number"
     sentence = "There is no entry number {number}."
-    hint = "See which there are with `choir ledger entries`."
+    hint = "List entries with `choir ledger entries`."
 
 
 class NotAnEntry(Invalid):
     """Something else was named, which another command knows about."""
 
     code = "cli.not_an_entry"
-    sentence = "{id} is {what}, not an entry of the ledger."
+    sentence = "{id} is {what}, not a ledger entry."
     hint = "Try: {command}"
 
 
@@ -76,8 +76,8 @@ def register_at_the_top(app: typer.Typer) -> None:
 
 
 def transfer(
-    payer: Annotated[str, typer.Argument(help="The account that pays.", metavar="FROM")],
-    payee: Annotated[str, typer.Argument(help="The account that receives.", metavar="TO")],
+    payer: Annotated[str, typer.Argument(help="The paying account.", metavar="FROM")],
+    payee: Annotated[str, typer.Argument(help="The receiving account.", metavar="TO")],
     amount: AmountArgument,
     reason: ReasonOption = "transfer",
     key: KeyOption = None,
@@ -110,7 +110,7 @@ def post(
     value = read_json(file)
     if "entries" in value:
         if key is not None:
-            raise typer.BadParameter("--key is for an entry by itself; each entry of a batch has its own key inside")
+            raise typer.BadParameter("--key is for a single entry; each entry of a batch has its own key")
         batch = shaped(BatchIn, value, file)
         for number, item in enumerate(batch.entries):
             check_legs(item, file, f"entries.{number}.")
@@ -126,8 +126,8 @@ def post(
 
 
 def entries(
-    limit: Annotated[int, typer.Option(help="How many entries at most.", min=1, max=PAGE_ROWS_MOST)] = 100,
-    cursor: Annotated[str | None, typer.Option(help="Go on behind this entry's number.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of entries.", min=1, max=PAGE_ROWS_MOST)] = 100,
+    cursor: Annotated[str | None, typer.Option(help="Continue after this entry's number.")] = None,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -151,7 +151,7 @@ def show(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one entry as the journal has it, or one hold and what remains in it."""
+    """Show an entry, or a hold and what remains in it."""
     output.want_json(as_json)
     held = hold_typed(subject) if subject.startswith(("hold_", HOLD_ACCOUNTS)) else None
     with output.client_of(node) as client:
@@ -173,7 +173,7 @@ def fund(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give an account money out of nothing (development nodes only)."""
+    """Fund an account with play money (development nodes only)."""
     output.want_json(as_json)
     units = units_of(account, amount)
     with output.client_of(node) as client:
@@ -190,7 +190,7 @@ def explain(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say in words what an entry did, by which rules, and what proves it."""
+    """Explain an entry: what it did, by which rules, and its proof."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         told = client.explain(entry_named(client, entry))

@@ -37,8 +37,8 @@ class KeyNeeded(Refusal):
     """A key that is made for the occasion cannot be the one that signed an export."""
 
     code = "ledger.import.key_needed"
-    sentence = "An export is imported with the key that signed it, and there is none in {file}."
-    hint = "Put the node's key there first, or set CHOIR_NODE_KEY_FILE. Nothing was made."
+    sentence = "Importing needs the key that signed the export, and there is none in {file}."
+    hint = "Put the node's key there first, or set CHOIR_NODE_KEY_FILE. Nothing was imported."
 
 
 class ExportFormat(StrEnum):
@@ -98,14 +98,14 @@ def verify(
     ] = None,
     checkpoint: Annotated[
         list[Path] | None,
-        typer.Option(help="A checkpoint you kept; history must contain it. May be repeated.", metavar="FILE"),
+        typer.Option(help="A saved checkpoint; history must contain it. May be repeated.", metavar="FILE"),
     ] = None,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute every hash and balance, check all that was signed, and say exactly what differs (exit code 5).
+    """Recompute every hash and balance, check every signature, and report all differences (exit code 5).
 
-    Of what was signed as owed, the totals are always checked, the trees behind them for as long as they are kept.
+    Signed liabilities: totals are always checked, their trees for as long as they are kept.
     """
     from choir.ledger.notes import VerifierKey
     from choir.ledger.verification import verify_database, verify_export
@@ -137,7 +137,7 @@ def export(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the whole ledger: as canonical JSONL with a signed trailer for anyone to verify, or for other tools."""
+    """Export the whole ledger: as canonical JSONL with a signed trailer that anyone can verify, or for other tools."""
     from choir.operations.preparation import opened_node
     from choir.storage.database import Tx, connect
 
@@ -188,7 +188,7 @@ def import_(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load an export into a new, empty ledger; the node needs the key it is signed with. Or bring in an ai$ file."""
+    """Import an export into a new, empty ledger; the node needs the key that signed it. Or import an ai$ file."""
     output.want_json(as_json)
     settings = output.settings_of(home)
     if format_ is ImportFormat.AIDOLLAR:

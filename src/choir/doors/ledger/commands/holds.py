@@ -41,16 +41,16 @@ def hold(
         typer.Option("--for", help=f"Seconds until it expires, by the node's clock.  [default: {_FOR_S}]", min=1),
     ] = None,
     until: Annotated[str | None, typer.Option(help="When it expires, ISO 8601, instead of --for.")] = None,
-    captures: Annotated[int, typer.Option(help="How many captures are allowed.", min=1)] = 1,
+    captures: Annotated[int, typer.Option(help="Maximum number of captures.", min=1)] = 1,
     reason: ReasonOption = "hold",
     key: KeyOption = None,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set money aside until it is captured, released, or its time is over."""
+    """Place a hold on money until it is captured, released or expires."""
     output.want_json(as_json)
     if seconds is not None and until is not None:
-        raise typer.BadParameter("--for and --until name two ends; give one of them")
+        raise typer.BadParameter("give --for or --until, not both")
     units = units_of(payer, amount)
     in_s = (seconds or _FOR_S) if until is None else None
     with output.client_of(node) as client:
@@ -68,15 +68,15 @@ def hold(
 
 def capture(
     hold_: HoldArgument,
-    payee: Annotated[str, typer.Argument(help="The account that receives.", metavar="TO")],
+    payee: Annotated[str, typer.Argument(help="The receiving account.", metavar="TO")],
     amount: AmountArgument,
-    more: Annotated[bool, typer.Option("--more", help="Keep what remains in the hold for another capture.")] = False,
+    more: Annotated[bool, typer.Option("--more", help="Keep the rest in the hold for another capture.")] = False,
     reason: ReasonOption = "capture",
     key: KeyOption = None,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pay out of a hold; what remains goes back to its payer unless --more is given."""
+    """Capture from a hold. The rest is released to its payer unless --more is given."""
     output.want_json(as_json)
     units, id_ = units_of(payee, amount), hold_typed(hold_)
     with output.client_of(node) as client:
@@ -91,7 +91,7 @@ def release(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give back what remains in a hold."""
+    """Release what remains in a hold."""
     output.want_json(as_json)
     id_ = hold_typed(hold_)
     with output.client_of(node) as client:

@@ -26,8 +26,8 @@ _SUCH_AS = 100  # smallest units, where a better example is not known
 # What the shapes can find, by the name that the library gives it.
 _PLAIN = {
     "missing": "it is missing",
-    "extra_forbidden": "there is no such field",
-    "string_type": "it must be a text in quotes",
+    "extra_forbidden": "unknown field",
+    "string_type": "it must be a quoted string",
     "list_type": "it must be a list",
     "model_type": "it must be an object",
     "model_attributes_type": "it must be an object",
@@ -80,9 +80,9 @@ def _told(error: ErrorDetails) -> str:
     """What is wrong and where."""
     place = ".".join(map(str, error["loc"]))
     if error["loc"] == ("key",) and error["type"] == "extra_forbidden":
-        return "key: an entry by itself gets its key from --key; only those of a batch have it inside"
+        return "key: a single entry gets its key from --key; only entries of a batch contain it"
     if error["type"] == "string_type" and error["loc"][-1] == "amount":
-        return f'{place}: it must be a text in quotes, such as "{_SUCH_AS}"'
+        return f'{place}: it must be a quoted string, such as "{_SUCH_AS}"'
     words = _PLAIN.get(error["type"]) or error["msg"][:1].lower() + error["msg"][1:]
     return f"{place}: {words}"
 

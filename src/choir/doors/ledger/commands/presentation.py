@@ -21,7 +21,7 @@ AmountArgument = Annotated[str, typer.Argument(help="With decimals, such as 12.5
 HoldArgument = Annotated[
     str, typer.Argument(help="Such as hold_01h…, or its account as a statement shows it.", metavar="HOLD")
 ]
-ReasonOption = Annotated[str, typer.Option("--reason", help="Why; stands in the journal for ever, so no names.")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="Why; permanent in the journal, so no names.")]
 
 
 def units_of(account: str, amount: str) -> int:
@@ -82,4 +82,4 @@ def show_posted(posted: PostedOut, *, as_json: bool) -> None:
 
 def repeated(posted: PostedOut) -> str:
     """What is said behind an answer to a request that was accepted before."""
-    return " (accepted before, nothing new happened)" if posted.again else ""
+    return " (already accepted; nothing new was posted)" if posted.again else ""

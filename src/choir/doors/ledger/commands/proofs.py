@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def checkpoint(node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Sign a checkpoint over everything posted so far. Keep it: it shows later whether history was changed."""
+    """Sign a checkpoint over everything posted so far. Keep it: it later proves whether history was changed."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         found = client.checkpoint()
@@ -43,7 +43,10 @@ def checkpoint(node: NodeOption = None, as_json: AsJson = False) -> None:
 def prove(
     entry: Annotated[str | None, typer.Argument(help="Its id, such as entry_01h…, or number.", metavar="ENTRY")] = None,
     consistency: Annotated[
-        int | None, typer.Option(help="Prove instead that a checkpoint of this size was only added to.", metavar="SIZE")
+        int | None,
+        typer.Option(
+            help="Prove instead that the journal only appends to the checkpoint of this size.", metavar="SIZE"
+        ),
     ] = None,
     node: NodeOption = None,
     as_json: AsJson = False,
@@ -53,7 +56,7 @@ def prove(
     if (entry is None) == (consistency is None):
         raise typer.BadParameter("give an entry, or --consistency SIZE")
     if consistency is not None and consistency < 1:
-        raise typer.BadParameter("--consistency takes the size of a checkpoint, which is 1 entry or more")
+        raise typer.BadParameter("--consistency takes a checkpoint size of at least 1")
     with output.client_of(node) as client:
         if entry is not None:
             proof = client.prove(entry_named(client, entry)).model_dump()

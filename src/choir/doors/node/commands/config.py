@@ -27,7 +27,7 @@ def show(home: HomeOption = None, as_json: AsJson = False) -> None:
         )
         return
     output.print_table(
-        ["setting", "value", "from", "what it is"],
+        ["setting", "value", "from", "description"],
         [(item.name, item.shown or _in_force(settings, item.name), item.origin, item.doc) for item in found],
     )
 
@@ -45,7 +45,7 @@ def places(settings: Settings) -> list[SettingSource]:
             "provider_home",
             named or str(settings.home / "providers"),
             f"environment {HOME_VARIABLE}" if named else "home",
-            f"A provider's folder with its keys, or the folders of all. {HOME_VARIABLE} or --provider-home moves one.",
+            f"Providers' folders with their keys. Set one with {HOME_VARIABLE} or --provider-home.",
         ),
         SettingSource(
             "buyers",
@@ -57,13 +57,13 @@ def places(settings: Settings) -> list[SettingSource]:
             "logins",
             str(saved_logins.folder()),
             "environment XDG_CONFIG_HOME" if configured else "default",
-            "What `choir login` saved, for any node. XDG_CONFIG_HOME moves it.",
+            "Logins saved by `choir login`. Set with XDG_CONFIG_HOME.",
         ),
         SettingSource(
             "nodes",
             str(node_keys.folder()),
             "environment XDG_CONFIG_HOME" if configured else "default",
-            "The keys that nodes were first seen with, so that another one is noticed. Beside the logins.",
+            "Pinned node keys, to detect a changed key. Next to the logins.",
         ),
     ]
 

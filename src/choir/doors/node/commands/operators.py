@@ -12,24 +12,24 @@ from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.operations.operators import OperatorList
 
 app = typer.Typer(help="Add, list and remove operators, each with a token of their own.", no_args_is_help=True)
-NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and hyphens.", metavar="NAME")]
+NameArgument = Annotated[str, typer.Argument(help="Lower-case letters, digits and hyphens.", metavar="NAME")]
 
 
 @app.command(epilog="Example: choir operator add grace")
 def add(name: NameArgument, home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Make a token for another operator. It is shown once; the node keeps only its hash."""
+    """Create a token for another operator. It is shown only once; the node stores its hash."""
     output.want_json(as_json)
     token = _operators(home).add(name, SystemEntropy(), SystemClock())
     if as_json:
         output.print_json({"name": name, "source": f"operator:{name}", "token": token})
         return
-    output.say(f"{name} is an operator now, as operator:{name}. This is their token; it is not shown again:")
+    output.say(f"Added operator:{name}. This is their token; it is not shown again:")
     output.print_line(token)
 
 
 @app.command("ls", epilog="Example: choir operator ls")
 def ls(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """List the further operators."""
+    """List the additional operators."""
     output.want_json(as_json)
     found = _operators(home).all()
     if as_json:
@@ -37,18 +37,18 @@ def ls(home: HomeOption = None, as_json: AsJson = False) -> None:
     elif found:
         output.print_table(["name", "added"], [(item.name, item.added_at) for item in found])
     else:
-        output.print_line("There are no further operators.")
+        output.print_line("There are no additional operators.")
 
 
 @app.command(epilog="Example: choir operator remove grace")
 def remove(name: NameArgument, home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Refuse an operator's token from now on. What they did stays under their name."""
+    """Remove an operator and revoke their token. Past actions keep their name."""
     output.want_json(as_json)
     _operators(home).remove(name)
     if as_json:
         output.print_json({"name": name, "removed": True})
     else:
-        output.print_line(f"{name} is no operator any more.")
+        output.print_line(f"Removed operator:{name}.")
 
 
 def _operators(home: str | None) -> OperatorList:

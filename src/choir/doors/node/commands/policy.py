@@ -18,11 +18,11 @@ app = typer.Typer(help="Show and explain every price, window, cap and weight.", 
 
 @app.command("show", epilog="Example: choir policy show issuing")
 def show(
-    part: Annotated[str, typer.Argument(help="What the names begin with, such as ledger.", metavar="[PART]")] = "",
+    part: Annotated[str, typer.Argument(help="Name prefix, such as ledger.", metavar="[PART]")] = "",
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the policy values that are in force here, all or those of one part."""
+    """List the policy values in force, all or of one section."""
     from choir.foundation.policy import UnknownPolicy, describe, effective_hash
 
     output.want_json(as_json)
@@ -44,7 +44,7 @@ def explain(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what one value means, its bounds, where it comes from and how to change it. A part is listed."""
+    """Explain a value: meaning, bounds, source and how to change it. A section is listed."""
     from choir.foundation.policy import UnknownPolicy, describe
 
     output.want_json(as_json)
@@ -54,7 +54,7 @@ def explain(
     if found is None and any(item.name.startswith(part) for item in values):
         show(part, home, as_json)
         if not as_json:
-            output.say(f"`choir policy explain {part}NAME` says what one of them means.")
+            output.say(f"`choir policy explain {part}NAME` explains one of them.")
         return
     if found is None:
         raise UnknownPolicy(name=name)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from choir.operations.node_clock import PendingEnds
     from choir.storage.database import Tx
 
-key_app = typer.Typer(help="Show or replace the node's signing key.", no_args_is_help=True)
+key_app = typer.Typer(help="Show or rotate the node's signing key.", no_args_is_help=True)
 
 _STOP_S_MAX = 60.0
 _ANNOUNCE_S_MAX = 10.0
@@ -102,7 +102,7 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
             f"  {choir} ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50 --reason thanks",
             f"  {choir} ledger verify",
             "",
-            "And for work, with the first of these in a terminal of its own:",
+            "To buy and sell work, run the first of these in its own terminal:",
             f"  {choir} provider serve",
             f"  {choir} job submit run -- python3 -c 'print(6*7)'",
         ]
@@ -120,7 +120,7 @@ def _tell_of_the_sandbox(settings: Settings) -> None:
 
     why = sandbox_missing(settings, load(default_policy(), settings.policy_overrides))
     if why:
-        output.say(f"This node takes no orders for work, because it could not verify any. {why}")
+        output.say(f"This node accepts no jobs because it cannot verify them. {why}")
 
 
 def _command() -> str:
@@ -131,7 +131,7 @@ def _command() -> str:
 
 
 def down(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Stop the node of this home and wait until nothing of it runs."""
+    """Stop this home's node and wait until it has ended."""
     output.want_json(as_json)
     settings = output.settings_of(home)
     running = _announced(settings.home)
@@ -169,7 +169,7 @@ def _end(home: Path, running: RunningNode) -> None:
 
 
 def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = False) -> None:
-    """Say whether the node runs, and where."""
+    """Show whether the node is running, and where."""
     output.want_json(as_json)
     from choir.doors.sdk.client import Client
     from choir.doors.sdk.target import address_of, choose
@@ -186,15 +186,15 @@ def status(home: HomeOption = None, node: NodeOption = None, as_json: AsJson = F
         output.print_json({"running": True, "pid": pid, "of_this_home": own, **found.model_dump()})
         return
     if not own and not asked_for:
-        output.print_line(f"No node runs on {settings.home}. This is another one, which answers at that address:")
-    output.print_line(f"{found.id} runs at {url} ({found.mode} node, version {found.version}).")
+        output.print_line(f"No node is running on {settings.home}. Another node answers at that address:")
+    output.print_line(f"{found.id} is running at {url} ({found.mode} node, version {found.version}).")
     output.print_line(f"  entries  {found.entries}")
     output.print_line(f"  key      {found.key}")
     output.print_line(f"  policy   {found.policy}")
 
 
 def doctor(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Check every part of the node and say how to mend what is wrong."""
+    """Check every part of the node and how to fix problems."""
     from choir.operations.doctor import examine
 
     output.want_json(as_json)
@@ -214,7 +214,7 @@ def doctor(home: HomeOption = None, as_json: AsJson = False) -> None:
 
 @key_app.command("show", epilog="Example: choir key show")
 def key_show(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Show the public keys that this ledger was signed with, first to current."""
+    """List the public keys that signed this ledger, first to current."""
     from choir.foundation.clock import format_time
     from choir.operations.preparation import opened_node
 
@@ -231,7 +231,7 @@ def key_show(home: HomeOption = None, as_json: AsJson = False) -> None:
 
 @key_app.command("rotate", epilog="Example: choir key rotate")
 def key_rotate(home: HomeOption = None, as_json: AsJson = False) -> None:
-    """Replace the node's key. The old key signs the hand-over, so whoever trusts it can follow."""
+    """Rotate the node's key. The old key signs the rotation, so that anyone who trusts it can follow."""
     from choir.operations.rotation import rotate_key
 
     output.want_json(as_json)
@@ -245,7 +245,7 @@ def backup(
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a backup of the database; the node may run meanwhile. The node's key is not in it."""
+    """Back up the database; the node may be running. The backup does not contain the node's key."""
     from choir.operations.backup import back_up
 
     output.want_json(as_json)
@@ -253,14 +253,14 @@ def backup(
     settings = output.settings_of(home)
     manifest = back_up(settings, file, output.say)
     entries = count(manifest.entries, "entry", "entries")
-    told = f"{entries} backed up to {file}. Keep {settings.node_key_file} apart, and safe."
+    told = f"{entries} backed up to {file}. Keep {settings.node_key_file} safe and separate."
     _tell(as_json, {"file": str(file), "entries": manifest.entries, "made_at": manifest.made_at}, told)
 
 
 def restore(
     file: Annotated[Path | None, typer.Argument(help="The backup to restore.")] = None,
     accept_rollback: Annotated[
-        bool, typer.Option("--accept-rollback", help="Go on although a published checkpoint has more entries.")
+        bool, typer.Option("--accept-rollback", help="Continue although a published checkpoint has more entries.")
     ] = False,
     home: HomeOption = None,
     as_json: AsJson = False,
@@ -274,7 +274,7 @@ def restore(
         if not accept_rollback:
             raise typer.BadParameter("give a backup file")
         size = backups.accept_rollback(settings, output.say)
-        _tell(as_json, {"entries": size}, f"Accepted: the ledger goes on from {count(size, 'entry', 'entries')}.")
+        _tell(as_json, {"entries": size}, f"Accepted: the ledger continues from {count(size, 'entry', 'entries')}.")
         return
     manifest, identity = backups.restore(settings, file, output.say, accept_rollback=accept_rollback)
     entries = count(manifest.entries, "entry", "entries")
@@ -291,16 +291,16 @@ def _up_command(settings: Settings) -> str:
 
 def clock(
     advance: Annotated[int | None, typer.Option(help="Move it forward by this many seconds.", min=1)] = None,
-    reset: Annotated[bool, typer.Option("--reset", help="Back to real time.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, whatever ends.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Return to real time.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     home: HomeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or move a development node's clock, to see what time brings.
+    """Show or move a development node's clock, for testing.
 
-    Forward, everything happens at once that would have happened by then: holds, sessions and tokens end, jobs and
-    attempts are given up. That cannot be taken back. With --reset, what is still to come keeps the time that was left
-    to it, and work goes on. But what ended stays ended, and entries keep the time of the last one until the clock has
+    Moving it forward triggers everything due by then: holds, sessions and tokens expire, jobs and
+    attempts time out. That cannot be undone. With --reset, open deadlines keep their remaining time,
+    and work continues. What ended stays ended, and entries keep the time of the last one until the clock has
     caught up, because the ledger's time never runs backwards.
     """
     from choir.foundation.clock import MICROSECONDS, format_time
@@ -319,7 +319,7 @@ def clock(
     told = f"The node's time is {now}, {offset_us // MICROSECONDS} seconds ahead of real time."
     if last_us > now_us:
         told += f"\nThe last entry is from {format_time(last_us)}; until then entries are stamped with that time,"
-        told += " because the ledger's time never runs backwards. Holds last from then on."
+        told += " because the ledger's time never runs backwards. Holds run from then on."
     about = {"now": now, "offset_s": offset_us // MICROSECONDS, "entries_not_before": format_time(max(last_us, now_us))}
     _tell(as_json, about, told)
 
@@ -343,7 +343,7 @@ def _confirm_ending(ending: PendingEnds, *, ask: bool) -> None:
     if not ending.holds and not ending.jobs:
         return
     ends = f"{count(ending.holds, 'open hold')} and {count(ending.jobs, 'open job')}"
-    output.say(f"By then the time of {ends} is over. That cannot be taken back.")
+    output.say(f"By then {ends} will have expired. That cannot be undone.")
     if ask and sys.stdin.isatty() and not typer.confirm("Move the clock?", err=True):
         from choir.doors.disputes.commands import NotConfirmed
 

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def ls(node: NodeOption = None, as_json: AsJson = False) -> None:
-    """List the providers of a node: what they claim, and what the node's own records say."""
+    """List the node's providers: their claims, and the node's records of them."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         found = list(client.providers.all())
@@ -49,7 +49,7 @@ def show(
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a provider and what came of its last jobs."""
+    """Show a provider and its last outcomes."""
     output.want_json(as_json)
     with output.client_of(node) as client:
         provider = ids.whole(client, "provider", provider)
@@ -64,7 +64,7 @@ def show(
 
 @own_provider
 def status(asking: ProviderCall) -> None:
-    """Show your own provider as the node sees it: standing, offers, work in hand, balance."""
+    """Show your own provider as the node sees it: standing, offers, running attempts, balance."""
     with asking.client() as client:
         found = client.providers.me()
         live = list(client.attempts.mine(live=True))
@@ -83,7 +83,7 @@ def status(asking: ProviderCall) -> None:
     if balance is not None:
         output.print_line(f"  balance     {sat(balance)} SAT")
     for item in live:
-        output.print_line(f"  in hand     {item.job}  {item.state}  until {item.deadline_at}")
+        output.print_line(f"  running     {item.job}  {item.state}  until {item.deadline_at}")
     _print_outcomes(last)
 
 
@@ -95,7 +95,7 @@ def earnings(
     *,
     asking: ProviderCall,
 ) -> None:
-    """Show what the work brought, from the ledger's own entries."""
+    """Show earnings, from the ledger's entries."""
     with output.reading_options():
         if period not in _PERIODS:
             raise Invalid(what=f"The period '{period[:20]}'", why=f"there are {', '.join(_PERIODS)}")
@@ -119,7 +119,7 @@ def earnings(
 
 @own_provider
 def retire(asking: ProviderCall) -> None:
-    """Take your provider off the market; serving it again brings it back with its record."""
+    """Retire your provider. Serving it again restores it with its record."""
     with asking.client() as client:
         found = client.providers.me()
         client.providers.retire()
@@ -162,7 +162,7 @@ def _state(item: ProviderOut) -> str:
         return "offline"
     if item.draining:
         return "draining"
-    return "online" if item.healthy else "not well"
+    return "online" if item.healthy else "unhealthy"
 
 
 def _sold(item: ProviderOut) -> str:
@@ -186,7 +186,7 @@ def _print(item: ProviderOut) -> None:
     _line(f"  volume      {_volume(item)}")
     for offer in item.offers:
         if offer.offered:
-            again = f", again from {offer.retry_at}" if offer.retry_at else ""
+            again = f", retry from {offer.retry_at}" if offer.retry_at else ""
             price = f", {_price(offer.book)}" if offer.book is not None else ""
             _line(f"  sells       {offer.type.word}: qualification {offer.qualification}{again}{price}")
 
@@ -194,7 +194,7 @@ def _print(item: ProviderOut) -> None:
 def _volume(item: ProviderOut) -> str:
     """What it was paid, and how much of that by others."""
     raw, organic = int(item.raw_volume), int(item.organic_volume)
-    rest = f"; {sat(raw - organic)} SAT from its own, or went back" if raw > organic else ""
+    rest = f"; {sat(raw - organic)} SAT from related buyers or refunded" if raw > organic else ""
     return f"{sat(raw)} SAT raw, {sat(organic)} SAT organic{rest}"
 
 

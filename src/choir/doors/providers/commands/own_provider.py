@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
 NameOption = Annotated[
-    str | None, typer.Option("--name", help="What the provider is called; names its folder too.", metavar="NAME")
+    str | None, typer.Option("--name", help="The provider's name; also names its folder.", metavar="NAME")
 ]
 FolderOption = Annotated[
     str | None,
@@ -30,11 +30,11 @@ FolderOption = Annotated[
     ),
 ]
 KeyFileOption = Annotated[
-    Path | None, typer.Option("--key", help="Sell as the agent on the key in this file.", metavar="FILE")
+    Path | None, typer.Option("--key", help="Sell as the agent with the key in this file.", metavar="FILE")
 ]
 PublicUrlOption = Annotated[
     str | None,
-    typer.Option("--public-url", help="The address that the node knows itself by, if another.", metavar="URL"),
+    typer.Option("--public-url", help="The node's own public URL, if it differs.", metavar="URL"),
 ]
 
 

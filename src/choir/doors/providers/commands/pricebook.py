@@ -12,7 +12,7 @@ from choir.doors.providers.commands.own_provider import ProviderCall, own_provid
 if TYPE_CHECKING:
     from choir.doors.providers.shapes import BookOut
 
-app = typer.Typer(help="What your provider charges.", no_args_is_help=True)
+app = typer.Typer(help="Show and set your provider's prices.", no_args_is_help=True)
 
 TypeArgument = Annotated[str, typer.Argument(help="run, review, patch or text.", metavar="TYPE")]
 
@@ -20,7 +20,7 @@ TypeArgument = Annotated[str, typer.Argument(help="run, review, patch or text.",
 @app.command("show", epilog="Example: choir provider pricebook show")
 @own_provider
 def show(asking: ProviderCall) -> None:
-    """Show the prices that are charged now."""
+    """Show current prices."""
     with asking.client() as client:
         found = [offer.book for offer in client.providers.me().offers if offer.offered and offer.book is not None]
     _print(found, as_json=asking.as_json)
@@ -32,18 +32,18 @@ def show(asking: ProviderCall) -> None:
 @own_provider
 def set_(
     type_: TypeArgument,
-    base: Annotated[str, typer.Option("--base", help="For the job itself, in SAT.", metavar="SAT")],
+    base: Annotated[str, typer.Option("--base", help="Price per job, in SAT.", metavar="SAT")],
     per_unit: Annotated[
-        str, typer.Option("--per-unit", help="For each file, CPU second or 1000 tokens, in SAT.", metavar="SAT")
+        str, typer.Option("--per-unit", help="Price per file, CPU second or 1000 tokens, in SAT.", metavar="SAT")
     ],
-    cap: Annotated[str, typer.Option("--cap", help="The most that a job may cost, in SAT.", metavar="SAT")],
+    cap: Annotated[str, typer.Option("--cap", help="Maximum price of a job, in SAT.", metavar="SAT")],
     from_: Annotated[
         str | None, typer.Option("--from", help="When it takes effect, in UTC; default: now.", metavar="TIME")
     ] = None,
     *,
     asking: ProviderCall,
 ) -> None:
-    """Publish new prices for a type; jobs that were assigned before keep the old ones."""
+    """Publish new prices for a type. Jobs already assigned keep the old ones."""
     from choir.doors.provider.model import job_type
     from choir.foundation.clock import format_time, parse_time
 

@@ -33,21 +33,21 @@ def serve(
     types: Annotated[
         str | None,
         typer.Option(
-            help="What to sell: run, review, patch, text. Default: all that the workers can.", metavar="TYPES"
+            help="Job types to sell: run, review, patch, text. Default: all that the workers can do.", metavar="TYPES"
         ),
     ] = None,
-    capacity: Annotated[int | None, typer.Option(help="Jobs at once.", min=1, max=1_000)] = None,
+    capacity: Annotated[int | None, typer.Option(help="Maximum concurrent jobs.", min=1, max=1_000)] = None,
     isolation: Annotated[
-        str, typer.Option(help="Where the work runs: bubblewrap, container or gvisor.", metavar="TIER")
+        str, typer.Option(help="Sandbox tier for the work: bubblewrap, container or gvisor.", metavar="TIER")
     ] = "bubblewrap",
     model: Annotated[str, typer.Option(help="The model that agents use; shown to buyers.", metavar="MODEL")] = "",
-    api: Annotated[str, typer.Option(help="Whose API agents speak: anthropic or openai.", metavar="API")] = "anthropic",
+    api: Annotated[str, typer.Option(help="API that agents use: anthropic or openai.", metavar="API")] = "anthropic",
     name: NameOption = None,
     region: Annotated[
-        str | None, typer.Option(help="Where it is, such as eu-west; shown to buyers.", metavar="REGION")
+        str | None, typer.Option(help="Region, such as eu-west; shown to buyers.", metavar="REGION")
     ] = None,
     drain_s: Annotated[
-        float | None, typer.Option("--drain-s", help="How long running jobs may go on when it stops.", min=0)
+        float | None, typer.Option("--drain-s", help="Seconds that running jobs may continue when it stops.", min=0)
     ] = None,
     key: KeyFileOption = None,
     provider_home: FolderOption = None,
@@ -55,9 +55,9 @@ def serve(
     node: NodeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Take jobs and do them, until Ctrl-C; a second Ctrl-C gives back what is at work.
+    """Run a provider: take jobs and do them until Ctrl-C. A second Ctrl-C withdraws from running jobs.
 
-    Without a token or login that may sell, it sells as an agent of its own, on a key that it makes and keeps in its
+    Without a token or login that may sell, it sells as an agent of its own, with a key that it creates and keeps in its
     folder.
     """
     from choir.bazaar.workers.profiles import BadProfile

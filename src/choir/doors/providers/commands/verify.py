@@ -21,15 +21,13 @@ def register(app: typer.Typer) -> None:
 @own_provider
 def verify(
     job: JobArgument,
-    attempt: Annotated[
-        str | None, typer.Option(help="This attempt of yours; default: the last.", metavar="ATTEMPT")
-    ] = None,
+    attempt: Annotated[str | None, typer.Option(help="Your attempt; default: the last.", metavar="ATTEMPT")] = None,
     *,
     asking: ProviderCall,
 ) -> None:
-    """Make every check of what you delivered again in a sandbox here, and compare with what the node found.
+    """Re-run every check of your delivery in a local sandbox and compare with the node's verdict.
 
-    Hidden checks can be made again once your delivery has failed them. Exit code 5 says that something differs.
+    Hidden checks can be re-run once your delivery has failed them. Exit code 5 means that something differs.
     """
     from choir.doors.mesh.deliveries import judged
 
@@ -40,9 +38,9 @@ def verify(
 
 @own_provider
 def receipt(job: JobArgument, attempt: AttemptOption = None, *, asking: ProviderCall) -> None:
-    """Print the receipt of what you delivered as JSON, with verdict, payment and proof.
+    """Print the receipt of your delivery as JSON, with verdict, payment and proof.
 
-    Anybody can check the file without the node: `choir_verify.py receipt receipt.json --key KEY`.
+    Anyone can verify the file offline: `choir_verify.py receipt receipt.json --key KEY`.
     """
     with asking.client() as client:
         print_receipt(client, job, attempt)

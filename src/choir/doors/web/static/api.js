@@ -11,7 +11,7 @@ export class Problem extends Error {
 
 const UNREACHABLE = {
   detail: "The node does not answer.",
-  hint: "Look at your connection and try again; nothing was changed.",
+  hint: "Check your connection and try again; nothing was changed.",
   code: "unreachable",
 };
 
@@ -32,7 +32,7 @@ export async function call(method, path, body) {
   try {
     told = text === "" ? null : JSON.parse(text);
   } catch {
-    throw new Problem({ detail: "The node gave an answer that makes no sense." }, answer.status);
+    throw new Problem({ detail: "The node sent a malformed response." }, answer.status);
   }
   if (!answer.ok) throw new Problem(told ?? {}, answer.status);
   return told;

@@ -6,20 +6,20 @@ import { deviceName, make, show, withFreshPasskey } from "./passkeys.js";
 import { reveal } from "./reveal.js";
 
 const CODES = {
-  title: "Welcome. Keep these recovery codes",
-  text: "They are shown only now. Each lets you back in once if you lose your passkeys. Write them down or print them, and keep them where your devices are not.",
+  title: "Welcome. Save these recovery codes",
+  text: "They are shown only once. Each lets you in once if you lose your passkeys. Write them down or print them, and keep them away from your devices.",
   file: "choir-recovery-codes.txt",
 };
 
 const NO_SUCH_PASSKEY = {
   code: "passkey.refused",
-  detail: "That passkey opens no account here.",
+  detail: "No account here uses that passkey.",
   hint: "It may have been removed. Try another one, or use a recovery code.",
 };
 const NO_SUCH_CODE = {
   code: "recovery.refused",
   detail: "That code does not belong to this handle, or it was used before.",
-  hint: "Look for a typing error, or try another of your codes.",
+  hint: "Check for typos, or try another of your codes.",
 };
 
 const ceremonies = {
@@ -27,7 +27,7 @@ const ceremonies = {
     const asked = await call("POST", "/v1/sign-up/begin", { handle: typed(form, "handle") });
     const answer = await make(asked.options);
     const told = await call("POST", "/v1/sign-up/finish", { ceremony: asked.ceremony, answer, name: deviceName() });
-    reveal({ ...CODES, secret: told.recovery_codes, done: () => go("/account", "You are signed up and signed in.") });
+    reveal({ ...CODES, secret: told.recovery_codes, done: () => go("/account", "You are signed up and logged in.") });
   },
 
   async "sign-in"(form) {
@@ -43,7 +43,7 @@ const ceremonies = {
     const answer = await make(asked.options);
     const made = { ceremony: asked.ceremony, answer, name: deviceName(), keep: form.elements.namedItem("keep").checked };
     const { ended } = await reworded(NO_SUCH_CODE, () => call("POST", "/v1/recovery/finish", made));
-    go("/sign-in", `Your new passkey is made. ${saidOf(ended)} Sign in with it.`);
+    go("/sign-in", `Your new passkey is created. ${saidOf(ended)} Log in with it.`);
   },
 
   async "add-passkey"(form) {

@@ -71,6 +71,6 @@ export function units(text, decimals, asset) {
   if (!match) throw refuse("caps", `“${text}” is not an amount. Write digits with at most one point, such as 12.5.`);
   if (fraction.length > decimals) throw refuse("caps", `${asset} has at most ${decimals} decimals.`);
   const whole = (match[1] + fraction.padEnd(decimals, "0")).replace(/^0+/, "");
-  if (whole === "") throw refuse("caps", "A cap must be more than nothing; leave it empty for none.");
+  if (whole === "") throw refuse("caps", "A cap must be more than zero; leave it empty for none.");
   return whole;
 }

@@ -92,7 +92,7 @@ function begin(button) {
 function requireFields(form) {
   const scopes = form.querySelectorAll("input[type=checkbox][name=scopes]");
   if (scopes.length > 0 && ![...scopes].some((box) => box.checked)) {
-    throw refuse("scopes", "Choose at least one thing that it may do.");
+    throw refuse("scopes", "Choose at least one scope.");
   }
   for (const input of form.querySelectorAll("input[required]")) {
     if (input.value.trim() === "") throw refuse(input.name, "Please fill this in.");
@@ -109,7 +109,7 @@ function clearErrors(form) {
 
 function showError(form, error) {
   if (!(error instanceof Problem)) console.error(error);
-  const problem = error instanceof Problem ? error : new Problem({ detail: "Something went wrong in this page.", hint: "Load it again." }, 0);
+  const problem = error instanceof Problem ? error : new Problem({ detail: "Something went wrong in this page.", hint: "Reload it." }, 0);
   if (problem.status === 401) sessionEnded(problem);
   const field = form.querySelector(`[data-field="${FIELDS[problem.code] ?? ""}"]`);
   const line = document.createElement("p");
@@ -131,5 +131,5 @@ function showError(form, error) {
 
 function sessionEnded(problem) {
   problem.message = "Your session has ended.";
-  problem.hint = "Load the page again to sign in; what you typed was not sent.";
+  problem.hint = "Reload the page to log in; what you typed was not sent.";
 }

@@ -10,13 +10,13 @@ const NUMBERS = new Set(["days"]);
 const REVEALED = {
   codes: {
     title: "Your new recovery codes",
-    text: "They are shown only now. Each works once. Write them down or print them, and keep them where your devices are not.",
+    text: "They are shown only once. Each works once. Write them down or print them, and keep them away from your devices.",
     secret: (told) => told.codes,
     file: "choir-recovery-codes.txt",
   },
   token: {
     title: "Your new token",
-    text: "It is shown only now. Put it where your program reads it; CHOIR_TOKEN is a good place.",
+    text: "It is shown only once. Put it where your program reads it, for example in CHOIR_TOKEN.",
     secret: (told) => told.secret,
     file: "",
   },
@@ -60,7 +60,7 @@ function agreed(asked) {
   document.getElementById("ask-text").textContent = asked.askText;
   document.getElementById("ask-yes").textContent = asked.askYes;
   document.getElementById("ask-field").hidden = !asked.askType;
-  document.getElementById("ask-label").textContent = `Type ${asked.askType} to go on`;
+  document.getElementById("ask-label").textContent = `Type ${asked.askType} to continue`;
   input.value = "";
   input.setCustomValidity("");
   const check = () => {

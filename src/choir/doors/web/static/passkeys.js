@@ -5,10 +5,10 @@ import { call, Problem } from "./api.js";
 // Why this browser cannot use passkeys here, or "" if it can.
 export function unsupported() {
   const own = document.documentElement.dataset.origin;
-  if (location.origin !== own) return `They are bound to this node's proper address, ${own}.`;
+  if (location.origin !== own) return `They are bound to this node's own address, ${own}.`;
   if (!window.isSecureContext) return "They need https, or localhost.";
   if (!window.PublicKeyCredential) return "Use a current version of Chrome, Edge, Firefox or Safari.";
-  if (!PublicKeyCredential.parseCreationOptionsFromJSON) return "This version is too old for it; update your browser.";
+  if (!PublicKeyCredential.parseCreationOptionsFromJSON) return "This browser is too old for passkeys; update it.";
   return "";
 }
 
@@ -62,12 +62,12 @@ function inWords(error) {
   switch (error.name) {
     case "NotAllowedError":
     case "AbortError":
-      return { code: "passkey.not_shown", detail: "No passkey was shown.", hint: "It was cancelled or took too long. Nothing was changed; try again." };
+      return { code: "passkey.not_shown", detail: "No passkey was used.", hint: "It was cancelled or took too long. Nothing was changed; try again." };
     case "InvalidStateError":
-      return { code: "passkey.known", detail: "This device already has a passkey for you here.", hint: "Sign in with it, or use another device or security key." };
+      return { code: "passkey.known", detail: "This device already has a passkey for you here.", hint: "Log in with it, or use another device or security key." };
     case "SecurityError":
       return { code: "passkey.wrong_address", detail: "Passkeys do not work at this address.", hint: "Open the page at the address that the node's operator gave you." };
     default:
-      return { code: "passkey.failed", detail: "The device could not do that.", hint: `It said: ${error.message}` };
+      return { code: "passkey.failed", detail: "The device reported an error.", hint: `It said: ${error.message}` };
   }
 }

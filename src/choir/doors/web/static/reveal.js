@@ -47,7 +47,7 @@ async function copyText(button, text) {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    button.textContent = "Select it and copy by hand";
+    button.textContent = "Select it and copy manually";
   }
 }
 
