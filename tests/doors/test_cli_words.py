@@ -138,7 +138,9 @@ def test_another_homes_node_is_not_taken_for_ones_own(fresh: NodeUnderTest, tmp_
     assert other.startswith(f"No node is running on {tmp_path / 'empty'}. Another node answers at that address:\n")
     found = fresh.run("status", "--json", env=elsewhere).json
     assert (found["of_this_home"], found["pid"], found["id"]) == (False, None, own["id"])
-    assert fresh.run("status", "--node", fresh.url, env=elsewhere).out.startswith(f"{own['id']} is running at {fresh.url} (")
+    assert fresh.run("status", "--node", fresh.url, env=elsewhere).out.startswith(
+        f"{own['id']} is running at {fresh.url} ("
+    )
 
 
 def test_a_part_of_the_policy_is_listed_where_one_value_would_be_explained(fresh: NodeUnderTest) -> None:
