@@ -27,13 +27,23 @@ from choir.bazaar.jobs import model as bazaar_model
 from choir.bazaar.jobs import service as jobs
 from choir.bazaar.jobs.reasons import WORDS, in_words
 from choir.bazaar.verification.runner import NO_SANDBOX
+from choir.doors.mesh import recheck  # noqa: F401 - so that its errors are known
 from choir.foundation.errors import Invalid, known_codes
 from choir.foundation.policy import describe
 from choir.policies import default_policy
 
 SOURCE = Path(choir.__file__).parent
 CODE = re.compile(r"[a-z]+\.[a-z]+(_[a-z]+)*")
-FILES = {"cfg", "ini", "json", "modules", "py", "test", "toml"}  # what follows the point in the names of files
+FILES = {
+    "bundle",
+    "cfg",
+    "ini",
+    "json",
+    "modules",
+    "py",
+    "test",
+    "toml",
+}  # what ends the names of files
 # Names of other things: what the scheduler is asked to do, what is rung for, what an entry is about.
 NO_REASONS = {
     jobs.LOOK, jobs.EXAMINE, lifecycle.FOLLOW, lifecycle.VERIFY, disputes.REVERIFY, disputes._REFUND, disputes._DEBT,
@@ -54,7 +64,7 @@ def _constants(*places: str) -> Iterator[str]:
 
 def _judged() -> set[str]:
     """What checks say."""
-    places = _constants("bazaar/verification", "bazaar/planted.py", "doors/sdk/rechecking.py")
+    places = _constants("bazaar/verification", "bazaar/sampling", "doors/mesh/recheck.py")
     found = {code for code in places if code.rpartition(".")[2] not in FILES and not code.startswith("choir.")}
     return found - set(known_codes())
 

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from choir.foundation.clock import SystemEntropy
-from choir.identity.credentials.logins import Login, Logins
-from choir.identity.credentials.model import BadCredential, LoginDecided, UnknownLogin
+from choir.identity.credentials.logins import Logins
+from choir.identity.credentials.model import BadCredential, Login, LoginDecided, UnknownLogin
 from choir.identity.credentials.tokens import NewToken, Tokens
 from choir.identity.credentials.tries import settled
 from choir.identity.delegations.model import BadTerms

@@ -8,7 +8,7 @@ from choir.foundation.clock import MICROSECONDS
 from choir.identity import audit
 from choir.identity.credentials.model import UnknownSession
 from choir.identity.credentials.passkeys import ShownPasskey
-from choir.identity.model import ALL_SCOPES, FreshAssertionNeeded, PersonNeeded, Principal, Role
+from choir.identity.model import ALL_SCOPES, Act, FreshAssertionNeeded, PersonNeeded, Principal, Role
 from tests.identity.authenticator import Authenticator
 from tests.identity.town import Citizen, Town, refused
 
@@ -133,7 +133,7 @@ def test_the_audit_is_read_page_by_page(town: Town, ada: Citizen) -> None:
     for _ in range(5):
         ada.sign_in()
     everything = town.do(lambda tx: audit.acts(tx, ada.owner, limit=100))
-    paged: list[audit.Act] = []
+    paged: list[Act] = []
     with town.database.unit_of_work() as tx:
         while page := audit.acts(tx, ada.owner, before=paged[-1].n if paged else None, limit=3):
             paged += page

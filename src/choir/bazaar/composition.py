@@ -9,7 +9,6 @@ from choir.bazaar.attempts.service import Attempts, DeliveryIntake
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
 from choir.bazaar.disputes.service import Disputes
-from choir.bazaar.jobs import absences
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.access import JobAccess
 from choir.bazaar.jobs.lifecycle import JobLifecycle
@@ -53,6 +52,7 @@ class Bazaar:
     orders: OrderIntake
     deliveries: DeliveryIntake
     access: JobAccess
+    settlement: Settlement
 
     def forget(self, tx: Tx, owner: str) -> None:
         """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
@@ -79,7 +79,7 @@ class Bazaar:
         """
         self.providers.excuse(tx)
         self.jobs.excuse(tx)
-        if absences.note(tx, since_us, now_us):
+        if job_store.note_absence(tx, since_us, now_us):
             for part in (self.jobs, self.disputes, self.uploads):
                 part.put_off(tx, since_us, now_us - since_us)
 
@@ -132,4 +132,5 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         orders=OrderIntake(jobs, market, parts.objects, policy),
         deliveries=DeliveryIntake(attempts, parts.objects, policy),
         access=access,
+        settlement=settlement,
     )

@@ -1,9 +1,10 @@
-"""Who can act, for whom, and how far: principals, their scopes and their roles; owners and their ids."""
+"""Who can act, for whom, and how far: principals, their scopes and their roles; owners and their ids; what was done."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from choir.foundation.errors import Invalid, NotAllowed, Refusal
@@ -79,6 +80,19 @@ class Principal:
         if self.role is not Role.PERSON or self.person is None or by_proxy:
             raise PersonNeeded
         return self.person
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One act, such as "passkey.added"."""
+
+    n: int  # the cursor of a listing
+    at_us: int
+    actor: str  # who did it: "person:…", "agent:…", "operator", "operator:…"
+    owner: str  # whose identity it is about
+    act: str
+    subject: str | None
+    data: dict[str, Any]
 
 
 def person_owner(id_: UUID) -> str:

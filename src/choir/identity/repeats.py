@@ -13,6 +13,7 @@ from uuid import UUID
 
 from choir.foundation.canonical import canonical_hash
 from choir.foundation.clock import MICROSECONDS, Clock
+from choir.identity import store
 from choir.identity.model import KeyReused, Principal
 from choir.identity.policy import DelegationsPolicy
 from choir.storage.database import StorageConflict, Tx
@@ -31,23 +32,19 @@ class Repeats:
         """What this key made before; None: nothing yet, and until the transaction ends nobody else can use it."""
         hash_ = bytes.fromhex(canonical_hash(content).removeprefix("sha256:"))
         # Whoever comes second waits here until the first has committed, or given up.
-        new = tx.run(
-            "insert into repeats (source, key, content, at_us) values (%s, %s, %s, %s) on conflict do nothing",
-            who.source, key, hash_, self._clock.now_us(),
-        )  # fmt: skip
-        if new:
+        if store.insert_repeat(tx, who.source, key, hash_, self._clock.now_us()):
             return None
-        row = tx.row("select content, made from repeats where source = %s and key = %s", who.source, key)
-        if row is None:  # forgotten in this very moment
+        found = store.repeat(tx, who.source, key)
+        if found is None:  # forgotten in this very moment
             raise StorageConflict(attempts=1)
-        if bytes(row[0]) != hash_:
+        content_before, made = found
+        if content_before != hash_:
             raise KeyReused
-        made: UUID = row[1]
         return made
 
     def bind(self, tx: Tx, who: Principal, key: str, made: UUID) -> None:
         """What the key made now."""
-        tx.run("update repeats set made = %s where source = %s and key = %s", made, who.source, key)
+        store.bind_repeat(tx, who.source, key, made)
 
     def once(
         self, tx: Tx, who: Principal, key: str | None, content: Any, make: Callable[[], UUID]
@@ -64,8 +61,4 @@ class Repeats:
     def forget(self, tx: Tx) -> int:
         """Drop keys that are old enough to be used anew, some at a time; says how many."""
         before_us = self._clock.now_us() - self._policy.repeat_s * MICROSECONDS
-        return tx.run(
-            "delete from repeats where (source, key) in (select source, key from repeats where at_us < %s"
-            " order by at_us limit %s for update skip locked)",
-            before_us, _FORGET_ROWS,
-        )  # fmt: skip
+        return store.forget_repeats(tx, before_us, _FORGET_ROWS)

@@ -11,6 +11,7 @@ import pytest
 
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement import store as settlement_store
 from choir.bazaar.settlement.earnings import Period
 from choir.foundation.clock import MICROSECONDS
 from tests.doors.http import market
@@ -220,7 +221,7 @@ def test_earnings_of_other_days_are_not_of_this_one(served: NodeUnderTest, insid
     with inside.node.unit_of_work() as tx:
         own = inside.node.bazaar.providers.of(tx, market.principal(seller.browser)).id
         for days in (0, 40, 400):
-            earning.note(
+            settlement_store.note_earnings(
                 tx, own, JobType.TEXT_GEN, now_us - days * day_us, jobs=1, passed=1, earned=10 ** days.bit_length()
             )
     sums = {

@@ -19,7 +19,7 @@ from choir.bazaar.jobs.model import SOURCE, Check, Job, JobType, Verdict, Visibi
 from choir.bazaar.jobs.rules import VerdictValue
 from choir.bazaar.jobs.service import buyer_of, owners_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
-from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement import store as settlement_store
 from choir.bazaar.settlement.pricing import Shares
 from choir.bazaar.uploads import blobs
 from choir.bazaar.uploads.blobs import SentBlob
@@ -214,7 +214,7 @@ class Attempts:
         shares = settled.shares or Shares(0, 0)
         passed = int(settled.state is AttemptState.PASSED)
         counts = {"jobs": 1, "passed": passed, "earned": shares.provider, "fees": shares.platform}
-        earning.note(tx, attempt.provider, job.type, at_us, **counts)
+        settlement_store.note_earnings(tx, attempt.provider, job.type, at_us, **counts)
 
     def abandon(self, tx: Tx, id_: UUID, reason: str) -> None:
         """It cannot be verified, by the order itself or by this node: nobody has failed, and the job is called off."""

@@ -28,14 +28,13 @@ from choir.bazaar.disputes.model import (
     Winner,
     dispute_id,
 )
-from choir.bazaar.jobs import absences
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import SOURCE, Job, UnknownJob, Verdict, job_id
 from choir.bazaar.jobs.service import owners_of
-from choir.bazaar.settlement import debts, pricing
-from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement import pricing
 from choir.bazaar.settlement import service as settlement
+from choir.bazaar.settlement import store as settlement_store
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
@@ -83,7 +82,7 @@ class Disputes:
         lifecycle = self._lifecycle
         now_us = lifecycle.clock.now_us()
         rules.check_statement(statement, lifecycle.policy)
-        away_us = 0 if tried.ended_us is None else absences.since(tx, tried.ended_us)
+        away_us = 0 if tried.ended_us is None else job_store.away_since(tx, tried.ended_us)
         rules.check_open(found, tried, side, trigger, now_us - away_us, lifecycle.policy)
         opener = found.buyer if side is Side.BUYER else tried.owner
         dispute = Dispute(
@@ -254,7 +253,7 @@ class Disputes:
         shares = pricing.shares(due, self._lifecycle.policy)
         sign = -1 if dispute.side is Side.BUYER else 1
         amounts = {"earned": sign * shares.provider, "fees": sign * shares.platform}
-        earning.note(tx, attempt.provider, job.type, self._lifecycle.clock.now_us(), **amounts)
+        settlement_store.note_earnings(tx, attempt.provider, job.type, self._lifecycle.clock.now_us(), **amounts)
 
     def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int, places: Mapping[str, str]) -> int:
         """Take from the loser what is there; says how much was not, and is owed from now on.
@@ -285,14 +284,14 @@ class Disputes:
             self._ledger.post(
                 tx, Draft(_REFUND, reason, SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
             )
-        return debts.record(tx, dispute.id, missing)
+        return self._lifecycle.settlement.note_debts(tx, dispute.id, missing)
 
     @contextmanager
     def collecting(self, tx: Tx, account: str) -> Iterator[None]:
         """Around the unfreezing of an account: what it owes is paid before anybody can spend from it."""
-        debts.lock(tx, account)  # before the ledger's head, which the unfreezing takes
+        self._lifecycle.settlement.lock_debts(tx, account)  # before the ledger's head, which the unfreezing takes
         yield
-        taken = debts.take(tx, account, queries.balance(tx, account).balance)
+        taken = self._lifecycle.settlement.take_debts(tx, account, queries.balance(tx, account).balance)
         if not taken:
             return
         claims = self._lifecycle.settlement.claims

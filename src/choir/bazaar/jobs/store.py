@@ -1,4 +1,7 @@
-"""Jobs, attempts and their events in PostgreSQL. A job's row is locked before anything of it changes."""
+"""Jobs, attempts, their events and the node's absences in PostgreSQL.
+
+A job's row is locked before anything of it changes.
+"""
 
 from __future__ import annotations
 
@@ -339,6 +342,27 @@ def events(tx: Tx, job_: UUID) -> list[JobEvent]:
     """Every step of a job, oldest first."""
     rows = tx.rows("select n, at_us, what, actor, data from job_events where job = %s order by n", job_)
     return [JobEvent(*row) for row in rows]
+
+
+# When the node was away. Times that are written down are moved when it is back; what is counted from a moment in the
+# past, such as the time in which a verdict can be doubted, is longer by the absences since.
+
+
+def note_absence(tx: Tx, since_us: int, until_us: int) -> bool:
+    """Keep an absence; False if it was noted before."""
+    return bool(
+        tx.run("insert into absences (since_us, until_us) values (%s, %s) on conflict do nothing", since_us, until_us)
+    )
+
+
+def away_since(tx: Tx, at_us: int) -> int:
+    """How long the node was away since then, in microseconds."""
+    return int(
+        tx.value(
+            "select coalesce(sum(until_us - greatest(since_us, %s)), 0) from absences where until_us > %s",
+            at_us, at_us,
+        )
+    )  # fmt: skip
 
 
 def _job_changes(job: Job) -> tuple[Any, ...]:

@@ -13,27 +13,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection
-from typing import LiteralString
 from uuid import UUID
 
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.providers import rules
+from choir.bazaar.providers import promise_store, rules
 from choir.bazaar.providers.model import ONE_BPS
+from choir.bazaar.providers.promise_store import Promise
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.policy import section_hash
 from choir.storage.database import Tx
 
 TOP_PRICE_MIN = 100_000  # below this, rounding to whole milli-satoshi is not negligible
 _ROUNDING = 2  # points
-_BELOW: LiteralString = (
-    "select provider from provider_offers where selectable and type = %s and promised_by < %s"
-    " order by promised_by limit %s"
-)
-_ABOVE: LiteralString = (
-    "select provider from provider_offers where selectable and type = %s and promised_by > %s"
-    " order by promised_by limit %s"
-)
 
 
 def policy_name(policy: ProvidersPolicy) -> int:
@@ -61,38 +53,17 @@ def _lowest_ratio(terms: Terms, top: Terms) -> int:
 
 def refresh(tx: Tx, providers: Collection[UUID], policy: ProvidersPolicy) -> None:
     """Make the promises of these providers anew: their prices, tier or reputation changed."""
-    rows = tx.rows(
-        "select o.provider, o.type, m.tier, m.reputation_bps, o.base, o.per_unit, o.cap, o.next_base, o.next_per_unit,"
-        " o.next_cap from provider_offers o join provider_market m on m.provider = o.provider"
-        " where o.provider = any(%s)",
-        list(providers),
-    )
-    name = policy_name(policy)
-    made = []
-    for provider, type_, tier, reputation, base, unit, cap, *following in rows:
-        terms = [Terms(base, unit, cap), *([] if following[0] is None else [Terms(*following)])]
-        made.append((provider, type_, promise(terms, JobType(type_), tier, reputation, policy)))
-    tx.run(
-        "update provider_offers o set promise = new.promise, promised_by = %s"
-        " from unnest(%s::uuid[], %s::text[], %s::integer[]) as new (provider, type, promise)"
-        " where o.provider = new.provider and o.type = new.type"
-        " and (o.promise, o.promised_by) is distinct from (new.promise, %s)",
-        name, [each[0] for each in made], [each[1] for each in made], [each[2] for each in made], name,
-    )  # fmt: skip
+    made = [
+        Promise(each.provider, each.type, promise(each.terms, each.type, each.tier, each.reputation_bps, policy))
+        for each in promise_store.offers(tx, providers)
+    ]
+    promise_store.put(tx, made, policy_name(policy))
 
 
 def refresh_round(tx: Tx, policy: ProvidersPolicy, limit: int) -> int:
     """Make some promises anew that another policy had made; says of how many providers."""
-    name = policy_name(policy)
-    outdated: set[UUID] = set()
-    for type_ in JobType:  # by their index, so that it costs nothing where there is nothing to do
-        for rows in (
-            tx.rows(_BELOW, type_, name, limit),
-            tx.rows(_ABOVE, type_, name, limit),
-        ):
-            outdated.update(row[0] for row in rows)
-    found = sorted(outdated)[:limit]
+    found = sorted(promise_store.outdated(tx, policy_name(policy), limit))[:limit]
     if found:
-        tx.rows("select 1 from provider_market where provider = any(%s) order by provider for no key update", found)
+        promise_store.lock(tx, found)
         refresh(tx, found, policy)
     return len(found)

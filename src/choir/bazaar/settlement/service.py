@@ -1,14 +1,17 @@
 """Moving a job's money: the hold, what is captured from it, what goes back, and the receipt of it.
 
 Guarantees: everything happens inside the caller's transaction, with the job's row locked; each payment has a key
-made of the job and the attempt, so it happens once; what somebody owes is taken from it; whoever cannot be paid now
-has a claim to it instead, and keeps nobody else from being paid; the receipt is signed by the node and named on the
-entry.
+made of the job and the attempt, so it happens once; whoever cannot be paid now has a claim to it instead, and keeps
+nobody else from being paid; the receipt is signed by the node and named on the entry.
+
+Of a payment, what somebody owes after a dispute goes first to whom it is owed, in the entry of the payment itself, so
+it happens exactly as often as the payment. Debts are locked before the ledger's head. What could not be taken from a
+frozen account is taken when it is unfrozen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -17,8 +20,9 @@ from choir.bazaar.attempts.model import Attempt, AttemptState, attempt_id
 from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.jobs.model import SOURCE, Job, Verdict, job_id
 from choir.bazaar.providers import store as provider_store
-from choir.bazaar.settlement import debts
+from choir.bazaar.settlement import debts, store
 from choir.bazaar.settlement.debts import DebtPart
+from choir.bazaar.settlement.earnings import Line
 from choir.bazaar.settlement.pricing import Shares
 from choir.bazaar.verification.versions import NAME as VERIFIER
 from choir.bazaar.verification.versions import verifier_version
@@ -119,7 +123,7 @@ class Settlement:
         """
         parts = ((available(attempt.owner), shares.provider), (PLATFORM, shares.platform))
         assert shares.skill == shares.referrer == 0, "nobody has these shares yet"
-        taken = [one for to, amount in parts for one in debts.take(tx, to, amount)]
+        taken = [one for to, amount in parts for one in self.take_debts(tx, to, amount)]
         amounts = _less_debts(parts, taken)
         if not amounts:
             return []
@@ -139,6 +143,31 @@ class Settlement:
         )
         self._spending.settle(tx, draft)
         return taken
+
+    def note_debts(self, tx: Tx, dispute: UUID, missing: Iterable[tuple[str, str, int]]) -> int:
+        """Keep what could not be taken, as (debtor, creditor, amount); says how much that is together."""
+        owed = [one for one in missing if one[2] > 0]
+        for n, (debtor, creditor, amount) in enumerate(owed, 1):
+            store.insert_debt(tx, dispute, n, debtor, creditor, amount)
+        return sum(amount for _, _, amount in owed)
+
+    def lock_debts(self, tx: Tx, debtor: str) -> None:
+        """Keep others from touching what this account owes, for a caller that takes it behind the ledger's head."""
+        found = store.lock_debts(tx, debtor, debts.DEBTS_AT_ONCE)
+        store.lock_disputes(tx, sorted({debt.dispute for debt in found}))
+
+    def take_debts(self, tx: Tx, debtor: str, amount: int) -> list[DebtPart]:
+        """Of a payment to this account, what goes to whom it owes; noted as paid."""
+        if amount <= 0:
+            return []
+        taken = debts.split(store.lock_debts(tx, debtor, debts.DEBTS_AT_ONCE), amount)
+        for one in taken:
+            store.pay_debt(tx, one.debt, one.amount)
+        return taken
+
+    def earnings(self, tx: Tx, provider: UUID, since_us: int | None) -> list[Line]:
+        """What a provider earned since a day's beginning, by type; None: ever."""
+        return store.earnings(tx, provider, since_us)
 
     def give_back(self, tx: Tx, job: Job) -> None:
         """Release what is left of the hold to the buyer, if anything is."""

@@ -13,7 +13,7 @@ from choir.foundation.clock import format_time
 from choir.identity.credentials.model import login_id
 
 if TYPE_CHECKING:
-    from choir.identity.credentials.logins import Login
+    from choir.identity.credentials.model import Login
 
 LOGIN = "login_01j9zq7d3zj9ywb4q6r7f8g9ha"
 

@@ -17,12 +17,11 @@ from choir.identity.model import person_owner
 from choir.ledger.model import PLAY_MINT, account_name
 
 if TYPE_CHECKING:
-    from choir.identity.audit import Act
     from choir.identity.clusters.service import Cluster
     from choir.identity.credentials.passkeys import Ceremony
     from choir.identity.credentials.recovery import RecoveredAccount
     from choir.identity.credentials.sessions import Session
-    from choir.identity.model import Principal
+    from choir.identity.model import Act, Principal
     from choir.identity.people.store import PasskeyRow
     from choir.ledger.model import Draft
 

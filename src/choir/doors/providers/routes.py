@@ -145,7 +145,7 @@ def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week")
     """Get earnings in the current day, week (from Monday) or month (UTC), or in total."""
     since_us = earning.since_us(earning.Period(period), node.clock.now_us())
     with node.read() as tx:
-        lines = earning.lines(tx, node.bazaar.providers.of(tx, who).id, since_us)
+        lines = node.bazaar.settlement.earnings(tx, node.bazaar.providers.of(tx, who).id, since_us)
     return EarningsOut.of(period, since_us, lines)
 
 

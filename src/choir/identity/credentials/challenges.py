@@ -7,42 +7,18 @@ bounded for each place, for each person and for the node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.ids import uuid7
-from choir.identity.credentials.model import BadCredential
+from choir.identity.credentials import store
+from choir.identity.credentials.model import BadCredential, Challenge, Purpose
 from choir.identity.credentials.rates import Rates
 from choir.identity.policy import PeoplePolicy
 from choir.storage.database import Tx
 
 _CHALLENGE_BYTES = 32
-
-
-class Purpose(StrEnum):
-    """What a ceremony is for; an answer to one is worth nothing for another."""
-
-    SIGN_UP = "sign_up"
-    SIGN_IN = "sign_in"
-    CONFIRM = "confirm"
-    ADD_PASSKEY = "add_passkey"
-    RECOVER = "recover"
-
-
-@dataclass(frozen=True, slots=True)
-class Challenge:
-    """A challenge that was given out, or taken."""
-
-    id: UUID
-    person: UUID | None
-    challenge: bytes
-    data: dict[str, Any]
-    expires_us: int
 
 
 class Challenges:
@@ -76,31 +52,19 @@ class Challenges:
         id_ = uuid7(now_us, int.from_bytes(random[-2:]), random[-8:-2])
         expires_us = now_us + self._policy.challenge_s * MICROSECONDS
         given = Challenge(id_, person, random[:_CHALLENGE_BYTES], data, expires_us)
-        tx.run(
-            "insert into challenges (id, purpose, person, challenge, data, expires_us) values (%s, %s, %s, %s, %s, %s)",
-            id_, purpose.value, person, given.challenge, Jsonb(data), expires_us,
-        )  # fmt: skip
+        store.insert_challenge(tx, purpose, given)
         return given
 
     def take(self, tx: Tx, id_: UUID, purpose: Purpose, person: UUID | None = None) -> Challenge:
         """The challenge, which is then gone; `person` is who is signed in, where somebody is."""
-        taken = tx.one_or_none(
-            Challenge,
-            "delete from challenges where id = %s and purpose = %s and (%s::uuid is null or person = %s)"
-            " returning id, person, challenge, data, expires_us",
-            id_, purpose.value, person, person,
-        )  # fmt: skip
+        taken = store.take_challenge(tx, id_, purpose, person)
         if taken is None or self._clock.now_us() >= taken.expires_us:
             raise BadCredential(why=NOT_VERIFIED)
         return taken
 
     def forget(self, tx: Tx) -> int:
         """Remove challenges that were not answered in time, some at a time; says how many."""
-        return tx.run(
-            "delete from challenges where id in (select id from challenges where expires_us <= %s"
-            " order by expires_us limit %s)",
-            self._clock.now_us(), self._policy.forget_rows_max,
-        )  # fmt: skip
+        return store.forget_challenges(tx, self._clock.now_us(), self._policy.forget_rows_max)
 
 
 # One reason for all that can be wrong with a passkey's answer: which part it was is nobody's business.

@@ -20,7 +20,8 @@ from uuid import UUID
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.identity import audit
-from choir.identity.credentials.model import BadCredential, LoginDecided, LoginDenied, UnknownLogin, login_id
+from choir.identity.credentials import store
+from choir.identity.credentials.model import BadCredential, Login, LoginDecided, LoginDenied, UnknownLogin, login_id
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.tokens import NewToken, Tokens
 from choir.identity.delegations.model import BadTerms
@@ -33,22 +34,6 @@ _CODE_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _CODE_BYTES = 5  # 40 bits: eight letters
 _DAY_S = 86_400
 _FORGET_ROWS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """A login under way."""
-
-    id: UUID
-    challenge: bytes
-    code: str
-    name: str
-    scopes: list[str]
-    days: int
-    created_us: int
-    expires_us: int
-    person: UUID | None
-    state: str  # waiting, approved, denied
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +78,7 @@ class Logins:
             person=None,
             state="waiting",
         )
-        tx.run(
-            "insert into logins (id, challenge, code, name, scopes, days, created_us, expires_us)"
-            " values (%s, %s, %s, %s, %s, %s, %s, %s)",
-            made.id, challenge, made.code, name, made.scopes, days, now_us, made.expires_us,
-        )  # fmt: skip
+        store.insert_login(tx, made)
         return made
 
     def get(self, tx: Tx, who: Principal, id_: UUID) -> Login:
@@ -125,16 +106,12 @@ class Logins:
             return FetchedToken(None)
         if login.state == "denied":
             return LoginDenied()
-        tx.run("delete from logins where id = %s", id_)
+        store.delete_login(tx, id_)
         return FetchedToken(self._token(tx, login))
 
     def forget(self, tx: Tx) -> int:
         """Remove logins whose time is over, some at a time; says how many."""
-        return tx.run(
-            "delete from logins where id in (select id from logins where expires_us <= %s order by expires_us limit %s"
-            " for update skip locked)",
-            self._clock.now_us(), _FORGET_ROWS,
-        )  # fmt: skip
+        return store.forget_logins(tx, self._clock.now_us(), _FORGET_ROWS)
 
     def _token(self, tx: Tx, login: Login) -> NewToken:
         """Made in the name of the person who approved: their passkey was fresh then, and a login is short."""
@@ -157,7 +134,7 @@ class Logins:
         found = self._visible(who, self._found(tx, id_))
         if found.state not in before:
             raise LoginDecided(login=login_id(id_), state=found.state)
-        tx.run("update logins set person = %s, state = %s where id = %s", person, state, id_)
+        store.decide_login(tx, id_, person, state)
         at_us = self._clock.now_us()
         audit.record(tx, f"login.{state}", at_us=at_us, actor=who.source, owner=who.source, subject=login_id(id_))
         return self._found(tx, id_)
@@ -170,7 +147,7 @@ class Logins:
 
     def _found(self, tx: Tx, id_: UUID) -> Login:
         """The login, for this transaction alone, if its time is not over."""
-        found = tx.one_or_none(Login, "select * from logins where id = %s for update", id_)
+        found = store.lock_login(tx, id_)
         if found is None or self._clock.now_us() >= found.expires_us:
             raise UnknownLogin(login=login_id(id_))
         return found

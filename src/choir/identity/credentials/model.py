@@ -1,11 +1,51 @@
-"""Credentials: ids of tokens and logins, and what can be wrong with one."""
+"""Credentials: challenges and logins under way, ids of tokens and logins, and what can be wrong with one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from choir.foundation.errors import NotAllowed, NotFound, Refusal, Unauthenticated
 from choir.foundation.ids import parse_id, show_id
+
+
+class Purpose(StrEnum):
+    """What a ceremony is for; an answer to one is worth nothing for another."""
+
+    SIGN_UP = "sign_up"
+    SIGN_IN = "sign_in"
+    CONFIRM = "confirm"
+    ADD_PASSKEY = "add_passkey"
+    RECOVER = "recover"
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """A challenge that was given out, or taken."""
+
+    id: UUID
+    person: UUID | None
+    challenge: bytes
+    data: dict[str, Any]
+    expires_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A login under way."""
+
+    id: UUID
+    challenge: bytes
+    code: str
+    name: str
+    scopes: list[str]
+    days: int
+    created_us: int
+    expires_us: int
+    person: UUID | None
+    state: str  # waiting, approved, denied
 
 
 def token_id(value: UUID) -> str:

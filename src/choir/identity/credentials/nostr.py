@@ -27,12 +27,14 @@ from choir.foundation.errors import Invalid
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity.agents import store as agent_store
 from choir.identity.agents.model import Agent
+from choir.identity.credentials import store
 from choir.identity.credentials.model import BadCredential
 from choir.identity.delegations.model import delegation_id, parse_delegation_id
 from choir.identity.delegations.rules import scopes_of_bits
 from choir.identity.delegations.service import Delegations
 from choir.identity.keys import store as key_store
 from choir.identity.model import Principal, Role, agent_owner, owner_id
+from choir.identity.people import store as people_store
 from choir.identity.policy import DelegationsPolicy
 from choir.storage.database import Tx
 
@@ -131,14 +133,6 @@ class SignedRequest:
     body_sha256: bytes | None = None  # None: there is no body
 
 
-# One statement, because it comes before everything that a signed request asks for.
-_USE_UP_AND_FIND = """
-    with used as (insert into used_events (id, expires_us) values (%s, %s) on conflict do nothing returning 1)
-    select exists (select from used), a.id, a.owner, a.nostr_key, a.name, a.created_us, a.retired_us
-    from (select) one left join agents a on a.nostr_key = %s
-"""
-
-
 class NostrAuth:
     """Turning signed requests into principals; inside the caller's transaction.
 
@@ -173,9 +167,9 @@ class NostrAuth:
             return False
         if abs(event.created_at * MICROSECONDS - self._clock.now_us()) > self._window_us:
             return False
-        used = tx.value("select 1 from used_events where id = %s", event.id)
+        used = store.is_event_used(tx, event.id)
         known = agent_store.by_key(tx, event.pubkey) or key_store.by_public(tx, event.pubkey)
-        return used is None and known is not None
+        return not used and known is not None
 
     def proven(self, tx: Tx, header: str, request: SignedRequest) -> NostrEvent:
         """The event of a header, checked in every respect but whose key it is, and used up.
@@ -188,11 +182,7 @@ class NostrAuth:
 
     def forget_used(self, tx: Tx) -> int:
         """Drop some events that are too old to be accepted anyway; says how many."""
-        return tx.run(
-            "delete from used_events where id in"
-            " (select id from used_events where expires_us <= %s order by expires_us limit %s)",
-            self._clock.now_us(), _FORGET_ROWS,
-        )  # fmt: skip
+        return store.forget_events(tx, self._clock.now_us(), _FORGET_ROWS)
 
     def _checked(self, header: str, request: SignedRequest) -> NostrEvent:
         event = self._decoded(header)
@@ -236,12 +226,10 @@ class NostrAuth:
         Two at once: the second waits and is refused.
         """
         until_us = event.created_at * MICROSECONDS + self._window_us + 1
-        row = tx.row(_USE_UP_AND_FIND, event.id, until_us, event.pubkey)
-        assert row is not None
-        new, *agent = row
+        new, agent = store.use_event(tx, event.id, until_us, event.pubkey)
         if not new:
             raise BadCredential(why="the event was already used")
-        return None if agent[0] is None else Agent(*agent)
+        return agent
 
     def _agent(self, tx: Tx, event: NostrEvent, agent: Agent) -> Principal:
         if agent.retired_us is not None:
@@ -274,7 +262,7 @@ class NostrAuth:
         _, person = owner_id(owner)
         if event.values("delegation"):
             raise BadCredential(why="a delegation needs its agent's key")
-        if tx.value("select 1 from people where id = %s and erased_us is null", person) is None:
+        if not people_store.is_there(tx, person):
             raise BadCredential(why="the person was erased")
         scopes = scopes_of_bits(self._policy.person_key_scopes)
         return Principal(Role.AGENT, owner, person=person, scopes=scopes, credential="nostr")

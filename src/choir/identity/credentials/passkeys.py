@@ -40,8 +40,15 @@ from webauthn.registration.verify_registration_response import VerifiedRegistrat
 from choir.foundation.clock import Clock
 from choir.foundation.errors import Invalid, Refusal
 from choir.identity import audit
-from choir.identity.credentials.challenges import NOT_VERIFIED, Challenge, Challenges, Purpose
-from choir.identity.credentials.model import BadCredential, LastPasskey, TooManyPasskeys, UnknownPasskey
+from choir.identity.credentials.challenges import NOT_VERIFIED, Challenges
+from choir.identity.credentials.model import (
+    BadCredential,
+    Challenge,
+    LastPasskey,
+    Purpose,
+    TooManyPasskeys,
+    UnknownPasskey,
+)
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.tries import attempt
 from choir.identity.model import Principal, person_owner

@@ -8,6 +8,7 @@ away at the end of the UTC day, so no table ever tells where somebody came from.
 from __future__ import annotations
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
+from choir.identity.credentials import store
 from choir.identity.model import TooManyTries
 from choir.identity.people import rules
 from choir.identity.policy import PeoplePolicy
@@ -33,13 +34,8 @@ class Rates:
         now_us = self._clock.now_us()
         elapsed_us = now_us % window_us
         begins_us = now_us - elapsed_us
-        current = int(tx.value(_COUNT, bucket, begins_us))
-        previous = int(
-            tx.value(
-                "select coalesce((select count from rate_counts where bucket = %s and begins_us = %s), 0)",
-                bucket, begins_us - window_us,
-            )
-        )  # fmt: skip
+        current = store.count(tx, bucket, begins_us)
+        previous = store.counted(tx, bucket, begins_us - window_us)
         used = rules.rate(previous, current, elapsed_us, window_us)
         if used > limit:
             wait_us = rules.rate_wait_us(previous, current - 1, elapsed_us, window_us, limit)
@@ -57,14 +53,10 @@ class Rates:
     def place(self, tx: Tx, address: str) -> str:
         """What stands for the network of an address today."""
         today = self._clock.now_us() // _DAY_US
-        salt = tx.value("select salt from address_salts where day = %s", today)
+        salt = store.salt(tx, today)
         if salt is None:
-            tx.run("delete from address_salts where day < %s", today)
-            tx.run(
-                "insert into address_salts (day, salt) values (%s, %s) on conflict do nothing",
-                today, self._entropy.bytes(_SALT_BYTES),
-            )  # fmt: skip
-            salt = tx.value("select salt from address_salts where day = %s", today)
+            store.forget_salts(tx, today)
+            salt = store.make_salt(tx, today, self._entropy.bytes(_SALT_BYTES))
         return rules.place_hash(salt, rules.place_of(address, self._policy))
 
     def forget(self, tx: Tx) -> int:
@@ -75,16 +67,6 @@ class Rates:
             policy.sign_up_window_s, policy.ceremony_window_s, policy.recovery_window_s, policy.vouch_window_s,
             _OTHER_WINDOW_S_MAX,
         )  # fmt: skip
-        tx.run("delete from address_salts where day < %s", self._clock.now_us() // _DAY_US)
-        return tx.run(
-            "delete from rate_counts where (bucket, begins_us) in (select bucket, begins_us from rate_counts"
-            " where begins_us < %s order by begins_us limit %s for update skip locked)",
-            self._clock.now_us() - 2 * window_s * MICROSECONDS, policy.forget_rows_max,
-        )  # fmt: skip
-
-
-_COUNT = """
-    insert into rate_counts (bucket, begins_us, count) values (%s, %s, 1)
-    on conflict (bucket, begins_us) do update set count = rate_counts.count + 1
-    returning count
-"""
+        store.forget_salts(tx, self._clock.now_us() // _DAY_US)
+        before_us = self._clock.now_us() - 2 * window_s * MICROSECONDS
+        return store.forget_counts(tx, before_us, policy.forget_rows_max)

@@ -16,8 +16,8 @@ from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.identity import audit
 from choir.identity.credentials import token_store
-from choir.identity.credentials.challenges import Challenge, Challenges, Purpose
-from choir.identity.credentials.model import BadCredential
+from choir.identity.credentials.challenges import Challenges
+from choir.identity.credentials.model import BadCredential, Challenge, Purpose
 from choir.identity.credentials.passkeys import Answer, Ceremony, Passkeys
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.tries import attempt

@@ -6,6 +6,7 @@ from choir.identity.agents import store as agent_store
 from choir.identity.credentials.model import BadCredential
 from choir.identity.delegations.service import Delegations
 from choir.identity.model import Principal
+from choir.identity.people import store as people_store
 from choir.storage.database import Tx
 
 
@@ -17,8 +18,5 @@ def check(tx: Tx, delegations: Delegations, who: Principal) -> None:
         agent = agent_store.get(tx, who.agent)
         if agent is None or agent.retired_us is not None:
             raise BadCredential(why="the agent is retired")
-    if (
-        who.person is not None
-        and tx.value("select 1 from people where id = %s and erased_us is null", who.person) is None
-    ):
+    if who.person is not None and not people_store.is_there(tx, who.person):
         raise BadCredential(why="the person was erased")

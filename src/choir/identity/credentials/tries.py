@@ -18,15 +18,11 @@ T = TypeVar("T")
 
 def attempt(tx: Tx, work: Callable[[], T]) -> T | Refusal:
     """Do the work, or undo what it wrote and return why it was refused."""
-    tx.run("savepoint attempt")
     try:
-        done = work()
+        with tx.savepoint():
+            return work()
     except Refusal as refusal:
-        tx.run("rollback to savepoint attempt")
-        tx.run("release savepoint attempt")
         return refusal
-    tx.run("release savepoint attempt")
-    return done
 
 
 def settled(database: Database, work: Callable[[Tx], T | Refusal]) -> T:

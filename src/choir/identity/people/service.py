@@ -17,7 +17,8 @@ from choir.foundation.clock import Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
 from choir.identity import audit, events
-from choir.identity.credentials.challenges import Challenge, Challenges, Purpose
+from choir.identity.credentials.challenges import Challenges
+from choir.identity.credentials.model import Challenge, Purpose
 from choir.identity.credentials.passkeys import Answer, Ceremony, Passkeys, ShownPasskey
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.tries import attempt

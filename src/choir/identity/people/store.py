@@ -64,6 +64,11 @@ def lock_person(tx: Tx, id_: UUID) -> Person | None:
     return tx.one_or_none(Person, sql, id_)
 
 
+def is_there(tx: Tx, id_: UUID) -> bool:
+    """Whether a person is there now, and was not erased."""
+    return tx.value("select 1 from people where id = %s and erased_us is null", id_) is not None
+
+
 def stays(tx: Tx, id_: UUID) -> bool:
     """Whether a person is there, and will be until the transaction ends; any number may ask at one time."""
     return tx.value("select 1 from people where id = %s and erased_us is null for share", id_) is not None
