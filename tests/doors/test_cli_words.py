@@ -138,7 +138,9 @@ def test_another_homes_node_is_not_taken_for_ones_own(fresh: NodeUnderTest, tmp_
     assert other.startswith(f"No node is running on {tmp_path / 'empty'}. Another node answers at that address:\n")
     found = fresh.run("status", "--json", env=elsewhere).json
     assert (found["of_this_home"], found["pid"], found["id"]) == (False, None, own["id"])
-    assert fresh.run("status", "--node", fresh.url, env=elsewhere).out.startswith(f"{own['id']} runs at {fresh.url} (")
+    assert fresh.run("status", "--node", fresh.url, env=elsewhere).out.startswith(
+        f"{own['id']} is running at {fresh.url} ("
+    )
 
 
 def test_a_part_of_the_policy_is_listed_where_one_value_would_be_explained(fresh: NodeUnderTest) -> None:
@@ -173,7 +175,7 @@ def test_a_clock_that_is_moved_stops_nobody_and_says_what_it_does(fresh: NodeUnd
             assert client.hold(ADA, 1, expires_in_s=60, reason="a test", key="again").hold
     for argument in ("--help", "--reset"):
         assert fresh.run("clock", argument).code == 0
-    assert "cannot be taken back" in " ".join(fresh.run("clock", "--help").out.split())
+    assert "cannot be undone" in " ".join(fresh.run("clock", "--help").out.split())
 
 
 def test_a_restore_says_how_to_start_what_it_restored(fresh: NodeUnderTest, tmp_path: Path) -> None:
