@@ -212,7 +212,8 @@ def test_the_process_loads_no_database() -> None:
     """It is the node's other side; what it needs of the node comes through the SDK."""
     script = (
         "import sys, choir.doors.provider.process, choir.doors.provider.view\n"
-        "database = ('psycopg', 'choir.storage.database', 'choir.ledger', 'choir.node')\n"
+        "ledger = ('choir.ledger.service', 'choir.ledger.journal')\n"
+        "database = ('psycopg', 'choir.storage.database', 'choir.node', *ledger)\n"
         "bad = [name for name in sys.modules if name.startswith(database)]\n"
         "assert not bad, bad"
     )
