@@ -44,7 +44,7 @@ def _attacks_and_tiers() -> Iterator[Any]:
             yield pytest.param(attack, tier, marks=marks, id=f"{attack.name}-{tier.label}")
 
 
-@pytest.mark.parametrize(("attack", "tier"), _attacks_and_tiers())
+@pytest.mark.parametrize(("attack", "tier"), list(_attacks_and_tiers()))
 def test_the_attack_is_contained(attack: Attack, tier: Tier, sandboxes: Sandboxes, scene: Scene) -> None:
     known = sandboxes.capabilities(tier)
     if not known.works:
