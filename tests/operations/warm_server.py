@@ -24,6 +24,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 MESSAGE_BYTES_MAX = 1 << 20
+_IN_OTHER_PROCESSES = ("choir.doors.http", "choir.doors.web")  # large, and no command is a server itself
 
 
 def main() -> None:
@@ -43,11 +44,12 @@ def main() -> None:
 
 
 def _load() -> None:
-    """Everything that a command could name."""
-    import choir.doors.cli
+    """Everything that a command could name, and what it loads only when it runs."""
+    import choir
 
-    for found in pkgutil.walk_packages(choir.doors.cli.__path__, "choir.doors.cli."):
-        importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(choir.__path__, "choir."):
+        if not found.name.startswith(_IN_OTHER_PROCESSES):
+            importlib.import_module(found.name)
     assert threading.active_count() == 1  # a fork would lose the others
     gc.collect()
     gc.freeze()
