@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from choir.identity.people import rules
 from choir.identity.policy import PeoplePolicy
 from choir.storage.database import Database
 from tests.identity.agency import Agency
 from tests.identity.town import Citizen, Town
+
+
+@pytest.fixture(autouse=True, scope="package")
+def quick_hashes() -> Iterator[None]:
+    """What stands for a handle is slow to compute by intent, twice in each sign-up. Whole nodes are tested so."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rules, "_SCRYPT_N", 2)
+        yield
 
 
 @pytest.fixture
