@@ -28,9 +28,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.bazaar.policy import BazaarPolicy
 from choir.sdk import (
     Asset,
+    BazaarPolicy,
     Broken,
     ChoirError,
     JobFailed,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from choir.bazaar.contracts import RunOutput, StructuredReview
+from choir.bazaar.policy import BazaarPolicy
 from choir.doors.events.client import Event
 from choir.doors.liabilities.publication import published
 from choir.doors.mesh.async_client import AsyncMeshClient
@@ -57,6 +58,7 @@ __all__ = [
     "Asset",
     "AsyncClient",
     "AsyncMeshClient",
+    "BazaarPolicy",
     "Broken",
     "Bundle",
     "Check",

@@ -160,7 +160,7 @@ def test_removing_the_passkey_of_this_session_signs_out(new_desk: NewDesk) -> No
     ada.add_passkey("Key ring", "usb", before=first)
     ada.answers(first, yes=True)
     ada.row("Passkeys", "Used for this session").get_by_role("button", name="Remove").click()
-    expect(ada.page.get_by_role("dialog")).to_contain_text("you are signed out of this browser")
+    expect(ada.page.get_by_role("dialog")).to_contain_text("you are logged out of this browser")
     ada.agrees("Remove passkey")
     ada.is_at("/sign-in?next=%2Faccount")
     ada.hears("The passkey is removed")

@@ -528,10 +528,10 @@ def _two_operators_make_money(node: NodeUnderTest) -> None:
     assert "is withdrawn" in late.err
     # Whoever gets a name that somebody had before has nothing of what they agreed to.
     third = json.loads(node.run("ledger", "issue", "propose", ADA, "9", "--json", env=grace).out)
-    assert "1 other operator must agree" in node.run("ledger", "issue", "ls").out
+    assert "1 other operator must approve" in node.run("ledger", "issue", "ls").out
     _said(node, "operator", "remove", "grace", "--json")
     _said(node, "operator", "add", "grace", "--json")
-    assert "2 other operators must agree" in node.run("ledger", "issue", "show", third["id"]).out
+    assert "2 other operators must approve" in node.run("ledger", "issue", "show", third["id"]).out
     assert _said(node, "ledger", "issue", "approve", third["id"], "--json")["state"] == "open"
     assert node.entries() == before + 1
 

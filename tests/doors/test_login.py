@@ -115,7 +115,7 @@ def test_a_person_approves_in_the_browser_and_the_terminal_is_logged_in(
     who = town.run("whoami", "--json", env=config).json
     assert (who["role"], who["handle"], who["credential"], who["source"]) == ("person", "ada", "token", "login")
     told = town.run("whoami", env=config).out
-    assert told.startswith(f"You are ada ({ada.owner}) to {town.url}.\n  because     you logged in to {town.url}\n")
+    assert told.startswith(f"You are ada ({ada.owner}) at {town.url}.\n  because     you logged in to {town.url}\n")
     assert told.endswith("  orders as   nobody: this credential lacks the scope buy\n")
     assert who["buyer"] is None
     assert "500.00" in town.run("account", env=config).out

@@ -81,7 +81,7 @@ def test_a_cap_is_kept_and_says_what_was_left(agency: Agency) -> None:
         agency.spend(principal, 41)
     fields = refusal.value.fields
     assert (fields["cap"], fields["spent"], fields["asked"], fields["period"]) == (100, 60, 41, "day")
-    allowed = "The delegation allows 1.00 CREDIT per day; 0.60 CREDIT are spent and 0.41 CREDIT were asked for."
+    allowed = "The delegation allows 1.00 CREDIT per day; 0.60 CREDIT are spent and 0.41 CREDIT were requested."
     assert str(refusal.value) == allowed
     agency.spend(principal, 40)
     assert agency.spent(granted.id) == 100
@@ -279,7 +279,7 @@ def test_it_ends_with_its_person_and_its_agent(agency: Agency) -> None:
     granted = agency.grant(person, agent.id, cap(10))
     second = agency.grant(agency.person(), agent.id, cap(10))
     agency.erase(person)
-    with pytest.raises(DelegationEnded, match="gone"):
+    with pytest.raises(DelegationEnded, match="erased"):
         agency.principal(granted.id)
     with pytest.raises(UnknownPerson):
         agency.grant(person, agent.id)

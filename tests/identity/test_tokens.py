@@ -129,9 +129,9 @@ def test_it_ends_with_the_person_the_agent_and_its_time(agency: Agency) -> None:
     with pytest.raises(BadCredential, match="expired"):
         use(agency, late)
     agency.erase(person)
-    with pytest.raises(BadCredential, match="gone"):
+    with pytest.raises(BadCredential, match="erased"):
         use(agency, own)
-    with pytest.raises(DelegationEnded, match="gone"):
+    with pytest.raises(DelegationEnded, match="erased"):
         use(agency, under)
     second = agency.grant(other, agent.id)
     last = agent_token(agency, second.id, session(other))

@@ -290,7 +290,7 @@ def changed(**fields: object) -> Callable[[str], str]:
         (changed(from_id="agent:agent_1/available"), "another id"),
         (changed(from_id="hold:x/escrow"), "another id"),
         (changed(to_id="agent_1"), "to itself"),
-        (changed(from_id="agent_3"), "were asked for"),
+        (changed(from_id="agent_3"), "were requested"),
         (changed(entry_id="2a"), "already used"),
         (lambda line: f"{line}\n{line}", "earlier line"),
     ],

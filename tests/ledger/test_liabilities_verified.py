@@ -96,7 +96,7 @@ def test_roots_and_numbers_of_accounts_that_were_signed_falsely_are_found(
         ("update liability_pages set rows = set_byte(rows, 30, 9) where asset = 'SAT'", "a page of SAT"),
         ("delete from liability_pages", "a page of CREDIT"),
         ("delete from liability_pages; delete from liability_tiles", "a tile of the tree of CREDIT"),
-        ("insert into liability_pages select snapshot, 'USDC', first, rows from liability_pages limit 1", "of USDC"),
+        ("insert into liability_pages select snapshot, 'USDC', first, rows from liability_pages limit 1", "for USDC"),
         ("update liability_snapshots set secret = sha256(secret)", "a tile of the tree of CREDIT"),
     ],
 )

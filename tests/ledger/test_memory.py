@@ -56,7 +56,7 @@ class Meanwhile:
             self.looked_up.append(len(accounts))
             return ask(db, since, accounts)
 
-        monkeypatch.setattr(books.ledger, "prepare_batch", slow)
+        monkeypatch.setattr(books.ledger.appender, "prepare_batch", slow)
         monkeypatch.setattr(store, "NewsQuestion", asked)
         monkeypatch.setattr(store, "read_view", counted)
 

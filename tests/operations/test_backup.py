@@ -215,7 +215,7 @@ def test_a_dump_that_is_not_the_one_of_its_checkpoint_is_taken_back(
 def test_without_the_nodes_key_nothing_is_restored_and_it_says_why(kept: NodeUnderTest, other: NodeUnderTest) -> None:
     refused = other.run("restore", str(kept.temporary / "late.tar"))
     assert refused.code == 1
-    assert "needs the node key it is signed with" in refused.err
+    assert "needs the node key that signed it" in refused.err
     assert not (other.home / "postgres").exists()
     give_key(kept, other)
     assert other.run("restore", str(kept.temporary / "late.tar")).code == 0

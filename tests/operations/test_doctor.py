@@ -17,7 +17,9 @@ from tests.storage.servers import ordinary_uid, root_only
 
 _AS_USER = """
 import os, sys, encodings.idna
-import choir.doors.cli.main as cli, choir.operations.doctor
+import choir.doors.cli.main as cli, choir.operations.doctor, choir.doors.node.commands.run, choir.policies
+choir.policies.default_policy()
+choir.operations.doctor.load_features(choir.operations.doctor.FEATURES)  # later it may not read them
 uid = int(sys.argv.pop(1))
 os.setgroups([]); os.setgid(uid); os.setuid(uid)
 cli.main()

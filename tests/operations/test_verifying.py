@@ -119,7 +119,7 @@ def test_no_money_is_held_for_what_cannot_be_verified_here(make: Make) -> None:
 
     before = market.do(lambda tx: queries.balance(tx, account).balance)
     background = Background(node)
-    with pytest.raises(CannotVerify, match="cannot verify work now, so it takes no orders") as refused:
+    with pytest.raises(CannotVerify, match="cannot verify work now, so it accepts no orders") as refused:
         order()
     assert "choir doctor" in refused.value.advice
     assert market.do(lambda tx: queries.balance(tx, account).balance) == before

@@ -121,7 +121,7 @@ def test_without_a_repository_only_new_files_are_looked_at(
     _, diff, _ = change
     review = reviewed(shop, CodeReviewRequest(bytes_hash(diff), TERMS), diff, None)
     assert {issue.file for issue in review.issues} == {"settings.env"}
-    assert "could not be had whole" in next(item.statement for item in review.examined if item.file == "app.py")
+    assert "incomplete or too large" in next(item.statement for item in review.examined if item.file == "app.py")
 
 
 def test_a_clean_change_is_approved_with_a_word_about_each_file(shop: Workshop) -> None:

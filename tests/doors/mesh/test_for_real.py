@@ -201,7 +201,7 @@ def test_a_review_names_files_and_lines(market: Market) -> None:
     )
     assert done.code == 0, done.err
     assert any(line.startswith("new.py:5: ") for line in done.out.splitlines()), done.out
-    assert "the changed files whole" in done.err
+    assert "the changed files in full" in done.err
     inputs = market.node.run("job", "show", market.job(), "--json").json["job"]["inputs"]
     assert sorted(inputs) == ["diff", "repository"]
 
@@ -302,7 +302,7 @@ def _check_ci_that_nobody_serves(command: list[str], environment: dict[str, str]
     late = subprocess.run([*command, "--timeout", "6"], env=environment, capture_output=True, text=True, check=False)
     assert late.returncode == 3, late
     assert re.search(
-        r"^0:0\d  (job_\w+) is open: nobody can take it now .*choir job cancel \1$", late.stdout, re.MULTILINE
+        r"^0:0\d  (job_\w+) is open: no provider can take it now .*choir job cancel \1$", late.stdout, re.MULTILINE
     ), late
     assert "and it continues. Get the result with" in late.stderr
     process = subprocess.Popen(

@@ -388,8 +388,8 @@ def test_what_a_hostile_node_sends_never_reaches_a_worker(scene: Scene) -> None:
     bad = [other_type, wrong_request, of_another, wrong_input]
     scene.until(lambda: all(job.given_back for job in bad))
     assert "not offered here" in str(other_type.given_back)
-    assert "request does not have the hash" in str(wrong_request.given_back)
-    assert "repository does not have the hash" in str(wrong_input.given_back)
+    assert "request does not match the job's hash" in str(wrong_request.given_back)
+    assert "repository does not match the job's hash" in str(wrong_input.given_back)
     node.parts_of = endless
     oversized = node.offer(**patch, repository=b"bundle")  # type: ignore[arg-type]
     scene.until(lambda: oversized.given_back)
@@ -402,7 +402,7 @@ def test_a_node_that_does_not_tell_the_order_at_the_beginning_is_asked_for_it(sc
     bad, job = scene.node.offer("true"), scene.node.offer("true")
     bad.named = "sha256:" + "0" * 64
     scene.until(lambda: job.handed and bad.given_back)
-    assert "request does not have the hash" in str(bad.given_back)
+    assert "request does not match the job's hash" in str(bad.given_back)
 
 
 def test_an_input_comes_whole_in_parts(scene: Scene) -> None:
