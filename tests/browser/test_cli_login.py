@@ -43,8 +43,8 @@ def test_log_the_command_line_in(ada: Desk, town: NodeUnderTest, tmp_path: Path)
     ) as login:
         assert login.stderr is not None
         assert login.stderr.readline().startswith("Open this URL")
-        said = dict(login.stderr.readline().split() for _ in ("address", "code"))
-        ada.page.goto(said["address"])
+        said = dict(login.stderr.readline().split() for _ in ("URL", "code"))
+        ada.page.goto(said["URL"])
         expect(ada.page.get_by_role("main")).to_contain_text(said["code"])
         ada.press("The codes match: approve")
         expect(ada.page.get_by_role("heading", name="Login approved")).to_be_focused()
