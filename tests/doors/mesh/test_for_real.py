@@ -239,7 +239,7 @@ def test_a_patch_of_a_folder_applies_to_the_repository(market: Market) -> None:
         assert "return left / right" in (folder / "calculator.py").read_text()
         refused = market.node.run("job", "submit", "patch", "--repo", str(folder), "--test", PYTEST)
         assert refused.code == 1
-        assert "changes that are not committed: tools/calculator/calculator.py" in refused.err
+        assert "uncommitted changes: tools/calculator/calculator.py" in refused.err
         again = market.node.run("job", "submit", "patch", "--test", PYTEST, "--out", str(out))
         assert "is already there" in again.err
     finally:
@@ -309,7 +309,7 @@ def _check_ci_that_nobody_serves(command: list[str], environment: dict[str, str]
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdout is not None
-    job = next(line for line in process.stdout if "nobody can take it" in line).split()[1]
+    job = next(line for line in process.stdout if "no provider can take it" in line).split()[1]
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
