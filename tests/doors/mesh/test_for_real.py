@@ -241,7 +241,7 @@ def test_a_patch_of_a_folder_applies_to_the_repository(market: Market) -> None:
         assert refused.code == 1
         assert "uncommitted changes: tools/calculator/calculator.py" in refused.err
         again = market.node.run("job", "submit", "patch", "--test", PYTEST, "--out", str(out))
-        assert "is already there" in again.err
+        assert "already exists" in again.err
     finally:
         git(market.checkout, "checkout", "-q", "--", ".")
     checked = market.node.run("job", "verify", market.job(), "--json")
