@@ -197,7 +197,7 @@ def test_a_backup_from_before_a_rotation_is_handed_over_again(theirs: NodeUnderT
     give(theirs, other, theirs.temporary / "early.note", now="node.key", former="node.key.retired-0")
     restored = restore(theirs, other, "early.tar")
     assert restored.code == 0, restored.err
-    assert "handed over to the node's key again" in restored.err
+    assert "rotating it to the node's key again" in restored.err
     shown = [item["key"] for item in other.run("key", "show", "--json").json]
     assert shown == [item["key"] for item in theirs.run("key", "show", "--json").json]
     verified = other.run("ledger", "verify")

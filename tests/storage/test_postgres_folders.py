@@ -163,7 +163,7 @@ def test_numbers_are_taken_from_what_the_container_maps(tmp_path: Path, monkeypa
     with pytest.raises(CannotDropRoot):  # nobody has no name among these
         accounts.account_for(tmp_path / "data")
     map_only(range(1))
-    with pytest.raises(CannotDropRoot, match="no account besides root"):
+    with pytest.raises(CannotDropRoot, match="no account but root"):
         accounts.account_for(tmp_path / "data")
 
 
