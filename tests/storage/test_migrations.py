@@ -15,12 +15,16 @@ from choir.identity.people.rules import skeleton
 from choir.storage.database import Connection, connect
 from choir.storage.migrations import (
     DatabaseNewer,
+    ExtensionMissing,
+    ExtensionUnknown,
     HistoryEdited,
+    Migration,
     NotMigrated,
     check_migrated,
     known_migrations,
     migrate,
 )
+from tests.conftest import DatabaseFactory
 
 KNOWN = known_migrations(FEATURES)
 
@@ -109,6 +113,30 @@ def test_people_whose_handles_read_alike_before_they_were_compared_stay(owner: C
     assert [handle for handle, _ in found] == [*handles, None]
     oldest = {skeleton(handle): handle for handle in reversed(handles)}
     assert {handle: made for handle, made in found if made} == {handle: made for made, handle in oldest.items()}
+
+
+def test_an_extension_that_the_owner_may_not_add_is_named_with_what_to_type(
+    owner: Connection, databases: DatabaseFactory, database_name: str
+) -> None:
+    _empty(owner)
+    superuser = databases.server.dsn("postgres", database_name)
+    with connect(superuser, autocommit=True) as admin:
+        admin.execute("drop extension vector cascade")
+    with pytest.raises(ExtensionMissing) as refused:
+        migrate(owner, "choir_app", KNOWN)
+    said = f"{refused.value} {refused.value.advice}"
+    assert f"in the database {database_name}, type: create extension vector;" in said
+    assert "choir_owner" in said
+    assert owner.execute("select count(*) from schema_migrations").fetchone() == (0,)  # nothing was begun
+    with connect(superuser, autocommit=True) as admin:
+        admin.execute("create extension vector")
+    assert len(migrate(owner, "choir_app", KNOWN)) == len(KNOWN)
+
+
+def test_an_extension_that_is_not_installed_is_named(owner: Connection) -> None:
+    odd = Migration("odd", 1, "0001_odd.sql", "create extension if not exists no_such_extension;\n")
+    with pytest.raises(ExtensionUnknown, match="no_such_extension"):
+        migrate(owner, "choir_app", [*KNOWN, odd])
 
 
 # Databases that were made before features had numbers of their own

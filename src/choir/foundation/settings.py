@@ -25,6 +25,9 @@ _FILE_NAME = "choir.toml"
 PUBLISHED = "checkpoint.note"  # in the home: the last checkpoint that was shown to others
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.ASCII)
 
+_SERVICE_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+(/[A-Za-z0-9._~/\-]*)?", re.ASCII)
+EMBEDDING_DIMS = ("256", "384", "768", "1024", "1536")  # those that the database has an index for
+
 _POLICY_PREFIX = "CHOIR_POLICY__"
 _TEST_PREFIX = "CHOIR_TEST_"
 # What else is called CHOIR_…: a provider's folder, what a server process is told by its parent, what an agent is told
@@ -70,6 +73,12 @@ class RawSettings:
     cors_origins: str = _setting("", "Origins allowed by CORS, such as https://app.example, or *; never with cookies.")
     processes: str = _setting("1", "Number of server processes.")
     mode: str = _setting("dev", "dev or production; fixed when the database is created.")
+    embedding_url: str = _setting(
+        "", "An OpenAI-compatible service for embeddings, such as https://host. Default: the local model."
+    )
+    embedding_model: str = _setting("", "The model that the service is asked for.")
+    embedding_dims: str = _setting("", "How many numbers its vectors have: 256, 384, 768, 1024 or 1536.")
+    embedding_key: str = _setting("", "Key for the service.", secret=True)
     log_format: str = _setting("auto", "json, text, or auto (text on a terminal).")
 
 
@@ -92,6 +101,16 @@ class SettingSource:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingService:
+    """Who turns passages into vectors, if not the local model."""
+
+    url: str
+    model: str
+    dims: int
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The checked settings that the node is built from."""
 
@@ -110,6 +129,7 @@ class Settings:
     cors_origins: tuple[str, ...]
     processes: int
     mode: str
+    embedding: EmbeddingService | None  # None: the local model
     log_format: str
     policy_overrides: Mapping[str, str]  # dotted policy names from CHOIR_POLICY__… and [policy]
     sources: tuple[SettingSource, ...]
@@ -304,11 +324,24 @@ def _checked(
         cors_origins=tuple(_origin(text) for text in _parts(raw.cors_origins)),
         processes=int(raw.processes),
         mode=raw.mode,
+        embedding=_embedding(raw),
         log_format=raw.log_format,
         policy_overrides=dict(overrides),
         sources=sources,
         unknown=unknown,
     )
+
+
+def _embedding(raw: RawSettings) -> EmbeddingService | None:
+    if not raw.embedding_url:
+        return None
+    if not _SERVICE_URL.fullmatch(raw.embedding_url):
+        raise Invalid(what="setting 'embedding_url'", why="it must look like https://host")
+    if not raw.embedding_model or raw.embedding_dims not in EMBEDDING_DIMS:
+        why = f"with a service it needs `embedding_model`, and `embedding_dims` of {', '.join(EMBEDDING_DIMS)}"
+        raise Invalid(what="setting 'embedding_url'", why=why)
+    url = raw.embedding_url.rstrip("/")
+    return EmbeddingService(url, raw.embedding_model, int(raw.embedding_dims), raw.embedding_key)
 
 
 def _parts(text: str) -> list[str]:

@@ -31,7 +31,7 @@ ALL_SCOPES = frozenset(Scope)
 
 # What something on a node asks for. The others are valid wherever they are given and stored, and are offered to nobody
 # before there is something that they allow.
-OFFERED_SCOPES = (Scope.READ, Scope.BUY, Scope.SELL)
+OFFERED_SCOPES = (Scope.READ, Scope.RESEARCH, Scope.PUBLISH, Scope.CHALLENGE, Scope.BUY, Scope.SELL)
 
 
 class Role(StrEnum):
@@ -68,6 +68,14 @@ class Principal:
         """Raise unless the credential reaches this far; operators are not people and have no scopes."""
         if scope not in self.scopes:
             raise ScopeMissing(scope=scope.value)
+
+    def must_be_told_apart(self, needed: int) -> None:
+        """Raise if so many operators must agree and nobody can say which of them this is.
+
+        Whoever keeps the node's home has its token, and may have one with a name beside it.
+        """
+        if needed > 1 and ":" not in self.source:
+            raise NamedOperatorNeeded(needed=needed)
 
     def must_be_fresh(self, now_us: int) -> None:
         """Raise unless a passkey was shown lately."""
@@ -136,6 +144,12 @@ class PersonNeeded(NotAllowed):
 class OperatorNeeded(NotAllowed):
     code = "identity.operator_needed"
     sentence = "Only the node's operator can do this."
+
+
+class NamedOperatorNeeded(NotAllowed):
+    code = "identity.named_operator_needed"
+    sentence = "Here {needed} operators decide together, so each needs a name; the token of the node's home has none."
+    hint = "`choir operator add NAME` makes a token with a name; rule with that one in CHOIR_TOKEN."
 
 
 class KeyReused(Refusal):

@@ -10,7 +10,8 @@ _SPEC = "spec: who is who"
 _ENGINEERING = "engineering"
 _DAY_S = 86_400
 _YEAR_S = 366 * 86_400
-_SCOPE_BITS = "read 1, buy 128, sell 256; the other bits are for what is not there yet"  # all: identity.model.Scope
+# All of them: identity.model.Scope
+_SCOPE_BITS = "read 1, research 2, publish 4, challenge 64, buy 128, sell 256; the rest is not used yet"
 
 
 @dataclass(frozen=True, slots=True)

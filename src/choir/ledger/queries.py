@@ -183,6 +183,15 @@ def received(tx: Tx, name: str, limit: int) -> list[tuple[str, int]]:
     return [(source, int(total)) for source, total in tx.rows(_RECEIVED, name, limit)]
 
 
+def paid_to(tx: Tx, name: str, prefix: str, since_us: int, until_us: int) -> int:
+    """What an account paid, less what came back, from one moment up to another, to accounts whose names begin so.
+
+    It looks at every movement of the account in that time.
+    """
+    first, last = seq_at(tx, since_us - 1), seq_at(tx, until_us - 1)
+    return max(0, int(tx.value(_PAID_TO, name, first, last, prefix, prefix) or 0))
+
+
 def entry_of_key(tx: Tx, source: str, key: str) -> Entry | None:
     """The entry that was posted with this source and key, if one was."""
     id_ = tx.value("select id from entries where source = %s and key = %s", source, key)
@@ -245,6 +254,13 @@ _RECEIVED = """
         where a.name = %s and p.delta > 0
     ) came
     where came.source not like 'hold:%%' group by came.source order by 2 desc, 1 limit %s
+"""
+
+_PAID_TO = """
+    select -sum(p.delta) from accounts a join postings p on p.account = a.id join entries e on e.seq = p.seq
+    where a.name = %s and p.seq > %s and p.seq <= %s and (
+        (p.delta < 0 and starts_with(e.content::jsonb -> 'legs' -> (p.leg / 2) ->> 'to', %s))
+        or (p.delta > 0 and starts_with(e.content::jsonb -> 'legs' -> (p.leg / 2) ->> 'from', %s)))
 """
 
 _BALANCE_NOW = f"select a.state, {last_balance('a.id')} from accounts a where a.name = %s"  # noqa: S608 - no input

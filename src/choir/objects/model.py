@@ -80,6 +80,16 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedObject:
+    """A signature over the hash of an object, not kept yet."""
+
+    name: ObjectHash
+    scheme: Scheme
+    public: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """How much of its quota an owner uses."""
 

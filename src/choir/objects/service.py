@@ -33,6 +33,7 @@ from choir.objects.model import (
     Piece,
     Scheme,
     Signature,
+    SignedObject,
     Stat,
     StoredObject,
     TooLargeToGet,
@@ -68,14 +69,16 @@ class Objects:
         rules.check_owner(owner, self.policy)
         return self._put(tx, [self._atom_bytes(value)], Kind.ATOM, owner, holder)[0]
 
-    def put_atoms(self, tx: Tx, values: Sequence[Any], owner: str | None) -> list[StoredObject]:
+    def put_atoms(
+        self, tx: Tx, values: Sequence[Any], owner: str | None, holder: str | None = None
+    ) -> list[StoredObject]:
         """Store several or none, in an order in which no two callers can block each other."""
         rules.check_owner(owner, self.policy)
         arrived = [self._atom_bytes(value) for value in values]
         # What is the node's own always fits, so that there is nothing to be undone.
         with store.savepoint(tx) if owner is not None else nullcontext():
             different = _by_hash(arrived)
-            stored = dict(zip(different, self._put(tx, different, Kind.ATOM, owner, None), strict=True))
+            stored = dict(zip(different, self._put(tx, different, Kind.ATOM, owner, holder), strict=True))
         return [stored[data] for data in arrived]
 
     def put_bytes(self, tx: Tx, values: Collection[bytes], owner: str | None) -> None:
@@ -260,6 +263,14 @@ class Objects:
         if not there:
             raise UnknownObject(hash=name)
         return known or added
+
+    def add_signatures(self, tx: Tx, signed: Sequence[SignedObject]) -> None:
+        """Verify and keep signatures of several objects at once; a key that has signed one before adds nothing."""
+        for item in signed:
+            rules.check_signature(item.scheme, item.public, rules.digest_of(item.name), item.signature)
+        there = store.sign_all(tx, [(rules.digest_of(item.name), item) for item in signed], self.clock.now_us())
+        if there < len(signed):
+            raise UnknownObject(hash=next(item.name for item in signed if not self.exists(tx, item.name)))
 
     def _must_have_room(self, tx: Tx, name: ObjectHash, scheme: Scheme, public: bytes) -> None:
         """Refuse one signature too many; from here on nobody else counts or adds one."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from choir.foundation.canonical import ObjectHash
-from choir.objects.model import Kind, OpenedObject, Piece, Scheme, Signature, Stat
+from choir.objects.model import Kind, OpenedObject, Piece, Scheme, Signature, SignedObject, Stat
 from choir.objects.rules import checked, name_of
 from choir.storage.database import Tx
 
@@ -329,6 +329,21 @@ def sign(tx: Tx, digest: bytes, item: Signature) -> tuple[bool, Signature | None
     if id_ is None or added:
         return id_ is not None, None
     return True, signature(tx, id_, item.scheme, item.public)
+
+
+def sign_all(tx: Tx, items: Sequence[tuple[bytes, SignedObject]], at_us: int) -> int:
+    """Add signatures to objects, each unless its key has given one before; says how many of the objects are there."""
+    there: int = tx.value(
+        "with signed as materialized (select o.id, s.scheme, s.public, s.signature from unnest(%b::bytea[], %s::text[],"
+        "  %b::bytea[], %b::bytea[]) as s (digest, scheme, public, signature) join objects o using (digest)"
+        "  order by o.id for key share of o),"
+        " added as (insert into object_signatures (object, scheme, public, signature, at_us)"
+        "  select id, scheme, public, signature, %s from signed on conflict do nothing)"
+        " select count(*) from signed",
+        [digest for digest, _ in items], [item.scheme.value for _, item in items],
+        [item.public for _, item in items], [item.signature for _, item in items], at_us,
+    )  # fmt: skip
+    return there
 
 
 def count_signatures(tx: Tx, id_: int) -> int:

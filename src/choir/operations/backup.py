@@ -89,8 +89,8 @@ class RestoreNeedsEmptyDatabase(Refusal):
     code = "backup.database_not_empty"
     sentence = "The database of CHOIR_DATABASE_URL already contains tables; a restore needs an empty one."
     hint = (
-        "Create an empty database for the owner role (`create database … owner …`), and set CHOIR_DATABASE_URL and"
-        " CHOIR_DATABASE_OWNER_URL to it."
+        "As a superuser, create an empty database for the owner role (`create database … owner …`) and in it"
+        " the extension (`create extension vector`); then set CHOIR_DATABASE_URL and CHOIR_DATABASE_OWNER_URL to it."
     )
 
 

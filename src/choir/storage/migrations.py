@@ -22,6 +22,7 @@ from choir.storage.database import Connection
 
 _LOCK = 0x43484F4952  # "CHOIR": one number for one lock
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+_EXTENSION = re.compile(r"^create extension if not exists (\w+);", re.MULTILINE)
 
 
 class HistoryEdited(Broken):
@@ -46,6 +47,25 @@ class NotMigrated(Unavailable):
     code = "storage.migrations.missing"
     sentence = "The database is at migration {number} of {known}."
     hint = "Set CHOIR_DATABASE_OWNER_URL to the owner role's connection, so that the node can migrate it."
+
+
+class ExtensionMissing(Unavailable):
+    """A migration needs an extension of PostgreSQL that the owner role cannot add to the database."""
+
+    code = "storage.migrations.extension_missing"
+    sentence = "The database {database} has no extension {extension}, and the role {role} may not add it."
+    hint = "As a superuser, in the database {database}, type: create extension {extension};"
+
+
+class ExtensionUnknown(Unavailable):
+    """A migration needs an extension that is not installed on PostgreSQL's machine."""
+
+    code = "storage.migrations.extension_unknown"
+    sentence = "This PostgreSQL does not have the extension {extension}."
+    hint = (
+        "Install it where PostgreSQL runs (vector: pgvector 0.8 or newer). Then, as a superuser, in the database"
+        " {database}, type: create extension {extension};"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +116,7 @@ def migrate(owner: Connection, app_role: str, known: Sequence[Migration]) -> lis
             _make_table(owner, known)
         _grant_reading(owner, app_role)
         pending = _pending(owner, known)
+        _add_extensions(owner, pending)
         for migration in pending:
             _apply(owner, migration, app_role)
         return pending
@@ -156,6 +177,20 @@ _HAS_FEATURES = """
     select 1 from information_schema.columns
     where table_schema = current_schema() and table_name = 'schema_migrations' and column_name = 'feature'
 """
+
+
+def _add_extensions(owner: Connection, pending: Sequence[Migration]) -> None:
+    """Before anything is changed: a superuser may have to help, and shall find a database as it was."""
+    for name in dict.fromkeys(match[1] for migration in pending for match in _EXTENSION.finditer(migration.text)):
+        if owner.execute("select 1 from pg_extension where extname = %s", [name]).fetchone() is not None:
+            continue
+        where = {"extension": name, "database": owner.info.dbname}
+        try:
+            owner.execute(sql.SQL("create extension if not exists {}").format(sql.Identifier(name)))
+        except pg.InsufficientPrivilege:
+            raise ExtensionMissing(role=owner.info.user, **where) from None
+        except (pg.FeatureNotSupported, pg.UndefinedFile):
+            raise ExtensionUnknown(**where) from None
 
 
 def _apply(owner: Connection, migration: Migration, app_role: str) -> None:

@@ -110,6 +110,18 @@ class Outbox:
         tx.run(_ANNOUNCE, id_, type_, version, subject, at_us, actor, cause, Jsonb(data), list(audience), CHANNEL)
         return id_
 
+    def announce_all(
+        self, tx: Tx, type_: str, news: Sequence[tuple[str, dict[str, Any]]], *, actor: str, audience: Sequence[str]
+    ) -> None:
+        """Say that the same happened to several subjects, each with its data, in this order."""
+        if not news:
+            return
+        at_us = self._clock.now_us()
+        ids = [self.new_id(at_us) for _ in news]
+        tx.wake(event_wakeup(type_))
+        subjects, data = [subject for subject, _ in news], [Jsonb(item) for _, item in news]
+        tx.run(_ANNOUNCE_ALL, type_, at_us, actor, list(audience), ids, subjects, data, CHANNEL)
+
     def new_id(self, at_us: int) -> UUID:
         """An id for an event of this time."""
         random = self._entropy.bytes(8)
@@ -151,6 +163,15 @@ _ANNOUNCE = """
         values (%s, %s, %s, %s, %s, %s, %s, %s, %s) returning 1
     )
     select pg_notify(%s, '') from told
+"""
+_ANNOUNCE_ALL = """
+    with told as (
+        insert into outbox (id, type, version, subject, at_us, actor, cause, data, audience)
+        select o.id, %s, 1, o.subject, %s, %s, null, o.data, %s
+        from unnest(%s::uuid[], %s::text[], %s::jsonb[]) with ordinality as o (id, subject, data, n) order by o.n
+        returning 1
+    )
+    select pg_notify(%s, '') from told limit 1
 """
 # The end of a statement that writes something else too and announces what its `news` has: n, id, type, subject, at_us,
 # actor, data, audience.

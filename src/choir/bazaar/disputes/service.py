@@ -175,6 +175,7 @@ class Disputes:
         """An operator's ruling; it decides once as many agree as the node needs."""
         if who.role is not Role.OPERATOR:
             raise OperatorsOnly
+        who.must_be_told_apart(self._rulings_needed)
         rules.check_statement(reasoning, self._lifecycle.policy)
         dispute, job, attempt = self._locked(tx, id_)
         self._must_be_undecided(dispute)

@@ -5,6 +5,7 @@ Guarantees: whoever needs a signature names the owner and a digest and never see
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import coincurve
@@ -33,10 +34,18 @@ class LocalSigner:
         self._keys = keys
 
     def sign(self, tx: Tx, owner: str, digest: bytes) -> Signature:
-        if len(digest) != _DIGEST_BYTES:
+        return self.sign_all(tx, owner, [digest])[0]
+
+    def sign_all(self, tx: Tx, owner: str, digests: Sequence[bytes]) -> list[Signature]:
+        """Sign each of these with the same key."""
+        if any(len(digest) != _DIGEST_BYTES for digest in digests):
             raise Invalid(what="digest", why="it must be 32 bytes")
         secret = self._keys.open_current(tx, owner)
-        public = public_of(secret)
-        signature = coincurve.PrivateKey(secret.reveal()).sign_schnorr(digest)
-        verify_bip340(public, digest, signature)  # a wrong one, by a fault of the machine, could give the key away
-        return Signature(public, signature)
+        public, private = public_of(secret), coincurve.PrivateKey(secret.reveal())
+        return [Signature(public, _checked(public, private, digest)) for digest in digests]
+
+
+def _checked(public: bytes, private: coincurve.PrivateKey, digest: bytes) -> bytes:
+    signature = private.sign_schnorr(digest)
+    verify_bip340(public, digest, signature)  # a wrong one, by a fault of the machine, could give the key away
+    return signature

@@ -29,6 +29,7 @@ from choir.storage.outbox import Outbox
 
 _REASON = "the person was erased"
 _PAGE = 500
+_MOVED_BY_RULES = (CLAIM, "vesting")  # roles of accounts that stay open
 
 Forget = Callable[[Tx, str], None]  # what else is known of an owner
 
@@ -92,10 +93,13 @@ class Erasure:
                 self._objects.erase(tx, owner, name)
 
     def _freeze(self, tx: Tx, owner: str) -> None:
-        """Stop the accounts, but for claims: others may owe. This takes the ledger's lock, so it comes last."""
+        """Stop the accounts, but for claims and what vests, which rules go on with; nobody can spend from these.
+
+        This takes the ledger's lock, so it comes last.
+        """
         after = ""
         while page := queries.accounts(tx, prefix=f"{owner}/", after=after, limit=_PAGE):
             for account in page:
-                if account.state == "open" and account_name(account.name).role != CLAIM:
+                if account.state == "open" and account_name(account.name).role not in _MOVED_BY_RULES:
                     self._accounts.freeze(tx, account.name, reason=_REASON, source="system:erasing")
             after = page[-1].name

@@ -85,19 +85,20 @@ def _body_length(headers: Iterable[tuple[bytes, bytes]]) -> int:
 def destination(head: Head) -> Destination:
     """Host, port and path of a proxy request."""
     if head.method == "CONNECT":
-        host, port = _split(head.target, None)
+        host, port = split_authority(head.target, None)
         return Destination(host, port, "")
     scheme, separator, rest = head.target.partition("://")
     if not separator or scheme.lower() != "http":
         raise EgressRefused(why="a proxy request must name its host: http://host/path, or CONNECT host:port")
     authority, slash, path = rest.partition("/")
-    host, port = _split(authority, 80)
+    host, port = split_authority(authority, 80)
     if any(ord(letter) <= 32 or ord(letter) == 127 for letter in path):
         raise EgressRefused(why="the path cannot be read")
     return Destination(host, port, slash + path if slash else "/")
 
 
-def _split(authority: str, default: int | None) -> tuple[str, int]:
+def split_authority(authority: str, default: int | None) -> tuple[str, int]:
+    """Host and port of a URL; who brings a name and a password is refused."""
     bracketed = re.match(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?\Z", authority)
     plain = re.match(r"([^:@/\[\]]+)(?::(\d{1,5}))?\Z", authority)
     found = bracketed or plain
