@@ -1,0 +1,1 @@
+"""Citation payouts: paid now, or owed."""

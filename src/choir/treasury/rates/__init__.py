@@ -1,0 +1,1 @@
+"""The rate of citations, fixed for each month."""
