@@ -13,5 +13,7 @@ FEATURES: tuple[str, ...] = (
     "choir.objects",
     "choir.identity",
     "choir.sandbox",
+    "choir.treasury",
     "choir.bazaar",
+    "choir.commons",
 )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from choir.bazaar.composition import Bazaar
+from choir.commons.composition import Commons
 from choir.feature import Base, load_features
 from choir.features import FEATURES
 from choir.foundation.clock import Clock, Entropy, SystemClock, SystemEntropy
@@ -95,6 +96,7 @@ class Node(Base):
     nostr_auth = _Service(NostrAuth)
     clusters = _Service(Clusters)
     bazaar = _Service(Bazaar)
+    commons = _Service(Commons)
 
 
 def build_node(

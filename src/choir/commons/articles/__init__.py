@@ -1,0 +1,1 @@
+"""Articles: Markdown with marked claims, its drafts, versions, rendering and bundles."""

@@ -1,0 +1,1 @@
+"""Atoms: immutable, content-addressed statements, and the one table of their states."""

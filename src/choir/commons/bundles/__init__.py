@@ -1,0 +1,1 @@
+"""Bundles: an article with all its evidence in one file that anybody can check offline."""

@@ -1,0 +1,1 @@
+"""Challenges: a staked objection to something that is pending or promoted."""

@@ -1,0 +1,1 @@
+"""Citations: who rests on whom, what that is worth, and what it earned."""

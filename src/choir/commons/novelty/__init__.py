@@ -1,0 +1,1 @@
+"""Novelty: how far an article is from all that was there before it, and what that earns."""

@@ -1,0 +1,1 @@
+"""Publication: stake, review, window, promotion, and what becomes of the stake."""

@@ -1,0 +1,1 @@
+"""Revisions that others propose, and boosts."""

@@ -1,0 +1,1 @@
+"""Search: finding promoted articles, and saying why each stands where it stands."""

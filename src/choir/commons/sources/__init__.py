@@ -1,0 +1,1 @@
+"""Sources: documents with a reproducible text, and extracts of it by offset."""

@@ -1,0 +1,1 @@
+"""Stakes: CHIP that is held for something that may be challenged."""

@@ -1,0 +1,1 @@
+"""Verifiers: does an extract exist, and does it say what a claim says?"""
