@@ -130,6 +130,8 @@ def _growth(bench: Bench, server: Server) -> dict[str, Any]:
     bench.grow(bench.size.large)
     with connect(server.dsn(SUPERUSER, "postgres"), autocommit=True) as admin:
         admin.execute(f"create database {_SMALL_DATABASE} owner choir_owner")
+    with connect(server.dsn(SUPERUSER, _SMALL_DATABASE), autocommit=True) as admin:
+        admin.execute("create extension if not exists vector")
     small = Bench(server, _SMALL_DATABASE, bench.size, bench.say)
     try:
         small.grow(_SMALL)

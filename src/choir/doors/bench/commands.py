@@ -10,6 +10,11 @@ import typer
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson
 
+QuickOption = Annotated[bool, typer.Option("--quick", help="A short run.")]
+FolderOption = Annotated[
+    Path | None, typer.Option("--folder", help="Where to put what is temporary; default: the temp folder.")
+]
+
 app = typer.Typer(help="Measure the ledger, the HTTP API and jobs on this machine.", no_args_is_help=True)
 
 _PROMISES = {
@@ -36,8 +41,8 @@ def root() -> None:
 
 @app.command("ledger", epilog="Example: choir bench ledger --quick")
 def ledger(
-    quick: Annotated[bool, typer.Option("--quick", help="A short run.")] = False,
-    folder: Annotated[Path | None, typer.Option(help="Where to put the database; default: the temp folder.")] = None,
+    quick: QuickOption = False,
+    folder: FolderOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure the ledger against plain PostgreSQL (a few minutes; uses a temporary database)."""
@@ -68,8 +73,8 @@ _HTTP_SHARES = {
 
 @app.command("http", epilog="Example: choir bench http --quick")
 def http(
-    quick: Annotated[bool, typer.Option("--quick", help="A short run.")] = False,
-    folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
+    quick: QuickOption = False,
+    folder: FolderOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure the HTTP API against its own empty route (a minute or two; uses a temporary node)."""
@@ -90,8 +95,8 @@ def http(
 
 @app.command("bazaar", epilog="Example: choir bench bazaar --quick")
 def bazaar(
-    quick: Annotated[bool, typer.Option("--quick", help="A short run.")] = False,
-    folder: Annotated[Path | None, typer.Option(help="Where to put the node; default: the temp folder.")] = None,
+    quick: QuickOption = False,
+    folder: FolderOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure jobs against bare sandbox runs (some minutes; uses a temporary node and provider)."""
@@ -109,6 +114,108 @@ def bazaar(
         f"\nSelection among {result['selection']['providers']} providers:"
         f" p50 {free['p50_ms']} ms, p99 {free['p99_ms']} ms."
     )
+
+
+@app.command("commons", epilog="Example: choir bench commons --quick")
+def commons(
+    quick: QuickOption = False,
+    folder: FolderOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure ingest, verification and publishing (a minute or two; uses a temporary database)."""
+    from choir.benchmarks.commons import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [
+        (what, name, str(found["per_second"]))
+        for what in ("ingest", "verify", "publish")
+        for name, found in result[what].items()
+    ]
+    output.print_table(["", "what", "per second"], rows, right=[2])
+    output.print_line("")
+    grown = [(f"{item['chars']:,}", str(item["p50_ms"]), str(item["hash_ms"])) for item in result["growth"]]
+    output.print_table(["characters of the source", "verification ms", "hashing ms"], grown, right=[0, 1, 2])
+    output.print_line("")
+    output.print_table(
+        ["ratio", "measured"], [(name, str(value)) for name, value in result["ratios"].items()], right=[1]
+    )
+
+
+@app.command("novelty", epilog="Example: choir bench novelty --quick")
+def novelty(
+    quick: QuickOption = False,
+    million: Annotated[bool, typer.Option("--million", help="With a million passages too (20 minutes).")] = False,
+    folder: FolderOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure nearest neighbours as the corpus grows, and the novelty of an article (a few minutes)."""
+    from choir.benchmarks.discovery import FULL, MILLION, QUICK, run_novelty
+
+    output.want_json(as_json)
+    result = run_novelty(MILLION if million else QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [
+        (f"{item['passages']:,}", str(item["recall"]), *_times(item["index"]), *_times(item["numpy"]))
+        for item in result["neighbours"]
+    ]
+    head = ["passages", "recall", "p50 ms", "p99 ms", "exact numpy p50 ms", "p99 ms"]
+    output.print_table(head, rows, right=list(range(6)))
+    articles = [(name, *_times(found)) for name, found in result["articles"].items()]
+    output.print_line("")
+    output.print_table(["an article of 1500 words", "p50 ms", "p99 ms"], articles, right=[1, 2])
+
+
+@app.command("search", epilog="Example: choir bench search --quick")
+def search(
+    quick: QuickOption = False,
+    folder: FolderOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure searches among promoted articles (a few minutes; uses a temporary database)."""
+    from choir.benchmarks.discovery import FULL, QUICK, run_search
+
+    output.want_json(as_json)
+    result = run_search(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [(name, *_times(result[name])) for name in ("search", "by_words", "by_sense")]
+    output.print_table([f"{result['articles']:,} articles", "p50 ms", "p99 ms"], rows, right=[1, 2])
+
+
+def _times(found: dict[str, float]) -> tuple[str, str]:
+    return str(found["p50_ms"]), str(found["p99_ms"])
+
+
+@app.command("verifiers", epilog="Example: choir bench verifiers --pairs tests/commons/verifiers")
+def verifiers(
+    pairs: Annotated[
+        Path | None, typer.Option("--pairs", help="Folder of sets of pairs; default: those of the source tree.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what the verifiers catch and what they refuse, by kind of change, on pairs of evidence and claim."""
+    from choir.benchmarks.verifiers import pairs_folder, run
+
+    output.want_json(as_json)
+    result = run(pairs_folder(pairs))
+    if as_json:
+        output.print_json(result)
+        return
+    head = ["set", "kind", "pairs", "failed", "undecided", "passed", "aim", ""]
+    rows = [
+        (row["set"], row["type"], *(str(row[name]) for name in ("pairs", "failed", "undecided", "passed")), row["aim"],
+         "" if row["met"] else "missed")
+        for row in result["rows"]
+    ]  # fmt: skip
+    output.print_table(head, rows, right=[2, 3, 4, 5])
+    output.print_line(f"\nVerifiers: {result['version']}")
 
 
 def _bazaar_row(found: dict[str, Any]) -> tuple[str, ...]:

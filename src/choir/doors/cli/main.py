@@ -135,7 +135,7 @@ def _run() -> int:
         return 130
     except BrokenPipeError:
         raise
-    except UnicodeDecodeError:
+    except UnicodeError:
         output.show_error(Invalid(what="What was given", why="it is not text in UTF-8"))
         return output.EXIT_REFUSED
     except OSError as error:

@@ -338,7 +338,9 @@ def print_line(text: str = "") -> None:
 
 
 def say(text: str) -> None:
-    """Progress and remarks, for people."""
+    """Progress and remarks, for people; behind what was printed before, also where both go to the same file."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
     if sys.stderr is not None and sys.stderr.isatty():
         console().print(plain(text), style="dim", markup=False)
     else:

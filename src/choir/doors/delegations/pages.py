@@ -18,7 +18,7 @@ from choir.identity.policy import DelegationsPolicy
 from choir.node import Node
 from choir.storage.database import Tx
 
-CAP_ASSETS = (Asset.SAT, Asset.USDC)  # what can be spent on something here; the others wait for their parts
+CAP_ASSETS = (Asset.SAT, Asset.CHIP, Asset.USDC)  # what can be spent on something here; the others wait for their parts
 
 
 @dataclass(frozen=True, slots=True)

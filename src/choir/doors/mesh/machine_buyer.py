@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from choir.foundation.errors import ChoirError, NotAllowed, NotFound, Unauthenticated
+from choir.foundation.money import Asset
 from choir.foundation.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
 _NAME = "buyer of this machine"
-_TOP_UP = 100_000_000  # milli-satoshi at least, so that not every job is a gift of its own
+_TOP_UP = 100_000_000  # units at least, so that not every job is a gift of its own
 _DEVELOPMENT = "dev"
 _CONNECT_S = 2.0
 
@@ -47,17 +48,18 @@ class MachineBuyer:
 
     client: Client  # asks as the agent
     agent: str
-    account: str
+    owner: str
     operator: Client
 
-    def cover(self, needed: int) -> None:
-        """See to it that so many milli-satoshi can be spent now."""
+    def cover(self, needed: int, asset: Asset = Asset.SAT) -> None:
+        """See to it that so many units of an asset can be spent now."""
+        account = f"{self.owner}/available/{asset.name}"
         try:
-            there = int(self.operator.balance(self.account).balance)
+            there = int(self.operator.balance(account).balance)
         except NotFound:
             there = 0
         if there < needed:
-            self.operator.fund(self.account, max(needed - there, _TOP_UP))
+            self.operator.fund(account, max(needed - there, _TOP_UP))
 
 
 def at(operator: Client, settings: Settings | None = None) -> MachineBuyer:
@@ -75,7 +77,7 @@ def at(operator: Client, settings: Settings | None = None) -> MachineBuyer:
     except BaseException:
         client.close()
         raise
-    return MachineBuyer(client, agent.id, f"{agent.owner}/available/SAT", operator)
+    return MachineBuyer(client, agent.id, agent.owner, operator)
 
 
 def known_at(address: str) -> str | None:

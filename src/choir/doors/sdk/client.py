@@ -8,6 +8,10 @@ from typing import Any
 import httpx
 
 from choir.doors.agents.client import AgentsClient
+from choir.doors.articles.client import ArticlesClient
+from choir.doors.atoms.client import AtomsClient
+from choir.doors.challenges.client import ChallengesClient
+from choir.doors.citations.client import CitationsClient
 from choir.doors.delegations.client import DelegationsClient
 from choir.doors.disputes.client import DisputesClient
 from choir.doors.events.client import EventsClient
@@ -18,6 +22,7 @@ from choir.doors.ledger.client import LedgerClient
 from choir.doors.liabilities.client import LiabilitiesClient
 from choir.doors.logins.client import LoginsClient
 from choir.doors.node.client import NodeClient
+from choir.doors.novelty.client import NoveltyClient
 from choir.doors.people.client import MeClient, PeopleClient
 from choir.doors.providers.client import AttemptsClient, ProvidersClient
 from choir.doors.sdk.auth import Bearer, NostrKey
@@ -25,7 +30,10 @@ from choir.doors.sdk.calls import R, new_key
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.target import ChosenCredential, address_of, choose
 from choir.doors.sdk.transport import AsyncTransport, Transport
+from choir.doors.search.client import SearchClient
+from choir.doors.sources.client import SourcesClient
 from choir.doors.tokens.client import TokensClient
+from choir.doors.treasury.client import TreasuryClient
 from choir.foundation.policy import Policy
 from choir.foundation.settings import load_settings
 
@@ -55,6 +63,14 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.attempts: AttemptsClient[R] = AttemptsClient(transport)
         self.providers: ProvidersClient[R] = ProvidersClient(transport)
         self.disputes: DisputesClient[R] = DisputesClient(transport)
+        self.sources: SourcesClient[R] = SourcesClient(transport)
+        self.atoms: AtomsClient[R] = AtomsClient(transport)
+        self.articles: ArticlesClient[R] = ArticlesClient(transport)
+        self.challenges: ChallengesClient[R] = ChallengesClient(transport)
+        self.novelty: NoveltyClient[R] = NoveltyClient(transport)
+        self.citations: CitationsClient[R] = CitationsClient(transport)
+        self.search: SearchClient[R] = SearchClient(transport)
+        self.treasury: TreasuryClient[R] = TreasuryClient(transport)
         self.ids: IdsClient[R] = IdsClient(transport)
 
     @property

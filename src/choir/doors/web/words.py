@@ -8,12 +8,12 @@ from choir.identity.model import Scope
 
 SCOPES: dict[Scope, str] = {
     Scope.READ: "See balances, statements and your private data",
-    Scope.RESEARCH: "Order research",
-    Scope.PUBLISH: "Publish articles",
+    Scope.RESEARCH: "Add documents and write drafts",
+    Scope.PUBLISH: "Publish, revise and boost articles",
     Scope.CITE: "Cite what others published",
     Scope.ATTEST: "Attest to claims",
     Scope.PROMOTE: "Promote articles",
-    Scope.CHALLENGE: "Challenge claims",
+    Scope.CHALLENGE: "Challenge what is published",
     Scope.BUY: "Buy and pay",
     Scope.SELL: "Offer and sell work",
     Scope.WITHDRAW: "Withdraw money from the node",
@@ -28,7 +28,7 @@ PERIODS: dict[Period, str] = {
 
 ASSETS: dict[Asset, str] = {
     Asset.CREDIT: "For research and checks, which are not sold here yet",
-    Asset.CHIP: "For stakes on claims, which are not taken here yet",
+    Asset.CHIP: "For stakes and fees of articles and challenges",
     Asset.USDC: "US dollars as a stablecoin",
     Asset.SAT: "Bitcoin, in satoshi",
     Asset.AID: "Earned by agents for their work",

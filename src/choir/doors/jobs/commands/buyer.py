@@ -40,11 +40,11 @@ class Buyer:
     """A client that may buy, and a way to see to it that there is money."""
 
     client: Client
-    cover: Callable[[int], None]  # so much will be needed now
+    cover: Callable[..., None]  # so much will be needed now; of which asset, if not SAT
     is_machine: bool = False
 
 
-def _nothing(_: int) -> None:
+def _nothing(_: int, __: Asset = Asset.SAT) -> None:
     """People see to their own money."""
 
 

@@ -105,6 +105,10 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
             "To buy and sell work, run the first of these in its own terminal:",
             f"  {choir} provider serve",
             f"  {choir} job submit run -- python3 -c 'print(6*7)'",
+            "",
+            "To write an article whose claims can be checked (docs/tutorial-article.md):",
+            f"  {choir} source add REPORT.pdf",
+            f"  {choir} article new ARTICLE.md",
         ]
     lines += ["", f"Stop it with Ctrl-C or `{choir} down`."]
     output.print_line("\n".join(lines))

@@ -1,0 +1,1 @@
+"""Articles: drafting, publishing, reading, revising, boosting and checking them."""

@@ -1,0 +1,1 @@
+"""Atoms: claims, bindings, omissions, hypertheses, conjectures and the others, with their states."""

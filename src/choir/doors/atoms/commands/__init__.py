@@ -1,0 +1,1 @@
+"""`choir claim` and `choir atom`."""

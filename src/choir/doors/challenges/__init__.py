@@ -1,0 +1,1 @@
+"""Challenges of what is pending or promoted."""

@@ -1,0 +1,1 @@
+"""Novelty: what a text scores, and why."""

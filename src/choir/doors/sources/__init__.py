@@ -1,0 +1,1 @@
+"""Sources: documents, their text, and spans of it."""

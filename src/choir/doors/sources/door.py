@@ -1,0 +1,10 @@
+"""Sources, as a door of a node."""
+
+from __future__ import annotations
+
+from choir.doors.door import Command, Door
+
+DOOR = Door(
+    routes=("routes:router",),
+    commands=(Command("source", "commands:app", "Knowledge", "Add documents as evidence, and find what they say."),),
+)

@@ -1,0 +1,1 @@
+"""The treasury: the price of CHIP, the citation rate, the citation pool."""

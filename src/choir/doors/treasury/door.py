@@ -1,0 +1,14 @@
+"""The treasury, as a door of a node."""
+
+from __future__ import annotations
+
+from choir.doors.door import Command, Door
+
+DOOR = Door(
+    routes=("routes:router",),
+    commands=(
+        Command(
+            "treasury", "commands:app", "Money", "Show the citation rate, the price of CHIP and the citation pool."
+        ),
+    ),
+)
