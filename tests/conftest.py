@@ -67,6 +67,8 @@ class DatabaseFactory:
         self.server = server
         self._admin = psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True)
         self._create(TEMPLATE, template="template0")
+        with connect(server.dsn("postgres", TEMPLATE), autocommit=True) as superuser:
+            superuser.execute("create extension if not exists vector")
         with connect(server.dsn("choir_owner", TEMPLATE), autocommit=True) as owner:
             migrate(owner, "choir_app", known_migrations(FEATURES))
 

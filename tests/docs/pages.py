@@ -6,12 +6,14 @@ is that file. Blocks of any other kind are only read.
 
 Output is compared line by line. `…` stands for anything, alone on a line for any lines. Times and
 hashes match every time and hash. Ids and keys differ from run to run, so the first time a page shows
-one, the real one is learned; from then on it must be that one, in outputs and in commands.
+one, the real one is learned; from then on it must be that one, in outputs and in commands. So it is with
+the hash of an object (`sha256:…`) that a command or a file of the page names.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,19 +21,20 @@ ROOT = Path(__file__).parents[2]
 _ADDRESS = re.compile(r"(127\.0\.0\.1|localhost):8420")  # what pages say; a test's node has a port of its own
 
 _FENCE = re.compile(r"^```(?P<kind>\S*)(?: (?P<name>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_NAME = r"(?:entry|hold|node|agent|delegation|token|login)_[0-9a-z]{26}|(?:person|agent):[0-9a-z]{26}"
+_KINDS = "entry|hold|node|agent|delegation|token|login|article|revision|challenge"
+_NAME = rf"(?:{_KINDS})_[0-9a-z]{{26}}|(?:person|agent):[0-9a-z]{{26}}"
 _TOKEN = r"choir_pat_[0-9A-Za-z]{49}"
 _KEY = r"\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_OBJECT = r"sha256:[0-9a-f]{64}"
+_LEARNED = (_NAME, _TOKEN, _KEY, _UUID, _OBJECT)
 _ANY = {
     "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z",
     "hash": r"\b[0-9a-f]{64}\b",
     "gap": "…",
 }
 _SPECIAL = re.compile(
-    "|".join(
-        f"(?P<{kind}>{pattern})" for kind, pattern in {**_ANY, "learned": f"{_NAME}|{_TOKEN}|{_KEY}|{_UUID}"}.items()
-    )
+    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in {**_ANY, "learned": "|".join(_LEARNED)}.items())
 )
 
 
@@ -89,11 +92,17 @@ def _commands(block: str, first_line: int) -> list[Command]:
     return found
 
 
+def used_objects(todo: Sequence[Command | File]) -> frozenset[str]:
+    """The hashes of objects that a reader has to put in."""
+    return frozenset(name for step in todo for name in re.findall(_OBJECT, step.text))
+
+
 @dataclass
 class Names:
     """What a page calls something, and what it is really called."""
 
     port: int
+    used: frozenset[str] = frozenset()  # hashes of objects that the page names in commands and files
     known: dict[str, str] = field(default_factory=dict)
 
     def real(self, text: str) -> str:
@@ -128,12 +137,14 @@ class Names:
             at = match.end()
             if match.lastgroup != "learned":
                 pattern += ".*?" if match.lastgroup == "gap" else _ANY[match.lastgroup or ""]
+            elif re.fullmatch(_OBJECT, match[0]) and match[0] not in self.used:
+                pattern += _OBJECT
             elif match[0] in self.known:
                 pattern += re.escape(self.known[match[0]])
             elif match[0] in new:
                 pattern += f"(?P=n{new.index(match[0])})"
             else:
-                kind = next(kind for kind in (_NAME, _TOKEN, _KEY, _UUID) if re.fullmatch(kind, match[0]))
+                kind = next(kind for kind in _LEARNED if re.fullmatch(kind, match[0]))
                 pattern += f"(?P<n{len(new)}>{kind})"
                 new.append(match[0])
         matched = re.fullmatch(pattern + re.escape(shown[at:]), found)

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from choir.doors.cli.main import app
-from tests.docs.pages import ROOT, Command, File, Names, markdown_files, steps
+from tests.docs.pages import ROOT, Command, File, Names, markdown_files, steps, used_objects
 from tests.docs.shell import Shell
 from tests.identity.authenticator import Authenticator
 from tests.operations import prepared
@@ -45,7 +45,7 @@ def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
     todo = steps(page)
     commands = [step for step in todo if isinstance(step, Command)]
     with Shell(folder) as shell:
-        names = Names(shell.port)
+        names = Names(shell.port, used_objects(todo))
         if _needs_a_node(commands):
             prepared.fill(folder / "home", {})
             assert shell.run("choir up --background")[1] == 0

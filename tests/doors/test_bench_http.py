@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from choir.benchmarks.http import Size, run
 
 
+@pytest.mark.deep
 def test_a_tiny_run_measures_every_kind() -> None:
     said: list[str] = []
     told = run(Size(rounds=1, requests=16, connections=4, clients=1), None, said.append)

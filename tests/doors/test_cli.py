@@ -263,6 +263,7 @@ def test_no_mistake_ends_in_a_traceback(funded: NodeUnderTest, command: tuple[st
     assert "Traceback" not in done.err + done.out
 
 
+@pytest.mark.deep
 def test_a_closed_pipe_is_no_news(funded: NodeUnderTest) -> None:
     for command in (
         "ledger accounts",

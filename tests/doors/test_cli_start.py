@@ -60,7 +60,7 @@ def test_asking_what_there_is_loads_no_command(words: tuple[str, ...], code: int
     ended, _, loaded = started(*words)
     assert (ended, loaded & set(HEAVY)) == (code, set())
     own = {name for name in loaded if name.startswith("choir.")}
-    rooms = {f"choir.{room}" for room in ("bazaar", "ledger", "operations", "node", "sandbox", "storage")}
+    rooms = {f"choir.{room}" for room in ("bazaar", "commons", "ledger", "operations", "node", "sandbox", "storage")}
     assert {name for name in own if ".".join(name.split(".")[:2]) in rooms} == set()
     assert {item.place.partition(":")[0] for item in _items()} & own <= {"choir.doors.cli.about"}
 
@@ -76,6 +76,11 @@ def test_asking_what_there_is_loads_no_command(words: tuple[str, ...], code: int
         (("fund", "person:ada/available/SAT", "much"), 1),
         (("provider", "status", "--help"), 0),
         (("token", "create", "--help"), 0),
+        (("article", "ls", "--no-such-option"), 2),
+        (("source", "find"), 2),
+        (("claim", "add", "--help"), 0),
+        (("article", "vote", "revision_01h", "--accept", "--refuse"), 2),
+        (("publish", "--help"), 0),
     ],
 )
 def test_what_is_answered_without_a_node_loads_no_client(words: tuple[str, ...], code: int) -> None:
@@ -177,7 +182,7 @@ def test_no_option_offers_a_scope_that_nothing_asks_for() -> None:
     assert asked_for == set(OFFERED_SCOPES)
     for command in (("login",), ("token", "create"), ("delegation", "grant"), ("delegation", "narrow")):
         said = CliRunner().invoke(app, [*command, "--help"], prog_name="choir", env={"COLUMNS": "200"}).output
-        assert "read, buy, sell" in said
+        assert "read, research, publish, challenge, buy, sell" in " ".join(said.split())
         assert set(Scope) & set(re.findall("[a-z]+", said)) == set(OFFERED_SCOPES)
 
 
@@ -187,3 +192,16 @@ def test_the_description_of_the_api_offers_the_same_and_every_scope_is_valid() -
         assert items == {"type": "string", "enum": [scope.value for scope in OFFERED_SCOPES]}
     asked = TokenIn.model_validate_json(json.dumps({"name": "x", "scopes": list(Scope), "days": 1}))
     assert asked.scopes == list(Scope)
+
+
+def test_the_first_start_shows_a_first_job_and_a_first_article(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from choir.doors.node.commands import run
+    from choir.foundation.settings import load_settings
+
+    monkeypatch.setattr(run, "_tell_of_the_sandbox", lambda _: None)
+    run._greet(load_settings({"home": str(tmp_path)}, {}), first=True, as_json=False)
+    told = capsys.readouterr().out
+    for words in ("job submit run", "source add", "article new"):
+        assert words in told

@@ -171,6 +171,7 @@ def _answers(node: NodeUnderTest) -> bool:
         return False
 
 
+@pytest.mark.deep
 def test_a_request_that_timed_out_leaves_no_statement_behind(strict: NodeUnderTest) -> None:
     """Else each would keep a thread and a connection until the database's own limit."""
     with psycopg.connect(strict.dsn()) as blocker, psycopg.connect(strict.dsn("postgres"), autocommit=True) as admin:

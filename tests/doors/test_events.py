@@ -359,6 +359,7 @@ def test_a_stopping_node_ends_its_streams_at_once() -> None:
             assert ear.comments[-1].startswith("over: ")  # it was told, not cut off when its time was over
 
 
+@pytest.mark.deep
 def test_streams_survive_the_database() -> None:
     with new_node(**LIMITS) as node:
         node.up()

@@ -207,6 +207,7 @@ def test_a_token_comes_by_standard_input_and_never_as_an_argument(
     assert empty.code == 1
 
 
+@pytest.mark.deep
 def test_a_saved_token_is_for_its_own_address_and_no_other(
     town: NodeUnderTest, ada: Neighbour, config: dict[str, str]
 ) -> None:

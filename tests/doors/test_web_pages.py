@@ -143,13 +143,16 @@ def test_every_act_has_words() -> None:
 def test_forms_offer_only_what_something_here_asks_for(running: NodeUnderTest) -> None:
     """What is stored stays valid, and is shown to whoever may end it."""
     with neighbour(running, "olga") as olga:
-        olga.token("read", "publish")
+        olga.token("read", "withdraw")
         agent = olga.agent()
         tokens, grant = (olga.http.get(f"{running.url}{path}").text for path in ("/tokens", f"/agents/{agent}"))
+    offered = ["read", "research", "publish", "challenge", "buy", "sell"]
     for page in (tokens, grant):
-        assert re.findall(r'name="scopes" value="(\w+)"', page) == ["read", "buy", "sell"]
-    assert '<span class="badge">publish</span>' in tokens
-    assert re.findall(r'<option value="([A-Z]+)"', grant) == ["SAT", "USDC"] * 2  # the first row, and one to add
+        assert re.findall(r'name="scopes" value="(\w+)"', page) == offered
+    assert '<span class="badge">withdraw</span>' in tokens
+    assert (
+        re.findall(r'<option value="([A-Z]+)"', grant) == ["SAT", "CHIP", "USDC"] * 2
+    )  # the first row, and one to add
 
 
 def test_every_scope_period_and_asset_has_words() -> None:

@@ -312,6 +312,7 @@ def test_rotating_the_nodes_key_rewraps_everything(home: Settings) -> None:
         assert all_sign(node, holders)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 def test_a_rotation_that_is_killed_goes_on_later(home: Settings, rounds: int) -> None:
     with opened_node(home) as node:

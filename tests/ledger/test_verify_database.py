@@ -279,6 +279,7 @@ def test_a_small_crime_is_not_drowned_and_a_large_one_does_not_flood(full: Books
     assert full.verify().good
 
 
+@pytest.mark.deep
 def test_progress_is_told_and_memory_does_not_grow_with_the_journal(databases: DatabaseFactory) -> None:
     name = databases.make()
     database = Database(databases.server.dsn("choir_app", name), wait_s=30).open()

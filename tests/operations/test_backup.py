@@ -42,6 +42,7 @@ def give_key(source: NodeUnderTest, target: NodeUnderTest) -> None:
     shutil.copy(source.home / "node.key", target.home / "node.key")
 
 
+@pytest.mark.deep
 def test_a_backup_under_load_restores_whole_elsewhere(node: NodeUnderTest, other: NodeUnderTest) -> None:
     fund(node.up())
     done = threading.Event()
@@ -87,6 +88,7 @@ def test_a_backup_under_load_restores_whole_elsewhere(node: NodeUnderTest, other
         client.transfer(ADA, BOB, 1, reason="it goes on")
 
 
+@pytest.mark.deep
 def test_an_older_backup_over_a_newer_checkpoint_is_noticed(kept: NodeUnderTest, other: NodeUnderTest) -> None:
     give_key(kept, other)
     shutil.copy(kept.home / "checkpoint.note", other.home / "checkpoint.note")

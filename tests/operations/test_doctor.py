@@ -53,6 +53,7 @@ def test_a_home_that_is_not_there_yet_is_fine(node: NodeUnderTest) -> None:
     assert not node.home.exists()
 
 
+@pytest.mark.deep
 def test_a_machine_that_contains_nothing_is_told_that_it_cannot_verify(stopped: NodeUnderTest) -> None:
     found = findings(stopped, 0, CHOIR_POLICY__SANDBOX__STRANGER_TIER_MIN="5")["sandbox"]
     assert (found["state"], found["advice"]) == ("note", "See `choir sandbox doctor`.")

@@ -123,6 +123,7 @@ def operators() -> Iterator[tuple[str, str]]:
         shutil.rmtree(place)
 
 
+@pytest.mark.deep
 def test_an_operators_own_database_is_used_and_nothing_else_is_started(operators: tuple[str, str]) -> None:
     app, owner = operators
     with new_node(CHOIR_DATABASE_URL=app) as node:

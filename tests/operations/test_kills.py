@@ -256,7 +256,7 @@ class Callers:
             assert not thread.is_alive()
 
 
-@pytest.mark.scaled
+@pytest.mark.deep
 def test_a_node_that_is_killed_again_and_again_keeps_every_acknowledged_entry(chance: random.Random) -> None:
     with new_node(DISK, CHOIR_PROCESSES="2") as node:
         fund(node.up(), amount=MONEY)

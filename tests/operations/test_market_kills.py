@@ -74,6 +74,7 @@ def left_of_runs(node: NodeUnderTest) -> list[str]:
     return runs + folders
 
 
+@pytest.mark.deep
 def test_a_newcomer_qualifies_within_seconds_and_a_long_line_clears(
     town: NodeUnderTest, market: Market, provider: UUID
 ) -> None:
@@ -96,6 +97,7 @@ def work_until(market: Market, providers: list[UUID], done: Callable[[], bool]) 
         time.sleep(0.1)
 
 
+@pytest.mark.deep
 def test_a_stop_does_not_wait_for_a_verification(town: NodeUnderTest, market: Market, provider: UUID) -> None:
     market.beat(provider)
     job = market.order(sleeps_s=15)

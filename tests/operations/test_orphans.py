@@ -8,6 +8,7 @@ import signal
 import threading
 
 import httpx
+import pytest
 
 from choir.storage.embedded.previous import Places
 from choir.storage.processes import processes_of
@@ -50,6 +51,7 @@ def _must_end(workers: list[int]) -> None:
     until(lambda: not any(map(exists, workers)), END_S_MAX)  # raises if they do not
 
 
+@pytest.mark.deep
 def test_workers_under_load_end_soon_after_their_node_was_killed() -> None:
     with new_node(CHOIR_PROCESSES="2") as node:
         fund(node.up(), amount=10**9)

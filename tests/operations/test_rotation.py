@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from choir.ledger.notes import VerifierKey, open_note
 from tests.auditor import verifier
 from tests.operations.nodes import ADA, BOB, NodeUnderTest, fund
@@ -75,6 +77,7 @@ def test_the_next_checkpoint_is_signed_by_the_new_key(node: NodeUnderTest, tmp_p
     assert (node.home / "node.key").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.deep
 def test_a_rotation_that_was_recorded_is_completed_at_the_next_start(node: NodeUnderTest) -> None:
     fund(node.up())
     with node.client() as client:
@@ -92,6 +95,7 @@ def test_a_rotation_that_was_recorded_is_completed_at_the_next_start(node: NodeU
     assert node.run("ledger", "verify").code == 0
 
 
+@pytest.mark.deep
 def test_a_rotation_that_was_not_recorded_never_happened(node: NodeUnderTest) -> None:
     fund(node.up())
     with node.client() as client:

@@ -150,6 +150,7 @@ def test_without_a_node_down_says_so_and_status_has_its_own_exit_code(node: Node
     assert not node.home.exists()  # asking makes nothing
 
 
+@pytest.mark.deep
 def test_a_stale_file_with_a_reused_process_id_is_seen_through(node: NodeUnderTest) -> None:
     node.up()
     node.kill()
@@ -206,6 +207,7 @@ def test_another_nodes_address_in_the_environment_does_not_mislead_a_start() -> 
         assert steps[-1] == "The database is ready; starting the server."  # and not what it said when it was
 
 
+@pytest.mark.deep
 def test_two_processes_serve_one_socket_and_a_killed_one_is_replaced() -> None:
     with new_node(CHOIR_PROCESSES="2") as node:
         node.up()

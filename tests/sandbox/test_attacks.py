@@ -27,6 +27,7 @@ def test_there_are_at_least_thirty_attacks_with_names_of_their_own() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= 30
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_the_attack_succeeds_where_nothing_holds_it(attack: Attack, scene: Scene) -> None:
     if attack.needs_root and os.geteuid() != 0:
@@ -55,6 +56,7 @@ def test_the_attack_is_contained(attack: Attack, tier: Tier, sandboxes: Sandboxe
     assert found.outcome == "contained", found.how
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("attack", HOST_ATTACKS, ids=lambda attack: attack.name)
 def test_a_trusting_host_falls_for_it(attack: HostAttack, tmp_path: Path) -> None:
     assert attack.proof(tmp_path)

@@ -21,6 +21,7 @@ from choir.foundation.canonical import bytes_hash
 from choir.foundation.clock import MICROSECONDS, SystemEntropy, format_time
 from choir.identity.keys.phrases import new_phrase
 from tests.doors.http.market import Seller, order, seller
+from tests.doors.http.press import WritersDesk
 from tests.doors.http.visitors import (
     Browser,
     Json,
@@ -77,6 +78,10 @@ class Scene:
     @cached_property
     def stall(self) -> Seller:
         return Seller(self.owner).open_stall()
+
+    @cached_property
+    def desk(self) -> WritersDesk:
+        return WritersDesk(self.owner)
 
     @cached_property
     def upload(self) -> str:
@@ -395,7 +400,7 @@ PAGES = [
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 
-ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY, *PAGES]  # those of the bazaar are beside this
+ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY, *PAGES]  # those of the bazaar and the commons are beside this
 
 
 def ask(row: Row, scene: Scene, caller: str, **further: str) -> httpx.Response:

@@ -11,11 +11,11 @@ from fastapi.routing import APIRoute
 
 from choir.doors.http.access import access_of
 from choir.doors.http.app import make_api
-from tests.doors.http import bazaar_table, table
+from tests.doors.http import bazaar_table, commons_table, discovery_table, table, treasury_table
 from tests.doors.http.table import CALLERS, PAGES, Row, Scene, ask
 from tests.operations.nodes import NodeUnderTest
 
-ROWS = [*table.ROWS, *bazaar_table.ROWS]
+ROWS = [*table.ROWS, *bazaar_table.ROWS, *commons_table.ROWS, *discovery_table.ROWS, *treasury_table.ROWS]
 _AS_FRAMEWORK = "/v1/openapi.json"  # the one path that is no route of ours
 
 
@@ -124,6 +124,7 @@ def test_who_may_not_is_told_so_before_the_body_is_parsed(row: Row, scene: Scene
             assert answer.status_code == 422
 
 
-# Here it depends on the body: whose token is asked for, from whose account something is sent.
+# Here it depends on the body: whose token is asked for, from whose account something is sent. Or on whose article it is
 _JUDGED_INSIDE = {("POST /v1/tokens", caller) for caller in ("unscoped", "scoped", "operator")}
-_JUDGED_INSIDE |= {("POST /v1/transfers", "other")}
+_JUDGED_INSIDE |= {("POST /v1/transfers", "other"), ("POST /v1/articles/{article}/revisions", "owner")}
+_JUDGED_INSIDE |= {("POST /v1/treasury/payments", "scoped")}  # what its delegation may spend

@@ -1,4 +1,4 @@
-"""The SDK's rooms of the bazaar against a running node: what they ask is what the node answers."""
+"""The SDK's rooms of the bazaar and the commons against a running node: what they ask is what the node answers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,33 @@ from typing import Any
 
 import pytest
 
+from choir.doors.articles.client import ArticlesClient
+from choir.doors.atoms.client import AtomsClient
+from choir.doors.challenges.client import ChallengesClient
 from choir.doors.disputes.client import DisputesClient
 from choir.doors.http.app import make_api
 from choir.doors.jobs.client import JobsClient, UploadsClient
 from choir.doors.jobs.shapes import AttemptOut
 from choir.doors.providers.client import AttemptsClient, ProvidersClient
 from choir.doors.sdk.calls import Call, Method, Pages
+from choir.doors.sources.client import SourcesClient
 from choir.foundation.canonical import bytes_hash
 from choir.sdk import Client
 from tests.doors.http import market
 from tests.doors.http.market import run_request
 from tests.operations.nodes import NodeUnderTest
 
-ROOMS: list[type[Any]] = [UploadsClient, JobsClient, DisputesClient, ProvidersClient, AttemptsClient]
+ROOMS: list[type[Any]] = [
+    UploadsClient,
+    JobsClient,
+    DisputesClient,
+    ProvidersClient,
+    AttemptsClient,
+    SourcesClient,
+    AtomsClient,
+    ArticlesClient,
+    ChallengesClient,
+]
 
 
 def _made_up(name: str, annotation: str) -> Any:

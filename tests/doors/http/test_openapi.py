@@ -34,8 +34,9 @@ from choir.doors.http.app import make_api
 from choir.doors.shapes import Wire
 from choir.foundation.canonical import bytes_hash
 from tests.depth import times
-from tests.doors.http import bazaar_table, table
+from tests.doors.http import bazaar_table, commons_table, discovery_table, table, treasury_table
 from tests.doors.http.market import Seller, order
+from tests.doors.http.press import WritersDesk
 from tests.doors.http.visitors import Browser, begin_login, cap, client, fund, new_verifier, origin
 from tests.operations.nodes import NodeUnderTest
 
@@ -51,7 +52,7 @@ _CHECKS: list[Any] = [
 # description takes as long as a hundred tests, and every process of a run would make it to know what tests there are.
 _OPERATIONS = [
     (row.method, row.route)
-    for row in [*table.ROWS, *bazaar_table.ROWS]
+    for row in [*table.ROWS, *bazaar_table.ROWS, *commons_table.ROWS, *discovery_table.ROWS, *treasury_table.ROWS]
     if row not in table.PAGES and row.route != "/v1/openapi.json"
 ]
 
@@ -92,6 +93,7 @@ class _Person:
             agent = browser.agent()
             fund(self._node, browser.owner, 10**9)
             job = order(browser, Seller(browser).open_stall())
+            desk = WritersDesk(browser)
             held = browser.http.post("/v1/uploads", json={"bytes": 1, "hash": bytes_hash(b"x")}).json()
             self._things = {
                 "handle": browser.handle,
@@ -109,6 +111,12 @@ class _Person:
                 "attempt": job["attempts"][0]["id"],
                 "provider": job["attempts"][0]["provider"],
                 "upload": held["id"],
+                "source": desk.source,
+                "pointer": f"{desk.source}@0-40",
+                "claim": desk.claim,
+                "about": desk.claim,
+                "atom": desk.claim,
+                "article": desk.published,
             }
         return self._things
 

@@ -144,6 +144,7 @@ def test_a_run_works_with_nothing_done_before(market: Market) -> None:
     assert into.read_text() == "42\n"
 
 
+@pytest.mark.deep
 def test_a_terminal_shows_all_open_jobs(market: Market) -> None:
     """Nobody is there to do this one, so it stays open; in 80 columns no id is broken."""
     node = market.node
@@ -175,6 +176,7 @@ def _everything(terminal: int) -> str:
     return data.decode("utf-8", "replace")
 
 
+@pytest.mark.deep
 def test_what_the_buyer_wanted_otherwise_is_not_paid(market: Market) -> None:
     node = market.node
     done = node.run(
@@ -266,6 +268,7 @@ def test_a_dispute_shows_its_deposit_and_asks_first(market: Market) -> None:
     assert "dispute dispute_" in node.run("job", "show", job).out
 
 
+@pytest.mark.deep
 def test_ci_buys_a_patch_and_buys_it_once(market: Market) -> None:
     node = market.node
     repo, out = market.folder / "ci", market.folder / "ci.diff"
@@ -329,6 +332,7 @@ def test_an_agent_on_a_key_sends_as_much_as_others(market: Market) -> None:
             stranger.uploads.put_part(begun.id, 0, data + b"x")
 
 
+@pytest.mark.deep
 def test_waiting_goes_on_while_the_node_is_away(market: Market) -> None:
     """And the SDK verifies what came, once more in a sandbox of its own."""
     node = market.node

@@ -40,6 +40,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield Stage(node, folder, rival)
 
 
+@pytest.mark.deep
 def test_a_race_of_two_processes_pays_one(stage: Stage) -> None:
     """Who is first is up to the machine; that there is one, and where the money is, is not."""
     node = stage.node

@@ -233,6 +233,7 @@ def test_who_sells(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         seller.find(home, public_url="http://elsewhere.example")
 
 
+@pytest.mark.deep
 def test_a_killed_providers_job_goes_to_the_next_and_its_late_result_is_refused(town: Town) -> None:
     ann = town.provider("ann")
     naps = "4.0625"  # a number to find the process by
