@@ -18,6 +18,7 @@ import httpx
 
 _PAUSE_S = 0.1
 _PAUSE_S_MAX = 2.0
+_SIGN_AGAIN_MAX = 2
 _ASK_AGAIN = frozenset({429, 502, 503, 504})
 _NOT_SOON = frozenset({"node.disk_low", "storage.write_disk_full"})  # nothing changes before somebody acts
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -41,12 +42,15 @@ class Attempts:
         self._give_up_at = began + patience_s
         self._connect_until = began + min(connect_s, patience_s)
         self._pause_s = _PAUSE_S
-        self._signed_again = False
+        self._signed_again = 0
 
     def sign_again(self) -> bool:
-        """Whether a call that was refused for its signature's time is sent with another: once, and nothing was done."""
-        first, self._signed_again = not self._signed_again, True
-        return first
+        """Whether a call that was refused for its signature's time is sent with another; nothing was done by it.
+
+        Twice: a node whose clock is moved just now may tell the old time with its first refusal.
+        """
+        self._signed_again += 1
+        return self._signed_again <= _SIGN_AGAIN_MAX
 
     def after_answer(self, answer: httpx.Response) -> float | None:
         """Seconds to wait before the next try; None: this answer is the one."""
