@@ -264,6 +264,29 @@ def test_erasing_and_collecting_at_once_give_bytes_back_once(store: Store) -> No
     assert consistent(store)
 
 
+def test_a_blob_that_becomes_an_atom_and_an_owner_near_its_quota_do_not_wait_for_each_other(store: Store) -> None:
+    hasty = store.with_policy(owner_quota_bytes=200)
+    hasty.put_blob(b"1")
+    begun = threading.Event()
+
+    def other() -> None:
+        with hasty.database.unit_of_work() as tx:
+            begun.set()
+            hasty.objects.put_atom(tx, "charged", OWNER)  # so near the quota it locks the owner
+            hasty.objects.put_atom(tx, 1, OWNER)
+
+    with hasty.database.unit_of_work() as tx:
+        hasty.objects.put_atom(tx, 1, OWNER)
+        with ThreadPoolExecutor(1) as pool:
+            waits = pool.submit(other)
+            begun.wait()
+            time.sleep(0.2)  # it has the owner by then, or waits for it
+            hasty.objects.put_atom(tx, "charged too", OWNER)
+            tx.connection.commit()
+            waits.result()
+    assert consistent(hasty)
+
+
 def test_nothing_held_is_ever_lost_to_a_collector_that_never_rests(store: Store) -> None:
     """Everything is collectable at once here, and few objects are shared by many."""
     hasty = store.with_policy(unreferenced_s=0, owner_quota_bytes=200)
