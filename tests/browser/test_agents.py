@@ -45,7 +45,7 @@ def test_make_an_agent_with_a_cap_and_take_it_back(ada: Desk, town: NodeUnderTes
     row = ada.row("Delegations", "the night shift")
     expect(row).to_contain_text("Live")
     expect(row).to_contain_text("0.000 SAT spent")
-    expect(row).to_contain_text("of 10000.5 SAT per day")
+    expect(row).to_contain_text("of 10,000.5 SAT per day")
     expect(row).to_contain_text("ends in 30 days")
 
     row.get_by_text("Create a token for a program").click()

@@ -1,15 +1,16 @@
 """What a door is: all that one noun offers to the outside, declared in its own folder.
 
 A noun's `door.py` has one `DOOR`, which names its routes below `/v1`, its pages and its commands as `module:attribute`
-below its folder; nothing is loaded by naming it. `choir.doors.DOORS` lists the doors; the server, the command line,
-the documentation and the tests go through it. Beside it are the noun's `shapes.py`, `routes.py`, `commands.py`,
-`client.py`, `pages.py` with `templates/`, where they apply.
+below its folder, and which of its pages the navigation leads to; nothing is loaded by naming it. `choir.doors.DOORS`
+lists the doors; the server, the command line, the documentation and the tests go through it. Beside it are the noun's
+`shapes.py`, `routes.py`, `commands.py`, `client.py`, `pages.py` with `templates/` and `static/`, where they apply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
@@ -24,12 +25,31 @@ class Command:
     summary: str  # the first sentence of its help
 
 
+class Audience(StrEnum):
+    """Whose navigation has a link."""
+
+    EVERYONE = "everyone"
+    STRANGER = "stranger"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A page that the navigation leads to."""
+
+    path: str
+    label: str
+    rank: int  # from left to right
+    audience: Audience = Audience.EVERYONE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """What a noun offers."""
 
     routes: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
     commands: tuple[Command, ...] = ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from choir.doors.web import words
+from choir.doors.web.purse import about
 from choir.foundation.money import Asset
 from choir.ledger import queries
 from choir.ledger.model import account_name
@@ -31,10 +32,5 @@ def balances(node: Node, tx: Tx, owner: str) -> list[Balance]:
     for item in queries.accounts(tx, prefix=f"{owner}/", limit=_ACCOUNTS_SHOWN):
         name = account_name(item.name)
         role = words.role(f"{name.role}.{name.purpose}" if name.purpose else name.role)
-        about = (
-            words.ASSETS[name.asset]
-            if node.identity.production
-            else words.PLAYED.get(name.asset, words.ASSETS[name.asset])
-        )
-        found.append(Balance(role, name.asset.name, about, item.balance, item.state == "frozen"))
+        found.append(Balance(role, name.asset.name, about(node, name.asset), item.balance, item.state == "frozen"))
     return sorted(found, key=lambda item: (list(Asset.__members__).index(item.asset), item.role))

@@ -25,7 +25,7 @@ from choir.doors.http.proxies import Proxies
 from choir.doors.http.rooms import BELOW
 from choir.doors.http.streams import Streams
 from choir.doors.node.routes import health
-from choir.doors.web import assets
+from choir.doors.web import assets, live
 from choir.doors.web.errors import or_page
 from choir.foundation.errors import ChoirError
 from choir.node import Node
@@ -81,6 +81,7 @@ def make_api(doors: Sequence[str] = DOORS) -> FastAPI:
     app.state.doors = tuple(doors)
     app.include_router(health)
     app.include_router(assets.router)
+    app.include_router(live.router)
     for package, door in load_doors(doors).items():
         for place in door.routes:
             app.include_router(load(package, place), prefix=BELOW, responses=openapi.COMMON)

@@ -43,9 +43,9 @@ _HEADERS = [
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 ]
 _API_CSP = b"default-src 'none'; frame-ancestors 'none'"
-# Our own files and nothing inline; forms never leave by themselves, and no string becomes markup or code.
+# Our own files and nothing inline; forms stay on this node, and no string becomes markup or code.
 _PAGE_CSP = (
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none';"
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"
     b" base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _DISK_FRESH_S = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from choir.doors.door import Door
+from choir.doors.door import Audience, Door, Link
 
 DOOR = Door(
     routes=(
@@ -11,4 +11,9 @@ DOOR = Door(
         "passkey_routes:router",
     ),
     pages=("pages:router",),
+    links=(
+        Link("/account", "Account", 80, Audience.PERSON),
+        Link("/sign-up", "Sign up", 80, Audience.STRANGER),
+        Link("/sign-in", "Log in", 81, Audience.STRANGER),
+    ),
 )

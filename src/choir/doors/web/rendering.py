@@ -17,20 +17,23 @@ from fastapi.responses import HTMLResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from choir.doors import DOORS
-from choir.doors.door import load_doors
+from choir.doors.door import Audience, Link, load_doors
 from choir.doors.web import assets, words
+from choir.doors.web.purse import purse
 from choir.foundation.clock import MICROSECONDS, format_time, to_datetime
 from choir.foundation.ids import show_id
 from choir.foundation.money import Asset
 
 _HEADERS = {"Cache-Control": "no-store", "Vary": "Cookie"}
 _STEPS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_DOLLARS = frozenset({"USDC", "USD"})
 _OPEN_SIDES = 0.07  # the share of a half turn that the rows leave free at each side
 
 
 def page(request: Request, template: str, context: Mapping[str, Any] | None = None, status: int = 200) -> HTMLResponse:
     """A page around what the visitor may know."""
     node = request.app.state.node
+    visitor = (context or {}).get("visitor")
     frame = {
         "path": request.url.path,
         "now_us": node.clock.now_us(),
@@ -39,7 +42,12 @@ def page(request: Request, template: str, context: Mapping[str, Any] | None = No
         "version": version("choir"),
         "origin": node.passkeys.party.origin,
         "visitor": None,
+        "links": links(request.app.state.doors, signed_in=visitor is not None),
+        "purse": [],
     }
+    if visitor is not None:
+        with node.read() as tx:
+            frame["purse"] = purse(node, tx, visitor.person.owner)
     text = environment(request.app.state.doors).get_template(template).render({**frame, **(context or {})})
     return HTMLResponse(text, status_code=status, headers=_HEADERS)
 
@@ -56,8 +64,18 @@ def environment(doors: tuple[str, ...] = DOORS) -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(asset=assets.address, words=words, voices=voices())
-    made.filters.update(amount=amount, ago=ago, until=until, day=day, moment=format_time, typed=typed)
+    made.filters.update(
+        amount=amount, ago=ago, until=until, day=day, moment=format_time, typed=typed, money=money, short=short
+    )
     return made
+
+
+@cache
+def links(doors: tuple[str, ...], *, signed_in: bool) -> list[Link]:
+    """What the navigation leads to, from left to right."""
+    other = Audience.STRANGER if signed_in else Audience.PERSON
+    found = [link for door in load_doors(doors).values() for link in door.links if link.audience is not other]
+    return sorted(found, key=lambda link: link.rank)
 
 
 class Amount(NamedTuple):
@@ -76,7 +94,23 @@ def amount(units: int, asset: str) -> Amount:
 def typed(units: int, asset: str) -> str:
     """An amount as somebody would say it: without noughts that say nothing."""
     whole, _, fraction = Asset.of(asset).format(units).partition(".")
-    return f"{whole}.{fraction.rstrip('0')}".rstrip(".")
+    sign, digits = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    return f"{sign}{int(digits):,}.{fraction.rstrip('0')}".rstrip(".")
+
+
+def money(units: int, asset: str) -> str:
+    """An amount with its asset, as people write it: $1,234.50, or 1,234.5 SAT."""
+    told = typed(units, asset)
+    if asset not in _DOLLARS:
+        return f"{told} {asset}"
+    sign, told = ("-", told[1:]) if told.startswith("-") else ("", told)
+    whole, _, fraction = told.partition(".")
+    return f"{sign}${whole}.{fraction:0<2}"
+
+
+def short(text: str, ends: int = 6) -> str:
+    """A hash or an id that nobody reads whole; where it matters, the whole is beside it."""
+    return text if len(text) <= 3 * ends else f"{text[: text.find(':') + 1 + ends]}…{text[-ends:]}"
 
 
 def ago(at_us: int, now_us: int) -> str:

@@ -6,6 +6,7 @@ same transaction and never comes back; whoever may not manage an agent is told t
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
@@ -40,6 +41,11 @@ class Agents:
         agent = self._new(tx, person, nostr_key, name)
         self._record(tx, agent, person_owner(person), "agent.created")
         return agent
+
+    @staticmethod
+    def names(tx: Tx, ids: Collection[UUID]) -> dict[UUID, str]:
+        """The names of these agents; one without a name is left out."""
+        return agent_store.names(tx, ids) if ids else {}
 
     def stand(self, tx: Tx, nostr_key: bytes, name: str | None = None, *, address: str = "") -> Agent:
         """The agent that stands on this key, made if there is none. The key must have been proven before.

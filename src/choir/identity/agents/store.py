@@ -5,6 +5,7 @@ Locks are taken in one order everywhere: the person, the agent, delegations from
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import LiteralString
 from uuid import UUID
 
@@ -35,6 +36,11 @@ def insert(tx: Tx, agent: Agent) -> bool:
 
 def get(tx: Tx, agent: UUID) -> Agent | None:
     return tx.one_or_none(Agent, _SELECT + " where id = %s", agent)
+
+
+def names(tx: Tx, ids: Collection[UUID]) -> dict[UUID, str]:
+    """The names of those of these agents that have one."""
+    return dict(tx.rows("select id, name from agents where id = any(%s) and name is not null", list(ids)))
 
 
 def lock(tx: Tx, agent: UUID) -> Agent | None:

@@ -8,7 +8,7 @@ however often, however concurrently and from however many processes a sign-up is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -203,6 +203,11 @@ class People:
         if person is None:
             raise UnknownPerson(person=person_owner(id_))
         return person
+
+    @staticmethod
+    def handles(tx: Tx, ids: Collection[UUID]) -> dict[UUID, str]:
+        """The handles of these people; whoever was erased has none."""
+        return store.handles(tx, ids) if ids else {}
 
     def by_handle(self, tx: Tx, handle: str) -> Person:
         person = store.person_by_handle(tx, rules.checked_handle(handle, self._policy))

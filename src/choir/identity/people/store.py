@@ -6,6 +6,7 @@ person happen one after the other and none slips past an erasure. Order: rates, 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -47,6 +48,12 @@ class SessionRow:
 
 def person(tx: Tx, id_: UUID) -> Person | None:
     return tx.one_or_none(Person, f"select {_PERSON} from people where id = %s", id_)  # noqa: S608 - no input
+
+
+def handles(tx: Tx, ids: Collection[UUID]) -> dict[UUID, str]:
+    """The handles of those of these people who have one."""
+    found = tx.rows("select id, handle from people where id = any(%s) and handle is not null", list(ids))
+    return dict(found)
 
 
 def person_by_handle(tx: Tx, handle: str) -> Person | None:

@@ -15,8 +15,10 @@ const UNREACHABLE = {
   code: "unreachable",
 };
 
-export async function call(method, path, body) {
+// `key` makes the same request have one effect, however often it is sent.
+export async function call(method, path, body, key) {
   const request = { method, headers: { Accept: "application/json" }, credentials: "same-origin", cache: "no-store" };
+  if (key) request.headers["Idempotency-Key"] = key;
   if (body !== undefined) {
     request.headers["Content-Type"] = "application/json";
     request.body = JSON.stringify(body);

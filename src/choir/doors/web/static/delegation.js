@@ -1,5 +1,6 @@
 // The form that grants a delegation: scopes, caps as rows, an end.
 
+import { units } from "./amounts.js";
 import { call } from "./api.js";
 import { go, onSubmit, refuse } from "./forms.js";
 import { withFreshPasskey } from "./passkeys.js";
@@ -55,22 +56,11 @@ function capsOf(grant) {
     if (amount === "") continue;
     const asset = row.querySelector("[name=cap-asset]").selectedOptions[0];
     const period = row.querySelector("[name=cap-period]").value;
-    const cap = { asset: asset.value, period, cap: units(amount, Number(asset.dataset.decimals), asset.value) };
+    const cap = { asset: asset.value, period, cap: units(amount, Number(asset.dataset.decimals), asset.value, "caps") };
     if (caps.some((other) => other.asset === cap.asset && other.period === cap.period)) {
       throw refuse("caps", `There are two caps for ${cap.asset} with the same period.`);
     }
     caps.push(cap);
   }
   return caps;
-}
-
-// Exact: what was typed becomes whole units by moving the point, never by a floating number.
-export function units(text, decimals, asset) {
-  const match = /^(\d{1,19})(?:[.,](\d+))?$/.exec(text);
-  const fraction = (match?.[2] ?? "").replace(/0+$/, "");
-  if (!match) throw refuse("caps", `“${text}” is not an amount. Write digits with at most one point, such as 12.5.`);
-  if (fraction.length > decimals) throw refuse("caps", `${asset} has at most ${decimals} decimals.`);
-  const whole = (match[1] + fraction.padEnd(decimals, "0")).replace(/^0+/, "");
-  if (whole === "") throw refuse("caps", "A cap must be more than zero; leave it empty for none.");
-  return whole;
 }

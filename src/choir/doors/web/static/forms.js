@@ -10,11 +10,6 @@ const FIELDS = {
   "identity.bad_name": "name",
   "identity.bad_terms": "scopes",
   "recovery.refused": "code",
-  "form.handle": "handle",
-  "form.name": "name",
-  "form.code": "code",
-  "form.scopes": "scopes",
-  "form.caps": "caps",
 };
 
 // A refusal that the page itself makes, before the node is asked.
@@ -94,7 +89,7 @@ function requireFields(form) {
   if (scopes.length > 0 && ![...scopes].some((box) => box.checked)) {
     throw refuse("scopes", "Choose at least one scope.");
   }
-  for (const input of form.querySelectorAll("input[required]")) {
+  for (const input of form.querySelectorAll("input[required], textarea[required]")) {
     if (input.value.trim() === "") throw refuse(input.name, "Please fill this in.");
   }
 }
@@ -111,7 +106,7 @@ function showError(form, error) {
   if (!(error instanceof Problem)) console.error(error);
   const problem = error instanceof Problem ? error : new Problem({ detail: "Something went wrong in this page.", hint: "Reload it." }, 0);
   if (problem.status === 401) sessionEnded(problem);
-  const field = form.querySelector(`[data-field="${FIELDS[problem.code] ?? ""}"]`);
+  const field = fieldOf(form, problem.code);
   const line = document.createElement("p");
   line.className = "error";
   line.setAttribute("role", "alert");
@@ -120,13 +115,19 @@ function showError(form, error) {
   text.textContent = [problem.message, problem.hint].filter(Boolean).join(" ");
   line.append(text);
   (field ?? form).append(line);
-  const input = field?.querySelector("input");
+  const input = field?.querySelector("input, textarea, select");
   if (!input) return;
   if (input.type !== "checkbox") {
     input.setAttribute("aria-invalid", "true");
     input.setAttribute("aria-errormessage", line.id);
   }
   input.focus();
+}
+
+// A field says itself which refusals are about it (`data-codes`), or they are known here.
+function fieldOf(form, code) {
+  const named = FIELDS[code] ?? (code.startsWith("form.") ? code.slice(5) : "");
+  return form.querySelector(`[data-codes~="${code}"]`) ?? form.querySelector(`[data-field="${named}"]`);
 }
 
 function sessionEnded(problem) {

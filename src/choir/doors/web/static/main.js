@@ -1,12 +1,11 @@
 // What every page can do: act by a form, ask before it, show a secret once, copy it, choose the colours.
 
+import { units } from "./amounts.js";
 import { call } from "./api.js";
 import { go, onSubmit, showSaid } from "./forms.js";
 import { unsupported, withFreshPasskey } from "./passkeys.js";
 import { reveal } from "./reveal.js";
 
-const LISTS = new Set(["scopes"]);
-const NUMBERS = new Set(["days"]);
 const REVEALED = {
   codes: {
     title: "Your new recovery codes",
@@ -25,8 +24,11 @@ const REVEALED = {
 for (const form of document.querySelectorAll("form[data-call]")) {
   onSubmit(form, async () => {
     if (form.dataset.ask && !(await agreed(form.dataset))) return;
-    const [method, path] = form.dataset.call.split(" ");
-    const told = await withFreshPasskey(() => call(method, path, bodyOf(form, method)));
+    const [method, pattern] = form.dataset.call.split(" ");
+    const path = pattern.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(form.elements[name].value.trim()));
+    const body = bodyOf(form, method);
+    const told = await withFreshPasskey(() => call(method, path, body, keyOf(form)));
+    delete form.dataset.sentKey;
     if (form.dataset.show) return swap(form.dataset.hide, form.dataset.show);
     const next = () => go((form.dataset.then ?? location.pathname).replace("{id}", told?.id ?? ""), form.dataset.said);
     if (!form.dataset.reveal) return next();
@@ -43,13 +45,39 @@ function swap(before, after) {
   part.querySelector("h1").focus();
 }
 
+// A form with `data-key` is sent with one key until it has succeeded, so that pressing again after a lost answer does
+// nothing twice.
+function keyOf(form) {
+  if (!("key" in form.dataset)) return undefined;
+  form.dataset.sentKey ??= crypto.randomUUID();
+  return form.dataset.sentKey;
+}
+
+// What a form sends: fields by their names. `data-type` says what is not text: number, list, boolean, units (of the asset
+// in `data-asset`, or chosen in the field that `data-asset-in` names). Empty optional fields are left away, and what is in
+// the address is not in the body.
 function bodyOf(form, method) {
   const body = {};
-  for (const [name, value] of new FormData(form)) {
-    if (LISTS.has(name)) (body[name] ??= []).push(value);
-    else body[name] = NUMBERS.has(name) ? Number(value) : value.trim();
+  for (const field of form.elements) {
+    if (!field.name || field.disabled || form.dataset.call.includes(`{${field.name}}`)) continue;
+    const value = valueOf(form, field);
+    if (value === undefined) continue;
+    if (field.dataset.type === "list") (body[field.name] ??= []).push(value);
+    else body[field.name] = value;
   }
   return Object.keys(body).length > 0 || method === "PATCH" ? body : undefined;
+}
+
+function valueOf(form, field) {
+  const type = field.dataset.type ?? "text";
+  if (type === "boolean") return field.checked;
+  if (["checkbox", "radio"].includes(field.type) && !field.checked) return undefined;
+  const text = field.value.trim();
+  if (text === "" && "optional" in field.dataset) return undefined;
+  if (type === "number") return Number(text);
+  if (type !== "units") return text;
+  const asset = field.dataset.asset ? field : form.elements[field.dataset.assetIn].selectedOptions[0];
+  return units(text, Number(asset.dataset.decimals), asset.dataset.asset ?? asset.value, field.name);
 }
 
 // The dialog before what cannot be undone; where a word must be typed, nothing else counts as yes.
