@@ -6,6 +6,7 @@ of their names, so no page is in both.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import html
 import os
@@ -110,15 +111,21 @@ def _cut(paragraphs: list[str]) -> Iterator[str]:
 
 def _unpacked(package: str) -> Path:
     """Where a package's files are; downloaded as the version named above, or the distribution's present one."""
-    folder = _CACHE / "x" / package
-    if not folder.exists():
-        archives = _CACHE / "debs"
-        archives.mkdir(parents=True, exist_ok=True)
-        wanted = f"{package}={PACKAGES[package]}"
-        if subprocess.run(["apt-get", "download", "-qq", wanted], cwd=archives, check=False).returncode:
-            subprocess.run(["apt-get", "download", "-qq", package], cwd=archives, check=True)
-        archive = max(archives.glob(f"{package}_*.deb"))
-        part = folder.with_suffix(".part")
-        subprocess.run(["dpkg-deb", "-x", str(archive), str(part)], check=True)
-        part.rename(folder)
+    folder, archives = _CACHE / "x" / package, _CACHE / "debs"
+    for made in (folder.parent, archives):
+        made.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers of one run ask at once
+        if not folder.exists():
+            _download(package, archives, folder)
     return folder
+
+
+def _download(package: str, archives: Path, folder: Path) -> None:
+    wanted = f"{package}={PACKAGES[package]}"
+    if subprocess.run(["apt-get", "download", "-qq", wanted], cwd=archives, check=False).returncode:
+        subprocess.run(["apt-get", "download", "-qq", package], cwd=archives, check=True)
+    archive = max(archives.glob(f"{package}_*.deb"))
+    part = folder.with_suffix(".part")
+    subprocess.run(["dpkg-deb", "-x", str(archive), str(part)], check=True)
+    part.rename(folder)

@@ -19,7 +19,7 @@ Topic = Annotated[str | None, Query(max_length=100, description="Only articles o
 def search(
     who: ReaderOrOperatorDep,  # noqa: ARG001
     node: NodeDep,
-    q: Annotated[str, Query(min_length=1, max_length=10_000, description="What to look for.")],
+    q: Annotated[str, Query(min_length=1, max_length=2_000, description="What to look for.")],
     topic: Topic = None,
     new: Annotated[bool | None, Query(description="Whether being new counts. Default: as the query asks.")] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Maximum number of results; policy may allow fewer.")] = 20,
