@@ -88,7 +88,7 @@ def _measure(town: Town, clients: Clients, size: Size, say: Progress) -> dict[st
             used = town.worker_cpu_s() - server, town.database_cpu_s() - database
             _must_succeed(name, outcome)
             if round_ > 0:
-                _note(series[name], outcome, *used)
+                note(series[name], outcome, *used)
     told = {name: found.as_json() for name, found in series.items()}
     return {"size": asdict(size), "requests": told, "ratios": ratios(told)}
 
@@ -104,7 +104,8 @@ def _must_succeed(name: str, outcome: Outcome) -> None:
         raise RuntimeError(f"{name} was answered with {bad}")
 
 
-def _note(series: Series, outcome: Outcome, server_s: float, database_s: float) -> None:
+def note(series: Series, outcome: Outcome, server_s: float, database_s: float) -> None:
+    """Add what one round was like."""
     count = sum(outcome.statuses.values())
     series.rates.append(count / outcome.elapsed_s)
     series.samples += outcome.samples
@@ -126,12 +127,12 @@ def kinds_of(town: Town) -> dict[str, Make]:
     }
     _open(town, f"{friend}/available/SAT")
     return {
-        "empty": lambda _: _get("/healthz"),
-        "read_operator": lambda _: _get(balance, bearer + town.operator),
-        "read_session": lambda _: _get(balance, cookie),
-        "read_token": lambda _: _get(balance, bearer + town.token),
-        "read_delegated": lambda _: _get(balance, bearer + town.delegated),
-        "read_signed": lambda n: _get(balance, f"Authorization: {town.signed('GET', balance, n)}"),
+        "empty": lambda _: get("/healthz"),
+        "read_operator": lambda _: get(balance, bearer + town.operator),
+        "read_session": lambda _: get(balance, cookie),
+        "read_token": lambda _: get(balance, bearer + town.token),
+        "read_delegated": lambda _: get(balance, bearer + town.delegated),
+        "read_signed": lambda n: get(balance, f"Authorization: {town.signed('GET', balance, n)}"),
         "write_operator": lambda n: _post("/v1/entries", entry, n, bearer + town.operator),
         "write_again": lambda n: _post("/v1/entries", entry, n % 100, bearer + town.operator),
         "write_token": lambda n: _post("/v1/transfers", pay, n, bearer + town.token),
@@ -144,7 +145,8 @@ def _open(town: Town, account: str) -> None:
         town.node.accounts.open(tx, [account], reason="benchmark", source="benchmark")
 
 
-def _get(path: str, *headers: str) -> bytes:
+def get(path: str, *headers: str) -> bytes:
+    """The bytes of a request."""
     return _request("GET", path, headers, b"")
 
 

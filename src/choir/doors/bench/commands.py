@@ -93,6 +93,32 @@ def http(
     output.print_table(["share", "measured"], shares, right=[1])
 
 
+@app.command("pages", epilog="Example: choir bench pages --quick")
+def pages(
+    quick: QuickOption = False,
+    folder: FolderOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure every web page against the empty route, and a crowd of visitors (a few minutes; temporary node)."""
+    from choir.benchmarks.pages import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    columns = ("per_second", "p50_ms", "p99_ms", "server_us", "times_empty", "bytes", "script_and_style_bytes")
+    rows = [(name, *(str(found.get(key, "")) for key in columns)) for name, found in result["pages"].items()]
+    head = ["page", "per second", "p50 ms", "p99 ms", "server us", "times empty", "bytes", "script and style"]
+    output.print_table(head, rows, right=list(range(1, 8)))
+    crowd = result["crowd"]
+    output.print_line(
+        f"\n{crowd['visitors']} visitors at once: {crowd['served']} requests served (p99 {crowd['p99_ms']} ms),"
+        f" {crowd['refused']} refused, {crowd['failed']} failed."
+        f" Afterwards p99 was {crowd['afterwards']['p99_ms']} ms."
+    )
+
+
 @app.command("bazaar", epilog="Example: choir bench bazaar --quick")
 def bazaar(
     quick: QuickOption = False,
