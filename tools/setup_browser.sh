@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# Sees to it that the browser tests have a browser: Debian's Chromium. `make run` needs none.
-# Idempotent: where Chromium is, it does nothing and needs no network.
+# Sees to it that the browser tests have browsers: Debian's Chromium and Firefox. `make run` needs none.
+# Idempotent: where they are, it does nothing and needs no network.
 set -euo pipefail
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
-if command -v chromium >/dev/null 2>&1; then
-  exit 0
-fi
+missing=()
+for browser in chromium firefox-esr; do
+  command -v "$browser" >/dev/null 2>&1 || missing+=("$browser")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
-  say "installing Debian's chromium for the browser tests"
+  say "installing Debian's ${missing[*]} for the browser tests"
   apt-get update -qq || true
-  if DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; then
+  if DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; then
     exit 0
   fi
 fi
-say "chromium was not found and cannot be installed here: the browser tests will not run, all else will. Run: sudo apt-get install chromium"
+say "${missing[*]} not found and not installable here: tests in that browser will not run, all else will. Run: sudo apt-get install ${missing[*]}"
