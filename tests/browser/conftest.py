@@ -20,7 +20,7 @@ _ARGUMENTS = [
 ]  # fmt: skip
 _MISSING = "chromium is not installed; run: sudo apt-get install chromium"
 # All tests come from one place, which would be too many people for it.
-_ROOM = {
+ROOM = {
     "CHOIR_POLICY__PEOPLE__SIGN_UPS_PER_PLACE": "1000",
     "CHOIR_POLICY__PEOPLE__CEREMONIES_PER_PLACE": "10000",
     "CHOIR_POLICY__PEOPLE__RECOVERY_TRIES_PER_PLACE": "1000",
@@ -46,7 +46,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def town() -> Iterator[NodeUnderTest]:
     """A running node under the address that its passkeys are bound to."""
-    with new_node(**_ROOM) as made:
+    with new_node(**ROOM) as made:
         made.extra["CHOIR_PUBLIC_URL"] = f"http://localhost:{made.port}"
         yield made.up()
 
