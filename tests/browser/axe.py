@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
-
-import axe_playwright_python
 
 _RUN = """async () => {
   const found = await axe.run({ resultTypes: ["violations"] });
@@ -17,7 +15,7 @@ _RUN = """async () => {
 
 @cache
 def script() -> str:
-    return Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    return files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
 def serious(page: Any) -> list[str]:
