@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import choir
-from choir.doors.demo.stage import Stage
+from choir.doors.demo.stage import Stage, shown
 from choir.foundation.errors import Broken
 from choir.foundation.money import Asset
 from choir.treasury.accounts import CITATION_POOL
@@ -47,7 +47,8 @@ def verify(stage: Stage) -> dict[str, Any]:
     balance = stage.operator.trial_balance()
     if not balance.balanced:
         raise LedgerDiffers(what="the trial balance is not zero")
-    return {"entries": report.entries, "accounts": report.accounts, "balanced": balance.balanced}
+    lines = [item.model_dump() for item in balance.lines]
+    return {"entries": report.entries, "accounts": report.accounts, "balanced": balance.balanced, "lines": lines}
 
 
 def prove_citation(stage: Stage) -> dict[str, Any]:
@@ -79,8 +80,8 @@ def totals(stage: Stage) -> dict[str, dict[str, str]]:
         accounts = stage.operator.accounts(f"{owner}/available/", limit=20)
         held = {item.asset: item.balance for item in accounts}
         found[role] = held
-        shown = ", ".join(f"{Asset[name].format(int(amount))} {name}" for name, amount in held.items() if int(amount))
-        stage.tell(f"{role:15} {shown}")
+        told = ", ".join(shown(amount, Asset[name]) for name, amount in held.items() if int(amount))
+        stage.tell(f"{role:15} {told}")
     return found
 
 

@@ -6,8 +6,6 @@ off goes on; a node that is started here ends with the command, one that ran bef
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import sys
 import time
@@ -21,15 +19,17 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, HomeOption
+from choir.foundation.clock import SystemClock
 from choir.foundation.errors import NotAllowed, Refusal
 from choir.operations.home import RunningNode, running_node
 
 if TYPE_CHECKING:
     from choir.doors.demo.record import Record
-    from choir.doors.demo.stage import Stage
+    from choir.doors.demo.stage import Playbill, Stage
     from choir.foundation.settings import Settings
 
 _ASK_S = 1.0
+_AHEAD_US = 60_000_000
 _DEVELOPMENT = "dev"
 
 
@@ -72,35 +72,39 @@ def demo(
     settings = output.settings_of(home, bind=bind)
     say = output.say if as_json else _print
     with _ends_by_signal(), ExitStack() as cleanup:
-        record, began = _record(settings, here=here), time.monotonic()
-        url = _node(settings, record, say, cleanup, here=here)
-        made = _play(settings, url, record, say, cleanup, began)
+        made = _played(settings, say, cleanup, here=here)
         if as_json:
             output.print_json(made)
             sys.stdout.flush()
         if not leave:
-            say("\nThe node stays up, and a provider takes orders; Ctrl-C stops what this command started.")
+            say("The node stays up, and a provider takes orders. Ctrl-C stops what this command started.")
             _stay(settings)
 
 
-def _play(
-    settings: Settings, url: str, record: Record, say: Callable[[str], None], cleanup: ExitStack, began: float
-) -> dict[str, Any]:
+def _played(settings: Settings, say: Callable[[str], None], cleanup: ExitStack, *, here: bool) -> dict[str, Any]:
+    """The whole story, and what came of it."""
     from choir.doors.demo.play import play
-    from choir.doors.demo.stage import set_up
+    from choir.doors.demo.stage import Playbill, set_up
 
-    with set_up(settings, url, record, say) as stage:
-        told = play(stage, cleanup)
-        seconds = round(time.monotonic() - began, 1)
-        links = _links(stage)
-        say(f"\nAll of it took {seconds} seconds. Look at it:")
-        for what, link in links.items():
-            say(f"  {what:28} {link}")
-        if stage.now_us > time.time_ns() // 1_000 + 60_000_000:
-            say("The node's clock is ahead now; `choir clock --reset` returns it to real time.")
-        timings = [asdict(item) for item in stage.timings]
-        return {"node": {"url": url, "home": str(settings.home)}, **told, "seconds": seconds, "acts": timings,
-                "made": record.made, "links": links}  # fmt: skip
+    record, began, bill = _record(settings, here=here), time.monotonic(), Playbill(say)
+    if record.outcome is not None:
+        say(f"{settings.home} has the story already; its node is started.")
+    elif record.begun:
+        say("The story was cut off before; it goes on.")
+    with bill.act("A development node"):
+        url = _node(settings, record, bill, cleanup, here=here)
+    with set_up(settings, url, record, bill) as stage:
+        outcome = play(stage, cleanup)
+        seconds, links = round(time.monotonic() - began, 1), _links(stage)
+        ahead = stage.now_us > SystemClock().now_us() + _AHEAD_US
+    say(f"It took {seconds} seconds. Look at it:")
+    for what, link in links.items():
+        say(f"  {what:24} {link}")
+    if ahead:
+        say("The node's clock is ahead now; `choir clock --reset` returns it to real time.")
+    where = {"url": url, "home": str(settings.home)}
+    timed = {"seconds": seconds, "acts": [asdict(item) for item in bill.timings]}
+    return {"node": where, **outcome, **timed, "made": record.made, "links": links}
 
 
 def _links(stage: Stage) -> dict[str, str]:
@@ -141,19 +145,16 @@ def _record(settings: Settings, *, here: bool) -> Record:
     return record
 
 
-def _node(
-    settings: Settings, record: Record, say: Callable[[str], None], cleanup: ExitStack, *, here: bool
-) -> str:
+def _node(settings: Settings, record: Record, bill: Playbill, cleanup: ExitStack, *, here: bool) -> str:
     """The address of the node, which is started if none runs."""
     running = running_node(settings.home) if settings.home.exists() else None
     if running is None or not running.pid:
-        if record.whole:
-            say(f"{settings.home} has the story already; its node is started.")
         started = _start(settings)
-        cleanup.callback(_stop, settings, started, say)
+        cleanup.callback(_stop, settings, started, bill.say)
+        bill.tell(f"started at {started.url}, with its data in {settings.home}")
         return started.url
-    say(f"A node runs on {settings.home} already; the story is played there.")
     _must_be_new(settings, running.url, record, here=here)
+    bill.tell(f"runs already at {running.url}; the story is played there")
     return running.url
 
 

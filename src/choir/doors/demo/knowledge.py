@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from choir.doors.articles.shapes import PublicationOut
 from choir.doors.demo import files
-from choir.doors.demo.stage import Agent, Stage
+from choir.doors.demo.stage import Agent, Stage, shown
 from choir.foundation.clock import MICROSECONDS, parse_time
 from choir.foundation.money import Asset
 
@@ -50,8 +51,8 @@ def challenge_first(stage: Stage) -> None:
         "the verifiers", lambda: item if (item := reader.client.challenges.get(opened)).state != _OPEN else None
     )
     stage.record.once("challenge state", lambda: found.state)
-    told = f'a reader challenges the claim "SHA-256 makes a number of 256 bits": {found.state}'
-    stage.tell(f"{told}; {found.reasoning or 'the numbers agree with the source'}")
+    stage.tell(f'a reader challenges the claim "SHA-256 makes a number of 256 bits": {found.state}')
+    stage.tell("  the verifiers find the same number in the source; the reader loses a part of the stake")
 
 
 def cite_and_pay(stage: Stage) -> None:
@@ -67,7 +68,7 @@ def cite_and_pay(stage: Stage) -> None:
     found = stage.until("the citation", lambda: _citation(stage))
     stage.record.once("citation", lambda: found.id)
     stage.record.once("citation amount", lambda: found.amount)
-    stage.tell(f"the citation is {found.state}: ${Asset.USDC.format(int(found.amount))} out of the pool for a writer")
+    stage.tell(f"the citation is {found.state}: {shown(found.amount, Asset.USDC)} out of the pool for a writer")
 
 
 def let_it_vest(stage: Stage) -> None:
@@ -90,7 +91,7 @@ def _pointers(stage: Stage, writer: Agent, text: str) -> dict[tuple[str, str], s
     found = {}
     for name, words in files.quotes_of(text):
         if name in _SOURCES:
-            hash_ = stage.record.once(f"source {name}", lambda name=name: _add(stage, writer, name))  # type: ignore[misc]
+            hash_ = stage.record.once(f"source {name}", partial(_add, stage, writer, name))
             start = writer.client.sources.text(hash_).text.index(words)
             found[name, words] = f"{hash_}@{start}-{start + len(words)}"
     return found
@@ -112,9 +113,10 @@ def _publish(stage: Stage, writer: Agent, name: str) -> None:
     article = stage.record.made[f"article {name}"]
     if f"published {name}" not in stage.record.made:
         quote = writer.client.articles.quote(article)
-        told = f"{quote.verified} claims verified against their sources, {quote.needed} needed for {quote.words} words"
-        stage.tell(f'{writer.role}: "{files.title_of(files.article(name))}": {told}')
-        stage.tell(f"novelty {quote.novelty.score} of 100; stake {_chip(quote.stake)}, fee {_chip(quote.fee)}")
+        told = f"{quote.words} words, {quote.verified} claims verified against their sources ({quote.needed} needed)"
+        stage.tell(f'{writer.role} offers "{files.title_of(files.article(name))}": {told}')
+        cost = f"stake {shown(quote.stake, Asset.CHIP)}, fee {shown(quote.fee, Asset.CHIP)}"
+        stage.tell(f"novelty {quote.novelty.score} of 100; {cost}")
         stage.record.once(f"novelty {name}", lambda: quote.novelty.score)
     key = stage.record.id_of(f"publish {name}")
     stage.record.once(f"published {name}", lambda: writer.client.articles.publish(article, key=key).id)
@@ -189,14 +191,10 @@ def _buy_allowance(stage: Stage, writer: Agent) -> None:
     )
     stage.record.once("allowance", lambda: writer.client.treasury.pay(Asset.USDC.parse(_PAID_USDC), key=pay).id)
     allowed = writer.client.citations.earnings().allowance.total
-    told = f"the citation pool has ${_POOL_USDC}; another writer pays the treasury ${_PAID_USDC}"
-    stage.tell(f"{told}, so that their citations may pay out ${Asset.USDC.format(int(allowed))} this month")
+    stage.tell(f"the citation pool is given ${_POOL_USDC}; another writer pays the treasury ${_PAID_USDC}")
+    stage.tell(f"  so their citations may pay out {shown(allowed, Asset.USDC)} this month")
 
 
 def _citation(stage: Stage) -> CitationOut | None:
     cited = stage.record.made[f"article {FIRST}"]
     return next(iter(stage.operator.citations.of_article(cited, limit=1)), None)
-
-
-def _chip(amount: str) -> str:
-    return f"{Asset.CHIP.format(int(amount))} CHIP"

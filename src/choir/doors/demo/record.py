@@ -51,12 +51,13 @@ class Record:
         return found
 
     @property
-    def whole(self) -> bool:
-        """Whether the story came to its end."""
-        return bool(self._all["whole"])
+    def outcome(self) -> dict[str, Any] | None:
+        """What came of the story; nothing before its end."""
+        found: dict[str, Any] | None = self._all["outcome"]
+        return found
 
-    def finish(self) -> None:
-        self._all["whole"] = True
+    def finish(self, outcome: dict[str, Any]) -> None:
+        self._all["outcome"] = outcome
         self._write()
 
     def key(self, role: str) -> str:
@@ -79,7 +80,7 @@ class Record:
         return f"demo-{self._all['story']}-{step}"
 
     def _read(self) -> dict[str, Any]:
-        fresh = {"version": _VERSION, "story": secrets.token_hex(4), "keys": {}, "made": {}, "whole": False}
+        fresh = {"version": _VERSION, "story": secrets.token_hex(4), "keys": {}, "made": {}, "outcome": None}
         try:
             found = json.loads(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:

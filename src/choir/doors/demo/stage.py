@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from choir.doors.demo.record import Record
+from choir.doors.web.rendering import money
 from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from choir.foundation.errors import Unavailable
 from choir.foundation.money import Asset
@@ -41,13 +42,34 @@ class NothingCame(Unavailable):
     hint = "The node's log may say why. Run `choir demo` again: it goes on where it was."
 
 
-@dataclass
+@dataclass(frozen=True)
 class Timing:
     """How long an act took, by the clock and of this process's own work."""
 
     act: str
     seconds: float
     cpu_seconds: float
+
+
+@dataclass
+class Playbill:
+    """The acts so far: what was said, and how long each took."""
+
+    say: Callable[[str], None]
+    timings: list[Timing] = field(default_factory=list)
+
+    @contextmanager
+    def act(self, title: str) -> Iterator[None]:
+        """One act, told and timed."""
+        self.say(f"{len(self.timings) + 1}. {title}")
+        began, cpu = time.monotonic(), _cpu_s()
+        yield
+        self.timings.append(Timing(title, round(time.monotonic() - began, 1), round(_cpu_s() - cpu, 1)))
+        self.tell(f"({self.timings[-1].seconds} s)")
+
+    def tell(self, text: str) -> None:
+        """A line within an act."""
+        self.say(f"   {text}")
 
 
 @dataclass
@@ -60,22 +82,12 @@ class Stage:
     operator: Client
     node: Node
     record: Record
-    say: Callable[[str], None]
-    timings: list[Timing] = field(default_factory=list)
+    bill: Playbill
     _agents: dict[str, Agent] = field(default_factory=dict)
     _closing: ExitStack = field(default_factory=ExitStack)
 
-    @contextmanager
-    def act(self, title: str) -> Iterator[None]:
-        """One act, told and timed."""
-        self.say(f"\n{len(self.timings) + 1}. {title}")
-        began, cpu = time.monotonic(), _cpu_s()
-        yield
-        self.timings.append(Timing(title, round(time.monotonic() - began, 1), round(_cpu_s() - cpu, 1)))
-        self.say(f"   ({self.timings[-1].seconds} s)")
-
     def tell(self, text: str) -> None:
-        self.say(f"   {text}")
+        self.bill.tell(text)
 
     def agent(self, role: str) -> Agent:
         """Whoever plays a role: a self-keyed agent, which needs nobody's leave to stand up."""
@@ -159,7 +171,7 @@ def quick_looks() -> None:
 
 
 @contextmanager
-def set_up(settings: Settings, url: str, record: Record, say: Callable[[str], None]) -> Iterator[Stage]:
+def set_up(settings: Settings, url: str, record: Record, bill: Playbill) -> Iterator[Stage]:
     """The stage at a node that runs on this home."""
     from urllib.parse import urlsplit
 
@@ -169,11 +181,16 @@ def set_up(settings: Settings, url: str, record: Record, say: Callable[[str], No
 
     public = settings.public_url if settings.chose("public_url") else f"http://localhost:{urlsplit(url).port}"
     with Client(url, operator_token(settings.home)) as operator, opened_node(settings) as node:
-        stage = Stage(settings, url, public, operator, node, record, say)
+        stage = Stage(settings, url, public, operator, node, record, bill)
         try:
             yield stage
         finally:
             stage.close()
+
+
+def shown(units: str | int, asset: Asset) -> str:
+    """An amount as people write it."""
+    return money(int(units), asset.name)
 
 
 def _cpu_s() -> float:

@@ -8,13 +8,15 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from choir.bazaar.contracts import RunOutput
 from choir.doors.demo import files
-from choir.doors.demo.stage import Stage
+from choir.doors.demo.stage import Stage, shown
 from choir.doors.mesh import job_wait
 from choir.doors.mesh.client import MeshClient
 from choir.doors.mesh.model import Handle, checks_of
@@ -28,10 +30,9 @@ if TYPE_CHECKING:
 
 _HONEST, _DISHONEST = "honest workshop", "corner cutters"
 _WORKERS = {_HONEST: ("run", "review", files.worker("mender")), _DISHONEST: (files.worker("corner-cutter"),)}
-_KINDS = {_HONEST: 3, _DISHONEST: 1}
 _WAIT_S = 300.0
-_STOP_S = 20.0
-_FAILED = "failed"
+_STOP_S = 3.0
+_FAILED, _PASSED = "failed", "passed"
 _TESTS = "python3 -m pytest -q"
 _LINKS = 5_000
 _PROGRAM = (
@@ -53,9 +54,9 @@ class ProviderEnded(Unavailable):
 class Providers:
     """Two providers, each `choir provider serve` in a process that ends with this one, also if that is killed."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, names: Iterable[str]) -> None:
         self._stage = stage
-        self._children = {name: self._start(name) for name in _WORKERS}
+        self._children = {name: self._start(name) for name in names}
 
     def _log(self, name: str) -> Path:
         return self._stage.record.folder / f"{_slug(name)}.log"
@@ -73,44 +74,48 @@ class Providers:
             return Child([*command, *words, *where, *home], signal.SIGKILL, env=env, stdout=out, stderr=out)
 
     def ready(self) -> None:
-        """Until both have passed what the node asks of newcomers."""
-        for name, kinds in _KINDS.items():
-            self._stage.until(f"the provider '{name}' to qualify", lambda name=name, kinds=kinds: self._has(name, kinds))  # type: ignore[misc]
-            self._stage.record.once(f"provider {name}", lambda name=name: self._told(name, "serving")[0]["provider"])  # type: ignore[misc]
-            kinds_told = ", ".join(sorted(item["type"].split("_")[-1] for item in self._qualified(name)))
-            self._stage.tell(f"provider '{name}' qualified for {kinds_told or 'all that it sells'}")
+        """Until all have passed what the node asks of newcomers."""
+        for name in self._children:
+            stage, record = self._stage, self._stage.record
+            found = record.once(
+                f"provider {name}", partial(stage.until, f"the provider '{name}'", partial(self._id, name))
+            )
+            sold = stage.until(f"the provider '{name}' to qualify", partial(self._sold, name, found))
+            stage.tell(f"provider '{name}' is ready; it had to show that it can do: {', '.join(sold)}")
 
-    def _has(self, name: str, kinds: int) -> bool:
+    def _id(self, name: str) -> str | None:
+        """Which provider it is, as soon as it says so."""
         if not self._children[name].running:
             raise ProviderEnded(name=name, log=self._log(name))
-        serving = bool(self._told(name, "serving"))
-        known = f"provider {name}" in self._stage.record.made  # it has qualified before, and is not asked again
-        return serving and (known or len(self._qualified(name)) == kinds)
-
-    def _qualified(self, name: str) -> list[dict[str, Any]]:
-        return [item for item in self._told(name, "qualification") if item["state"] == "passed"]
-
-    def _told(self, name: str, event: str) -> list[dict[str, Any]]:
         lines = self._log(name).read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-        told = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("\n")]
-        return [item for item in told if item.get("event") == event]
+        told = (json.loads(line) for line in lines if line.startswith("{") and line.endswith("\n"))
+        return next((str(item["provider"]) for item in told if item.get("event") == "serving"), None)
 
-    def stop(self, *names: str) -> None:
-        """Stop providers, or all."""
-        for name in names or tuple(self._children):
-            child = self._children[name]
-            child.send(signal.SIGINT)
+    def _sold(self, name: str, provider: str) -> list[str] | None:
+        """What it may sell, once that is all that it offers."""
+        self._id(name)
+        found = self._stage.operator.providers.get(provider)
+        passed = sorted(item.type.word for item in found.offers if item.qualification == _PASSED)
+        return passed if found.online and len(passed) == len(_WORKERS[name]) else None
+
+    def send_the_dishonest_home(self) -> None:
+        """It drains by itself; nobody has to wait for that."""
+        self._children[_DISHONEST].send(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """Nothing is at work any more, so whoever takes long is not waited for."""
+        for child in self._children.values():
+            child.send(signal.SIGTERM)
+        for child in self._children.values():
             if not child.wait(_STOP_S):
                 child.send(signal.SIGKILL)
                 child.wait(_STOP_S)
 
-    def send_the_dishonest_home(self) -> None:
-        self.stop(_DISHONEST)
-
 
 @contextmanager
-def providers(stage: Stage) -> Iterator[Providers]:
-    made = Providers(stage)
+def providers(stage: Stage, *, again: bool = False) -> Iterator[Providers]:
+    """Both of them; `again`, when the story is over, the honest one alone."""
+    made = Providers(stage, (_HONEST,) if again else _WORKERS)
     try:
         yield made
     finally:
@@ -177,7 +182,7 @@ def _await(stage: Stage, mesh: MeshClient, name: str, handle: Handle) -> None:
     found = mesh.await_and_verify(handle, _WAIT_S)
     stage.record.once(f"paid {name}", lambda: str(found.price))
     passed = sum(item.passed for item in found.checks)
-    stage.tell(f"{name}: {_result(found)}; {passed} checks passed, {Asset.SAT.format(found.price)} SAT paid")
+    stage.tell(f"{name}: {_result(found)}; {passed} checks passed, {shown(found.price, Asset.SAT)} paid")
 
 
 def _result(found: Outcome) -> str:
@@ -185,10 +190,12 @@ def _result(found: Outcome) -> str:
     artifact = found.artifact
     if isinstance(artifact, str):  # a diff
         changed = [line for line in artifact.splitlines() if line[:1] == "+" and line[:3] != "+++"]
-        return f"a diff, {changed[0].strip()}" if changed else "a diff"
-    if hasattr(artifact, "exit_code"):
-        return f"{_LINKS} links of a hash chain, {artifact.stdout.strip()[:12]}…, run again by the node"
-    return f"{len(artifact.issues)} findings, such as {artifact.issues[0].description[:60].rstrip()!r}"
+        return f"a diff, `{changed[0][1:].strip()}`" if changed else "a diff"
+    if isinstance(artifact, RunOutput):
+        return f"{_LINKS} links of a hash chain, {artifact.stdout.decode().strip()[:12]}…, run again by the node"
+    worst = artifact.issues[0]
+    words = worst.description.split(". ")[0]
+    return f"{len(artifact.issues)} findings, such as {worst.file}:{worst.line_range[0]}: {words}"
 
 
 def _await_refusal(stage: Stage, mesh: MeshClient, job: str) -> None:
@@ -206,7 +213,8 @@ def _await_refusal(stage: Stage, mesh: MeshClient, job: str) -> None:
     refused = stage.record.made["refused"]
     stage.tell(f"the corner cutters changed the test instead of the code: refused ({refused['code']})")
     stage.tell(f"  {refused['words']}")
-    stage.tell(f"  paid {Asset.SAT.format(int(refused['paid']))} SAT; {after.state}, all that was held is the buyer's")
+    paid = shown(refused["paid"], Asset.SAT)
+    stage.tell(f"  {paid} paid; the order is {after.state}, and what was held is the buyer's again")
 
 
 def _failed(job: JobOut) -> AttemptOut | None:

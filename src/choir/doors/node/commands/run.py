@@ -96,7 +96,9 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
     if first:
         lines += [
             "",
-            "Try, in another terminal:",
+            f"New here? In another terminal, `{choir} demo` plays a story on this node in two minutes.",
+            "",
+            "Or try, in another terminal:",
             f"  {choir} fund person:ada/available/SAT 100",
             f"  {choir} ledger open person:bob/available/SAT",
             f"  {choir} ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50 --reason thanks",
