@@ -57,17 +57,16 @@ def prove_citation(stage: Stage) -> dict[str, Any]:
     stage.operator.checkpoint()
     proof = stage.record.folder / "citation-proof.json"
     proof.write_text(json.dumps(stage.operator.prove(entry).model_dump()), encoding="utf-8")
-    program = auditor()
+    program, key = auditor(), stage.operator.node().key
     if program is None:
         stage.tell(f"the payment's proof is in {proof}; this installation has no {_AUDITOR} to check it with")
-        return {"entry": entry, "proof": str(proof), "checked_by": None}
-    key = stage.operator.node().key
+        return {"entry": entry, "proof": str(proof), "key": key, "checked_by": None}
     command = [sys.executable, "-I", str(program), "proof", str(proof), "--key", key]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_PROVED_S_MAX, check=False)
     if done.returncode != 0:
         raise LedgerDiffers(what=f"the auditor refuses the proof of {entry}: {done.stdout}{done.stderr}")
     stage.tell(f"{_AUDITOR}: {done.stdout.splitlines()[0]}")
-    return {"entry": entry, "proof": str(proof), "checked_by": str(program)}
+    return {"entry": entry, "proof": str(proof), "key": key, "checked_by": str(program)}
 
 
 def totals(stage: Stage) -> dict[str, dict[str, str]]:

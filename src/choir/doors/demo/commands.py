@@ -22,6 +22,7 @@ from choir.doors.cli.output import AsJson, HomeOption
 from choir.foundation.clock import SystemClock
 from choir.foundation.errors import NotAllowed, Refusal
 from choir.operations.home import RunningNode, running_node
+from choir.storage.processes import FolderLock
 
 if TYPE_CHECKING:
     from choir.doors.demo.record import Record
@@ -47,6 +48,14 @@ class OnlyInDevelopment(NotAllowed):
     code = "demo.only_in_development"
     sentence = "The demo plays with play money and moves the clock; a production node allows neither."
     hint = "Play it in a new home: choir demo --home FOLDER"
+
+
+class Playing(Refusal):
+    """Another process plays the story of this home, or keeps its node up."""
+
+    code = "demo.playing"
+    sentence = "The story of {home} is being played by {holder}."
+    hint = "Look at it there, or end it with Ctrl-C first."
 
 
 def register(app: typer.Typer) -> None:
@@ -93,6 +102,7 @@ def _played(settings: Settings, say: Callable[[str], None], cleanup: ExitStack, 
         say("The story was cut off before; it goes on.")
     with bill.act("A development node"):
         url = _node(settings, record, bill, cleanup, here=here)
+    _lock(settings, record, cleanup)
     with set_up(settings, url, record, bill) as stage:
         outcome = play(stage, cleanup)
         seconds, links = round(time.monotonic() - began, 1), _links(stage)
@@ -156,6 +166,15 @@ def _node(settings: Settings, record: Record, bill: Playbill, cleanup: ExitStack
     _must_be_new(settings, running.url, record, here=here)
     bill.tell(f"runs already at {running.url}; the story is played there")
     return running.url
+
+
+def _lock(settings: Settings, record: Record, cleanup: ExitStack) -> None:
+    """Be the only one who plays here; the lock ends with this process, however that ends."""
+    record.folder.mkdir(mode=0o700, exist_ok=True)
+    lock = FolderLock(record.folder / "demo.lock")
+    if not lock.acquire():
+        raise Playing(home=settings.home, holder=lock.holder())
+    cleanup.callback(lock.release)
 
 
 def _start(settings: Settings) -> RunningNode:
