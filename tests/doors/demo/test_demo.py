@@ -67,7 +67,6 @@ def test_the_story_is_played_from_nothing(node: NodeUnderTest) -> None:
     told = verifier.run("proof", Path(played["proof"]["proof"]), "--key", played["proof"]["key"])
     assert told.code == 0, told.report
     assert played["proof"]["checked_by"].endswith("choir_verify.py")
-    _check_the_node(node, made)
     _check_that_it_is_only_started(node, played)
 
 
@@ -86,41 +85,42 @@ def _check_books(played: Any) -> None:
     assert int(totals["a reader"]["CHIP"]) < Asset.CHIP.parse(str(FUNDED["a reader"]["CHIP"]))
 
 
-def _check_the_node(node: NodeUnderTest, made: Any) -> None:
-    """The node says the same, once it is started again."""
-    node.launch()
-    until(node.ready, START_S_MAX)
-    try:
-        secret = json.loads((node.home / "demo" / "story.json").read_text())["keys"]["a buyer"]
-        with Client(node.url, auth=NostrKey(secret, public_url=public_url(node))) as buyer, node.client() as operator:
-            states = {name: buyer.jobs.get(made[f"job {name}"]).state for name in ("run", "review", "patch", "cheat")}
-            assert states == {"run": "paid", "review": "paid", "patch": "paid", "cheat": "cancelled"}
-            [citation] = operator.citations.of_article(made[f"article {FIRST}"])
-            assert (citation.id, citation.citing, citation.state) == (
-                made["citation"],
-                made[f"article {SECOND}"],
-                "paid",
-            )
-            assert made["citation"] in operator.entry(made["citation entry"]).content["refs"]
-            found = operator.search.find("tide table").results
-            assert made[f"article {SECOND}"] in [item.article for item in found]
-        busy = demo(node, "--exit", "--json")  # it uses the node that runs, and leaves it running
-        assert busy.returncode == 0, busy.stderr
-        assert json.loads(busy.stdout)["made"] == made
-        assert node.ready()
-    finally:
-        assert node.stop() == 0
-
-
 def _check_that_it_is_only_started(node: NodeUnderTest, played: Any) -> None:
-    """A home that has the story: nothing is played twice."""
-    again = demo(node, "--exit")
-    assert again.returncode == 0, again.stderr
-    assert "has the story already; its node is started" in again.stdout
-    assert "Work is ordered" not in again.stdout
-    for link in played["links"].values():
-        assert link in again.stdout
+    """A home that has the story: nothing is played twice, and the node says the same until somebody ends it."""
+    command = [*CHOIR, "demo"]
+    process = subprocess.Popen(
+        command, env=node.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    said = ""
+    while "The node stays up" not in said and (line := process.stdout.readline()):
+        said += line
+    try:
+        assert "has the story already; its node is started" in said
+        assert "Work is ordered" not in said
+        assert [link for link in played["links"].values() if link not in said] == []
+        _check_the_node(node, played["made"])
+        busy = demo(node, "--exit")
+        assert (busy.returncode, "is being played by process" in busy.stderr) == (1, True), busy
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.stdout.read()
+        process.stdout.close()
+    assert process.wait(START_S_MAX) == 130
     assert (node.home / "demo" / "story.json").stat().st_mode & 0o777 == 0o600
+
+
+def _check_the_node(node: NodeUnderTest, made: Any) -> None:
+    secret = json.loads((node.home / "demo" / "story.json").read_text())["keys"]["a buyer"]
+    with Client(node.url, auth=NostrKey(secret, public_url=public_url(node))) as buyer, node.client() as operator:
+        states = {name: buyer.jobs.get(made[f"job {name}"]).state for name in ("run", "review", "patch", "cheat")}
+        assert states == {"run": "paid", "review": "paid", "patch": "paid", "cheat": "cancelled"}
+        [citation] = operator.citations.of_article(made[f"article {FIRST}"])
+        assert (citation.id, citation.citing) == (made["citation"], made[f"article {SECOND}"])
+        assert citation.state == "paid"
+        assert made["citation"] in operator.entry(made["citation entry"]).content["refs"]
+        found = operator.search.find("tide table").results
+        assert made[f"article {SECOND}"] in [item.article for item in found]
 
 
 def test_it_stays_away_from_production_and_from_other_data() -> None:
