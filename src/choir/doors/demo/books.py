@@ -37,10 +37,8 @@ def auditor() -> Path | None:
 def verify(stage: Stage) -> dict[str, Any]:
     """Every hash, balance and signature, computed anew from the journal."""
     from choir.ledger.verification import verify_database
-    from choir.storage.database import Tx, connect
 
-    with connect(stage.node.database.conninfo) as db:
-        report = verify_database(Tx(db), stage.node.keys)
+    report = stage.node.write(lambda tx: verify_database(tx, stage.node.keys))  # it reads through one transaction
     if not report.good:
         raise LedgerDiffers(what=f"it differs: {report.differences[0]}")
     stage.tell(f"ledger verified: {report.entries} entries, {report.accounts} accounts, every hash and balance again")
