@@ -8,7 +8,7 @@ from dataclasses import replace
 from choir.doors import DOORS
 from choir.doors.door import Command, load_doors
 
-_ORDER = ("Work", "Knowledge", "Money", "People and agents", "Node", "For developers", "Help")
+_ORDER = ("Start here", "Work", "Knowledge", "Money", "People and agents", "Node", "For developers", "Help")
 
 
 def sections(doors: Sequence[str] = DOORS) -> dict[str, list[Command]]:

@@ -64,7 +64,21 @@ def _show_version(wanted: bool) -> None:
 
 
 _SAY_NOTHING = frozenset(
-    {"up", "down", "status", "doctor", "config", "backup", "restore", "key", "clock", "policy", "help", "version"}
+    {
+        "up",
+        "demo",
+        "down",
+        "status",
+        "doctor",
+        "config",
+        "backup",
+        "restore",
+        "key",
+        "clock",
+        "policy",
+        "help",
+        "version",
+    }
 )
 
 

@@ -96,7 +96,9 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
     if first:
         lines += [
             "",
-            "Try, in another terminal:",
+            f"New here? In another terminal, `{choir} demo` plays a story on this node in two minutes.",
+            "",
+            "Or try, in another terminal:",
             f"  {choir} fund person:ada/available/SAT 100",
             f"  {choir} ledger open person:bob/available/SAT",
             f"  {choir} ledger transfer person:ada/available/SAT person:bob/available/SAT 12.50 --reason thanks",
@@ -143,7 +145,7 @@ def down(home: HomeOption = None, as_json: AsJson = False) -> None:
         _tell(as_json, {"stopped": False}, f"No node is running on {settings.home}.")
         return
     with suppress(ProcessLookupError):  # it ended by itself just now
-        _end(settings.home, running)
+        end_node(settings.home, running)
     _tell(as_json, {"stopped": True, "pid": running.pid}, f"Stopped the node (process {running.pid}).")
 
 
@@ -159,7 +161,7 @@ def _announced(home: Path) -> RunningNode | None:
     return None
 
 
-def _end(home: Path, running: RunningNode) -> None:
+def end_node(home: Path, running: RunningNode) -> None:
     """Ask the process to end and wait for it; a descriptor stands for that process and no later one of its number."""
     process = os.pidfd_open(running.pid)
     try:

@@ -1,0 +1,1 @@
+"""The demo: one story played on a development node, through its real doors."""
