@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DOORS: tuple[str, ...] = (
+    "choir.doors.hall",
     "choir.doors.jobs",
     "choir.doors.disputes",
     "choir.doors.providers",
