@@ -35,6 +35,12 @@ def hands(bazaar: NodeUnderTest) -> Iterator[Inside]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def stall(bazaar: NodeUnderTest) -> Seller:
+    """The one provider, so that every order comes to it."""
+    return market.seller(bazaar)
+
+
 @pytest.fixture
 def desks(chromium: Chromium, bazaar: NodeUnderTest) -> Iterator[tuple[Desk, Desk]]:
     """A buyer's window, and a stranger's."""
@@ -64,15 +70,16 @@ def _job(at: Desk) -> str:
 
 def _work(hands: Inside, stall: Seller, at: Desk, job: str, output: bytes) -> None:
     stall.beat()
-    expect(at.page.locator(".stages .now")).to_have_text("Delivered")  # so somebody is at work
+    expect(at.page.locator(".stages .now")).to_have_text("Work")  # so somebody is at work
     attempts = _json(at, f"/v1/jobs/{job}")["attempts"]
     assert isinstance(attempts, list)
     hands.work(stall, attempts[0]["id"], verdict(), artifact=RunOutput(0, output).to_bytes())
 
 
-def test_from_the_hall_to_a_public_job(desks: tuple[Desk, Desk], bazaar: NodeUnderTest, hands: Inside) -> None:
+def test_from_the_hall_to_a_public_job(
+    desks: tuple[Desk, Desk], bazaar: NodeUnderTest, hands: Inside, stall: Seller
+) -> None:
     ada, nobody = desks
-    stall = market.seller(bazaar)
     nobody.open("/hall")
     expect(nobody.page.get_by_role("heading", name="All jobs")).to_be_visible()
     nobody.page.get_by_role("link", name="Log in to order work").click()
@@ -121,10 +128,9 @@ def test_from_the_hall_to_a_public_job(desks: tuple[Desk, Desk], bazaar: NodeUnd
 
 
 def test_disputing_and_answering(
-    chromium: Chromium, desks: tuple[Desk, Desk], bazaar: NodeUnderTest, hands: Inside
+    chromium: Chromium, desks: tuple[Desk, Desk], bazaar: NodeUnderTest, hands: Inside, stall: Seller
 ) -> None:
     ada, _ = desks
-    stall = market.seller(bazaar)
     fund(bazaar, _owner(ada), 10**9)
     stall.beat()
     ada.open("/hall/order?type=run")

@@ -16,6 +16,10 @@ import httpx
 import pytest
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenResult, RunOutput
+from choir.bazaar.jobs.model import JobType
+from choir.bazaar.providers.model import parse_provider_id
+from choir.bazaar.settlement import store as settlement_store
+from choir.bazaar.settlement.earnings import DAY_US
 from choir.foundation.canonical import bytes_hash
 from tests.doors.http import market
 from tests.doors.http.market import Inside, Seller, order, run_request, verdict
@@ -213,6 +217,32 @@ def test_figures_and_public_jobs_are_paged_without_a_gap(served: NodeUnderTest, 
     for wrong in ("x", "1", "1.x", "-1.0", "9" * 30 + ".0"):
         assert nobody.get("/v1/hall/figures", params={"cursor": wrong}).status_code == 422
         assert nobody.get("/hall/figures", params={"before": wrong}).status_code == 404
+
+
+class _Undo(Exception):
+    """Ends a unit of work without an effect."""
+
+
+def test_totals_are_the_same_before_and_after_days_are_summed(served: NodeUnderTest, hands: Inside) -> None:
+    stall, hall = market.seller(served), hands.node.bazaar.hall
+    provider = parse_provider_id(stall.id)
+    with pytest.raises(_Undo), hands.node.unit_of_work() as tx:
+        today, first = hall.totals(tx)
+        for day, earned in ((10, 700), (11, -200), (12, 50)):
+            at_us = day * DAY_US
+            settlement_store.note_earnings(
+                tx, provider, JobType.SANDBOX_RUN, at_us, jobs=2, passed=1, earned=earned, fees=1
+            )
+        before = hall.totals(tx)
+        assert before[0] == today
+        assert (before[1].judged, before[1].passed, before[1].earned) == (
+            first.judged + 6, first.passed + 3, first.earned + 550,
+        )  # fmt: skip
+        assert hall.close_days(tx) >= 3
+        assert hall.totals(tx) == before
+        assert hall.close_days(tx) == 0
+        assert hall.totals(tx) == before
+        raise _Undo
 
 
 def test_own_jobs_are_listed_for_their_parties_alone(served: NodeUnderTest, hands: Inside) -> None:

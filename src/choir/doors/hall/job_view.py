@@ -26,12 +26,10 @@ from choir.doors.hall import texts, words
 from choir.doors.web.names import names
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.errors import Invalid, NotAllowed, NotFound
-from choir.foundation.words import clock
 from choir.identity.model import Principal
 from choir.node import Node
 from choir.storage.database import Tx
 
-_US = 1_000_000
 _ARTIFACT_BYTES_MAX = 4_000_000  # of what is read for a page; all of it can be downloaded
 _LINES = {False: 300, True: 5_000}
 _FACT_CHARS_MAX = 4_000
@@ -165,7 +163,7 @@ class _Reader:
             state=state,
             badge=badge,
             why=texts.visible(in_words(item.reason)) if item.reason else "",
-            took=_took(item.assigned_us, item.delivered_us),
+            took=words.took(item.assigned_us, item.delivered_us),
             checks=checks,
             passed=sum(each.badge == "badge-good" for each in checks),
             shares={name: int(units) for name, units in shares.items() if int(units)},
@@ -215,7 +213,7 @@ class _Reader:
             "title": texts.visible(summary or words.TYPES[job.type], 200),
             "buyer": buyer,
             "stages": stages(job),
-            "took": _took(job.created_us, job.closed_us),
+            "took": words.took(job.created_us, job.closed_us),
         }
 
 
@@ -298,7 +296,7 @@ def _allowed(read: Callable[[], Any], otherwise: Any) -> Any:
 
 def stages(job: Job) -> list[Stage]:
     """Where a job is on its way from the order to the money."""
-    steps = ("Ordered", "Provider found", "Delivered", "Checked", "Paid")
+    steps = ("Order", "Provider", "Work", "Checks", "Payment")
     at = {
         JobState.OPEN: 1,
         JobState.ASSIGNED: 2,
@@ -307,7 +305,7 @@ def stages(job: Job) -> list[Stage]:
         JobState.VERIFYING: 3,
     }.get(job.state, len(steps))
     if job.state in _STATES_OVER:
-        return [Stage("Ordered", "done"), Stage(words.STATES[job.state][0], "failed")]
+        return [Stage(steps[0], "done"), Stage(words.STATES[job.state][0], "failed")]
     shown = [Stage(name, "done" if n < at else "now" if n == at else "") for n, name in enumerate(steps)]
     if job.state in (JobState.DISPUTED, JobState.RESOLVED):
         shown.append(Stage(words.STATES[job.state][0], "now" if job.state is JobState.DISPUTED else "done"))
@@ -370,7 +368,3 @@ def _dispute(item: Dispute, rulings: list[Ruling], side: Side | None) -> Dispute
         rulings=tuple((each.winner.value, texts.paragraph(each.reasoning)) for each in rulings),
         may_answer=side is not None and item.side is not side and item.response is None and item.winner is None,
     )
-
-
-def _took(since_us: int, until_us: int | None) -> str:
-    return "" if until_us is None else clock((until_us - since_us) / _US)

@@ -22,9 +22,7 @@ from choir.doors.http.access import NodeDep
 from choir.doors.http.paging import IdCursor, before_id
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import SignedInVisitorDep, Visitor, VisitorDep
-from choir.foundation.clock import MICROSECONDS
 from choir.foundation.errors import NotFound
-from choir.foundation.words import clock
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -67,8 +65,7 @@ def line(
     title: str = "",
 ) -> Line:
     word, badge = words.STATES[state]
-    taken = "" if closed_us is None else clock((closed_us - created_us) / MICROSECONDS)
-    return Line(words.TYPES[type_], word, badge, price, created_us, taken, href, title)
+    return Line(words.TYPES[type_], word, badge, price, created_us, words.took(created_us, closed_us), href, title)
 
 
 def figures(node: Node, tx: Tx, cursor: str, size: int) -> Lines:

@@ -1,10 +1,11 @@
-"""What jobs are called on the pages."""
+"""What jobs, and the times they take, are called on the pages."""
 
 from __future__ import annotations
 
 from choir.bazaar.attempts.model import AttemptState
 from choir.bazaar.disputes.model import Trigger
 from choir.bazaar.jobs.model import JobState, JobType
+from choir.foundation.clock import MICROSECONDS
 
 TYPES: dict[JobType, str] = {
     JobType.SANDBOX_RUN: "Run",
@@ -72,4 +73,24 @@ FIELDS: dict[str, str] = {
     "prompt": "Prompt",
     "max_tokens": "Tokens, at most",
     "time_limit_s": "Seconds per attempt",
+    "fail_before": "The tests fail before",
+    "whole_suite": "The whole suite must pass",
+    "suite_command": "Whole suite",
+    "deterministic": "The output is always the same",
+    "memory_bytes_max": "Bytes of memory, at most",
+    "schema": "JSON schema",
+    "system": "System prompt",
 }
+
+
+def took(since_us: int, until_us: int | None) -> str:
+    """How long something took; nothing while it goes on."""
+    if until_us is None:
+        return ""
+    minutes, seconds = divmod(max(0, until_us - since_us) // MICROSECONDS, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    if minutes:
+        return f"{minutes} min {seconds} s"
+    return f"{seconds} s" if seconds else "under 1 s"
