@@ -12,7 +12,9 @@ from tests.browser.desk import Desk, desk, new_handle
 from tests.operations.nodes import NodeUnderTest
 
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
+PUBLIC += ["/hall", "/hall/figures", "/hall/public"]
 PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
+PRIVATE += ["/hall", "/hall/order", "/hall/order?type=review", "/hall/order?type=run", "/hall/bought", "/hall/sold"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.
 _FAULTS = """() => {
@@ -143,13 +145,13 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     made.open("/sign-up")
     expect(made.button("Create a passkey and sign up")).to_be_visible()
     order = []
-    for _ in range(7):
+    for _ in range(8):
         made.page.keyboard.press("Tab")
         name, wake = made.page.evaluate(_FOCUS)
         assert wake, f"no ring around {name}"
         order.append(name)
     assert order == [
-        "Skip to the content", "Choir", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
+        "Skip to the content", "Choir", "Hall", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
         "I already have one: log in",
     ]  # fmt: skip
     for _ in range(2):

@@ -48,6 +48,7 @@ SINCE = {
     "bazaar/0004_holds_of_disputes.sql": "7a223177528a6af0ce2fbeb4f485b49710757f46ab6d25a12a5cbd770a6c2571",
     "bazaar/0005_absences.sql": "3fda1c97721867a230d51bd1e62d738f74af1eb77eb4a02ffdc9c948caea4adf",
     "bazaar/0006_job_summaries.sql": "ed8f92da5cd0701f45317d145b534eb95cabeff212f9a59d21034911668d46f4",
+    "bazaar/0007_public_jobs.sql": "263b5c8724d9b67bdd604dd3fb115746cac7ac166af661256f5c3fa4dec9c300",
 }
 
 

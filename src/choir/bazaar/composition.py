@@ -9,6 +9,7 @@ from choir.bazaar.attempts.service import Attempts, DeliveryIntake
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
 from choir.bazaar.disputes.service import Disputes
+from choir.bazaar.hall.service import Hall
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.access import JobAccess
 from choir.bazaar.jobs.lifecycle import JobLifecycle
@@ -53,10 +54,12 @@ class Bazaar:
     deliveries: DeliveryIntake
     access: JobAccess
     settlement: Settlement
+    hall: Hall
 
     def forget(self, tx: Tx, owner: str) -> None:
         """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
         self.jobs.forget(tx, owner)
+        self.hall.forget(tx, owner)
         self.providers.forget(tx, owner)
 
     @staticmethod
@@ -133,4 +136,5 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         deliveries=DeliveryIntake(attempts, parts.objects, policy),
         access=access,
         settlement=settlement,
+        hall=Hall(parts.objects, parts.clock),
     )

@@ -54,6 +54,10 @@ def _work(base: Base, stopping: Stopping) -> BackgroundWork:
         """Drop uploads that were not finished in their time."""
         bazaar.uploads.forget(tx, _UPLOADS_AT_ONCE)
 
+    def close_days(tx: Tx, _: Task) -> None:
+        """Sum what came of days that are over."""
+        bazaar.hall.close_days(tx)
+
     return BackgroundWork(
         every=(
             RepeatingTask("bazaar.jobs", policy.look_every_s, slow=rounds.tend_jobs),
@@ -61,6 +65,7 @@ def _work(base: Base, stopping: Stopping) -> BackgroundWork:
             RepeatingTask("bazaar.records", policy.rounds_every_s, quick=rounds.rebuild_records),
             RepeatingTask("bazaar.promises", policy.rounds_every_s, quick=rounds.refresh_promises),
             RepeatingTask("bazaar.qualifying", policy.rounds_every_s, slow=rounds.qualify_all),
+            RepeatingTask("bazaar.days", policy.days_every_s, quick=close_days),
             RepeatingTask("bazaar.forget_uploads", policy.forget_uploads_every_s, quick=forget_uploads),
         ),
         slow={LOOK: rounds.look, FOLLOW: rounds.follow},

@@ -127,6 +127,15 @@ class BazaarPolicy:
     )
     artifact_bytes_max: int = value(16_000_000, "bytes", 1_000, 10**9, "engineering", "Maximum size of an artifact.")
     trajectory_bytes_max: int = value(16_000_000, "bytes", 1_000, 10**9, "engineering", "Maximum size of a trajectory.")
+    archive_bytes_max: int = value(
+        20_000_000,
+        "bytes",
+        1_000,
+        10**9,
+        "engineering",
+        "Maximum size of the files in an archive that becomes a repository; larger ones are sent as a git bundle.",
+    )
+    days_every_s: int = value(600, "seconds", 1, _DAY_S, "engineering", "How often days that are over are summed.")
     inputs_bytes_max: int = value(
         512_000_000, "bytes", 1_000, 10**9, "engineering", "Maximum size of a job's input, such as a repository bundle."
     )

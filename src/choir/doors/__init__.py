@@ -4,6 +4,7 @@ from __future__ import annotations
 
 DOORS: tuple[str, ...] = (
     "choir.doors.demo",
+    "choir.doors.hall",
     "choir.doors.jobs",
     "choir.doors.disputes",
     "choir.doors.providers",

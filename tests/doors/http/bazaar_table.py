@@ -15,6 +15,8 @@ NOT_YET = (401, 404, 403, 404, 404, 404)
 ESCROW = (401, 404, 403, 403, 403, 403)
 NOT_THE_SELLER = (401, 404, 403, 403, 404, 403)
 OWN_STALL = (401, 404, 403, 403, 200, 403)
+EVERYBODY = (200, 200, 200, 200, 200, 200)
+NOT_PUBLIC = (404, 404, 404, 404, 404, 404)
 ANYBODY = (401, 200, 200, 200, 200, 200)
 
 
@@ -77,6 +79,27 @@ JOBS = [
     Row("GET", "/v1/jobs/{job}/artifact", ESCROW, path=_job("/artifact")),
     Row("GET", "/v1/jobs/{job}/disputes", BOTH_SIDES, path=_job("/disputes")),
     Row("POST", "/v1/jobs/{job}/disputes", (401, 404, 403, 409, 409, 403), path=_job("/disputes"), body=always(_SAID)),
+    Row("GET", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 404), path=_job("/sharing")),
+    Row("PUT", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
+    Row("DELETE", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
+    Row("POST", "/v1/repositories", (401, 422, 403, 422, 422, 403), body=always({"data": "UEsDBA=="})),
+    Row("GET", "/v1/hall", EVERYBODY),
+    Row("GET", "/v1/hall/figures", EVERYBODY),
+    Row("GET", "/v1/hall/jobs", EVERYBODY),
+    Row("GET", "/v1/hall/jobs/{job}", NOT_PUBLIC, path=lambda s: f"/v1/hall/jobs/{s.job['id']}"),
+    Row("GET", "/v1/hall/jobs/{job}/artifact", NOT_PUBLIC, path=lambda s: f"/v1/hall/jobs/{s.job['id']}/artifact"),
+    Row(
+        "GET",
+        "/v1/hall/attempts/{attempt}/trajectory",
+        NOT_PUBLIC,
+        path=lambda s: f"/v1/hall/attempts/{s.attempt}/trajectory",
+    ),
+    Row(
+        "GET",
+        "/v1/hall/attempts/{attempt}/receipt/file",
+        NOT_PUBLIC,
+        path=lambda s: f"/v1/hall/attempts/{s.attempt}/receipt/file",
+    ),
     Row("POST", "/v1/jobs/{job}/cancel", (401, 404, 403, 200, 200, 403), path=_job("/cancel")),
     Row("POST", "/v1/selections", (401, 200, 403, 200, 200, 403), body=always({"type": "text_gen", "max_price": "1"})),
     Row("GET", "/v1/attempts", (401, 404, 403, 404, 200, 403), path=lambda s: "/v1/attempts" if s.stall else ""),

@@ -396,6 +396,13 @@ PAGES = [
     Row("GET", "/agents", _VISITORS),
     Row("GET", "/agents/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/agents/{s.agent['id']}"),
     Row("GET", "/tokens", _VISITORS),
+    Row("GET", "/hall", EVERYBODY),
+    Row("GET", "/hall/figures", EVERYBODY),
+    Row("GET", "/hall/public", EVERYBODY),
+    Row("GET", "/hall/bought", _VISITORS),
+    Row("GET", "/hall/sold", _VISITORS),
+    Row("GET", "/hall/order", _VISITORS),
+    Row("GET", "/jobs/{job}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/jobs/{s.job['id']}"),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]

@@ -1,4 +1,4 @@
-"""Who may read what of a job: the one place where that is decided.
+"""What the parties of a job may read: the one place where that is decided. `choir.bazaar.hall` is for everybody else.
 
 | what                           | buyer                | its provider                  | operator              |
 |--------------------------------|----------------------|-------------------------------|-----------------------|

@@ -19,13 +19,14 @@ from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.market import Market
 from choir.bazaar.uploads import blobs
 from choir.bazaar.uploads.blobs import SentBlob
-from choir.foundation.canonical import canonical_bytes, parse_json
+from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
 from choir.foundation.errors import Invalid, Refusal, TooLarge
 from choir.foundation.policy import Policy
 from choir.identity.model import Principal
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 
+ARCHIVE = "archive"  # what a repository may be made of
 _HIDDEN_BYTES_MAX = 2_000_000  # what `HiddenChecks` reads
 _NEEDED = {
     JobType.PATCH_GEN: frozenset({REPOSITORY}),
@@ -114,6 +115,23 @@ class OrderIntake:
             criteria=asked.criteria,
         )
         return self._jobs.open_or_find(tx, who, order, terms.idempotency_key)
+
+    def sent_bytes(self, tx: Tx, who: Principal, given: SentBlob) -> bytes:
+        """What came along, or was uploaded by whoever asks; within the limit of what is sent with an order."""
+        most = self._policy.of(BazaarPolicy).inputs_bytes_max
+        if given.data is not None:
+            if len(given.data) > most:
+                raise TooLarge(what=f"The {given.what}", size=len(given.data), limit=most)
+            return given.data
+        blobs.keep(tx, self._objects, [given], buyer_of(who), [buyer_of(who), who.source], {given.what: most})
+        return self._objects.get(tx, given.name)
+
+    def keep_repository(self, tx: Tx, who: Principal, bundle: bytes) -> ObjectHash:
+        """Keep a bundle for an order that names it."""
+        sent = SentBlob(REPOSITORY, data=bundle)
+        buyer = buyer_of(who)
+        blobs.keep(tx, self._objects, [sent], buyer, [buyer], self._limits())
+        return sent.name
 
     def _plain(self, request: Mapping[str, Any]) -> Any:
         """The same JSON without what JSON does not have, within the size limit."""

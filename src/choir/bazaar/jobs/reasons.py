@@ -39,6 +39,7 @@ _ORDERS = {
     "bazaar.bad_statement": "a statement is too long or empty",
     "bazaar.bad_strategy": "the selection strategy is not valid",
     "bazaar.no_base": "the repository bundle lacks the base commit",
+    "bazaar.no_repository": "the file is neither an archive nor a git bundle",
     "bazaar.result_key_unproven": "the provider did not prove that it owns the result key",
     "canonical.invalid": "its JSON has no canonical form",
     "invalid": "something in it is not valid",

@@ -1,4 +1,5 @@
-"""A git bundle of a few files in one commit, written without git: the repository of a job that the node makes up.
+"""A git bundle of files in one commit, written without git: the repository of a job that the node makes up, or of an
+archive that somebody sent.
 
 The format is git's own: objects named by the SHA-1 of their header and content, a pack (version 2), and a bundle
 header (version 2) that names the commit. Author, date and branch are those that buyers' bundles have.
@@ -7,15 +8,18 @@ header (version 2) that names the commit. Author, date and branch are those that
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3
 _NAMES = {_COMMIT: b"commit", _TREE: b"tree", _BLOB: b"blob"}
 _WHO = b"choir <choir@localhost> 1000000000 +0000"
 _BRANCH = "refs/heads/choir"
+PLAIN, EXECUTABLE, LINK = "100644", "100755", "120000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +35,41 @@ def blob_name(content: bytes) -> str:
     return _sha1(_BLOB, content).hex()
 
 
-def bundle_of(files: Mapping[str, bytes]) -> Bundle:
-    """A bundle of these files, all at the top of the tree."""
-    blobs = [(name.encode(), content) for name, content in sorted(files.items(), key=lambda item: item[0].encode())]
-    tree = b"".join(b"100644 " + name + b"\0" + _sha1(_BLOB, content) for name, content in blobs)
-    root = _sha1(_TREE, tree).hex().encode()
+def bundle_of(files: Mapping[str, bytes], modes: Mapping[str, str] | None = None) -> Bundle:
+    """A bundle of these files by their paths. A file is a plain one unless its mode is given, in git's digits."""
+    objects: dict[bytes, tuple[int, bytes]] = {}
+    folder: dict[bytes, Any] = {}
+    for path, content in files.items():
+        *above, last = os.fsencode(path).split(b"/")
+        place = folder
+        for each in above:
+            place = place.setdefault(each, {})
+        place[last] = ((modes or {}).get(path, PLAIN).encode(), _add(objects, _BLOB, content))
+    root = _tree(folder, objects).hex().encode()
     commit = b"tree %s\nauthor %s\ncommitter %s\n\nbase\n" % (root, _WHO, _WHO)
-    objects = [(_COMMIT, commit), (_TREE, tree), *((_BLOB, content) for _, content in blobs)]
-    pack = b"PACK" + struct.pack(">II", 2, len(objects)) + b"".join(_packed(*item) for item in objects)
+    made = [(_COMMIT, commit), *objects.values()]
+    pack = b"PACK" + struct.pack(">II", 2, len(made)) + b"".join(_packed(*item) for item in made)
     name = _sha1(_COMMIT, commit).hex()
     head = f"# v2 git bundle\n{name} {_BRANCH}\n\n".encode()
     return Bundle(head + pack + hashlib.sha1(pack, usedforsecurity=False).digest(), name)
+
+
+def _tree(folder: Mapping[bytes, Any], objects: dict[bytes, tuple[int, bytes]]) -> bytes:
+    """The tree of a folder. Git sorts folders as if their names ended with a slash."""
+    rows = []
+    for name, item in folder.items():
+        if isinstance(item, dict):
+            rows.append((name + b"/", b"40000 " + name + b"\0" + _tree(item, objects)))
+        else:
+            rows.append((name, item[0] + b" " + name + b"\0" + item[1]))
+    return _add(objects, _TREE, b"".join(row for _, row in sorted(rows)))
+
+
+def _add(objects: dict[bytes, tuple[int, bytes]], kind: int, content: bytes) -> bytes:
+    """Keep an object, once; its name."""
+    name = _sha1(kind, content)
+    objects.setdefault(name, (kind, content))
+    return name
 
 
 def _sha1(kind: int, content: bytes) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Annotated
+from collections.abc import Callable, Collection
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query, Response
@@ -32,7 +32,6 @@ from choir.doors.jobs.shapes import (
 )
 from choir.doors.ledger.shapes import ProofOut
 from choir.foundation.canonical import ObjectHash, parse_object_hash
-from choir.identity.model import Principal
 from choir.ledger import queries
 from choir.ledger.checkpoints import SignedCheckpoint
 from choir.ledger.publication import publish_checkpoint
@@ -124,7 +123,7 @@ def get_receipt(attempt: str, who: MarketReaderDep, node: NodeDep) -> SignedOut:
     """Get the receipt: the node's signed statement of what was done, checked and paid. For buyer and provider."""
     id_ = parse_attempt_id(attempt)
     with node.read() as tx:
-        return _receipt(tx, node, who, id_)
+        return signed_receipt(tx, node, node.bazaar.access.receipt(tx, who, id_))
 
 
 @router.get("/{attempt}/receipt/file", responses=problems(404))
@@ -133,23 +132,8 @@ def get_receipt_file(attempt: str, who: MarketReaderDep, node: NodeDep) -> Recei
 
     Signs a checkpoint if none covers the payment yet.
     """
-    id_ = parse_attempt_id(attempt)
-
-    def work(tx: Tx) -> tuple[ReceiptFileOut, SignedCheckpoint | None]:
-        receipt = _receipt(tx, node, who, id_)
-        _, verdict, evidence = node.bazaar.access.verdict(tx, who, id_)
-        paid = queries.entry_of_key(tx, SOURCE, pay_key(id_))
-        last = node.checkpoints.latest(tx)
-        short = paid is not None and (last is None or last.size < paid.seq)
-        signed = node.checkpoints.sign(tx) if short else None
-        payment = None if paid is None else ProofOut.of(node.checkpoints.prove(tx, paid))
-        rotations = node.checkpoints.rotations(tx)
-        return ReceiptFileOut.of(receipt, verdict, evidence, payment, rotations), signed
-
-    file, signed = node.write(work)
-    if signed is not None:
-        publish_checkpoint(node.settings.home, signed.note)
-    return file
+    id_, access = parse_attempt_id(attempt), node.bazaar.access
+    return receipt_file(node, id_, lambda tx: access.receipt(tx, who, id_), lambda tx: access.verdict(tx, who, id_))
 
 
 @router.get("/{attempt}/artifact", response_class=Response, responses=BYTES | problems(404))
@@ -173,10 +157,35 @@ def get_hidden(attempt: str, who: MarketReaderDep, node: NodeDep, part: Part = 0
     return answer_part(node, part, lambda tx: node.bazaar.access.hidden(tx, who, id_))
 
 
-def _receipt(tx: Tx, node: Node, who: Principal, attempt: UUID) -> SignedOut:
+def receipt_file(
+    node: Node,
+    attempt: UUID,
+    receipt_of: Callable[[Tx], ObjectHash],
+    verdict_of: Callable[[Tx], tuple[ObjectHash, dict[str, Any], dict[str, Any]]],
+) -> ReceiptFileOut:
+    """A receipt with what it rests on, as far as these let the caller read it."""
+
+    def work(tx: Tx) -> tuple[ReceiptFileOut, SignedCheckpoint | None]:
+        receipt = signed_receipt(tx, node, receipt_of(tx))
+        _, verdict, evidence = verdict_of(tx)
+        paid = queries.entry_of_key(tx, SOURCE, pay_key(attempt))
+        last = node.checkpoints.latest(tx)
+        short = paid is not None and (last is None or last.size < paid.seq)
+        signed = node.checkpoints.sign(tx) if short else None
+        payment = None if paid is None else ProofOut.of(node.checkpoints.prove(tx, paid))
+        rotations = node.checkpoints.rotations(tx)
+        return ReceiptFileOut.of(receipt, verdict, evidence, payment, rotations), signed
+
+    file, signed = node.write(work)
+    if signed is not None:
+        publish_checkpoint(node.settings.home, signed.note)
+    return file
+
+
+def signed_receipt(tx: Tx, node: Node, name: ObjectHash) -> SignedOut:
     """With the node's own signatures alone: anybody may have signed the same bytes, and it would say nothing."""
     keys = [key.vkey.public for key in node.keys.history(tx)]
-    return _signed(tx, node, node.bazaar.access.receipt(tx, who, attempt), keys)
+    return _signed(tx, node, name, keys)
 
 
 def _signed(tx: Tx, node: Node, name: ObjectHash, by: Collection[bytes] | None = None) -> SignedOut:

@@ -11,7 +11,17 @@ from typing import Any
 from choir.bazaar.disputes.model import Trigger
 from choir.bazaar.jobs.model import JobType
 from choir.doors.disputes.shapes import DisputeOut, DisputePage
-from choir.doors.jobs.shapes import IdOut, JobOut, JobPage, JobStepList, RequestOut, SelectionOut, UploadOut
+from choir.doors.jobs.shapes import (
+    IdOut,
+    JobOut,
+    JobPage,
+    JobStepList,
+    RepositoryOut,
+    RequestOut,
+    SelectionOut,
+    SharingOut,
+    UploadOut,
+)
 from choir.doors.sdk.calls import Call, R, Room, call, pages, path
 
 
@@ -56,6 +66,7 @@ class JobsClient(Room[R]):
         inputs: Mapping[str, Mapping[str, str]] | None = None,
         strategy: Mapping[str, Any] | None = None,
         criteria: Mapping[str, Any] | None = None,
+        public: bool = False,
     ) -> Call[JobOut]:
         """Order work; the budget is held. The key in the request makes repeats one job."""
         body = {
@@ -64,7 +75,7 @@ class JobsClient(Room[R]):
             "inputs": {name: dict(value) for name, value in (inputs or {}).items()},
             "strategy": dict(strategy or {}),
             "criteria": dict(criteria or {}),
-        }
+        } | ({"public": True} if public else {})
         return Call("POST", "/v1/jobs", JobOut, body, again=True)
 
     @call
@@ -109,6 +120,26 @@ class JobsClient(Room[R]):
     def cancel(self, job: str) -> Call[JobOut]:
         """Cancel a job; earlier deliveries are still verified."""
         return Call("POST", path("/v1/jobs/{id}/cancel", id=job), JobOut, again=True)
+
+    @call
+    def sharing(self, job: str) -> Call[SharingOut]:
+        """Get which of your own sides of a job are public."""
+        return Call("GET", path("/v1/jobs/{id}/sharing", id=job), SharingOut)
+
+    @call
+    def share(self, job: str) -> Call[SharingOut]:
+        """Make your own side of a job public."""
+        return Call("PUT", path("/v1/jobs/{id}/sharing", id=job), SharingOut)
+
+    @call
+    def unshare(self, job: str) -> Call[SharingOut]:
+        """Take back that your own side of a job is public."""
+        return Call("DELETE", path("/v1/jobs/{id}/sharing", id=job), SharingOut, again=True)
+
+    @call
+    def repository(self, hash_: str) -> Call[RepositoryOut]:
+        """Turn an uploaded archive into a git bundle that an order can name."""
+        return Call("POST", "/v1/repositories", RepositoryOut, {"hash": hash_}, again=True)
 
     @call
     def disputes(self, job: str) -> Call[DisputePage]:

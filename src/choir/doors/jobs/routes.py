@@ -7,14 +7,18 @@ from typing import Annotated
 
 from fastapi import Path, Response
 
+from choir.bazaar.hall.model import Sides
 from choir.bazaar.jobs.access import VisibleJob
 from choir.bazaar.jobs.model import Job, job_id, parse_job_id
+from choir.bazaar.jobs.orders import ARCHIVE
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers import selection_rules
 from choir.bazaar.uploads.blobs import SentBlob, read_blob
+from choir.bazaar.uploads.repositories import repository_of
 from choir.doors.http.access import (
     AccessRoute,
     BuyerDep,
+    BuyerOrSellerDep,
     MarketReaderDep,
     NodeDep,
     ReaderDep,
@@ -31,13 +35,18 @@ from choir.doors.jobs.shapes import (
     JobPage,
     JobStepList,
     JobStepOut,
+    LeftOutOut,
+    RepositoryIn,
+    RepositoryOut,
     RequestOut,
     SelectionIn,
     SelectionOut,
+    SharingOut,
 )
 from choir.foundation.errors import ChoirError
 from choir.foundation.money import parse_units
 from choir.node import Node
+from choir.sandbox.policy import SandboxPolicy
 from choir.storage.database import Tx
 
 log = logging.getLogger(__name__)
@@ -58,7 +67,14 @@ def open_job(body: JobIn, who: BuyerDep, node: NodeDep, response: Response) -> J
     bazaar = node.bazaar
     inputs: dict[str, SentBlob] = {name: read_blob(name, blob.data, blob.hash) for name, blob in body.inputs.items()}
     asked = bazaar.orders.read(body.type, body.request, inputs, body.strategy, body.criteria)
-    job, new = node.write(lambda tx: bazaar.orders.open(tx, who, asked))
+
+    def opened(tx: Tx) -> tuple[Job, bool]:
+        job, new = bazaar.orders.open(tx, who, asked)
+        if body.public:
+            bazaar.hall.share(tx, who, job.id)
+        return job, new
+
+    job, new = node.write(opened)
     if not new:
         response.status_code = 200
     elif job.ready_us <= node.clock.now_us():  # others are examined first
@@ -131,6 +147,46 @@ def cancel_job(job: str, who: BuyerDep, node: NodeDep) -> JobOut:
     return node.write(cancel)
 
 
+@router.get("/jobs/{job}/sharing", responses=problems(404))
+def get_sharing(job: str, who: MarketReaderDep, node: NodeDep) -> SharingOut:
+    """Get which of your own sides of a job are public."""
+    id_ = parse_job_id(job)
+    with node.read() as tx:
+        return _sharing(job, node.bazaar.hall.sides(tx, who, id_))
+
+
+@router.put("/jobs/{job}/sharing", responses=problems(404))
+def share_job(job: str, who: BuyerOrSellerDep, node: NodeDep) -> SharingOut:
+    """Make your own side of a job public: as its buyer the order and what came of it, as its provider the trajectory.
+
+    A trajectory can be read while the buyer's side is public too. Inputs and hidden checks never are. Idempotent.
+    """
+    id_ = parse_job_id(job)
+    return _sharing(job, node.write(lambda tx: node.bazaar.hall.share(tx, who, id_)))
+
+
+@router.delete("/jobs/{job}/sharing", responses=problems(404))
+def unshare_job(job: str, who: BuyerOrSellerDep, node: NodeDep) -> SharingOut:
+    """Take back that your own side of a job is public. Idempotent."""
+    id_ = parse_job_id(job)
+    return _sharing(job, node.write(lambda tx: node.bazaar.hall.unshare(tx, who, id_)))
+
+
+@router.post("/repositories", responses=problems(404))
+def make_repository(body: RepositoryIn, who: BuyerDep, node: NodeDep) -> RepositoryOut:
+    """Turn an archive into a git bundle that an order can name; a git bundle is kept as it is.
+
+    Files that git reserves or that look like secrets are left out. The same files give the same bundle.
+    """
+    sent = read_blob(ARCHIVE, body.data, body.hash)
+    with node.read() as tx:
+        data = node.bazaar.orders.sent_bytes(tx, who, sent)
+    made = repository_of(data, node.policy.of(BazaarPolicy), node.policy.of(SandboxPolicy))
+    name = node.write(lambda tx: node.bazaar.orders.keep_repository(tx, who, made.data))
+    left_out = [LeftOutOut(path=path, why=why) for path, why in made.left_out]
+    return RepositoryOut(hash=name, commit=made.commit, files=made.files, left_out=left_out)
+
+
 @router.get("/ids/{prefix}", responses=problems(404, 409))
 def find_id(prefix: IdPrefix, who: MarketReaderDep, node: NodeDep) -> IdOut:
     """Find the one job, dispute or provider whose id starts with this, among those that the caller may see."""
@@ -155,6 +211,10 @@ def _offered(node: Node, job: Job) -> Job:
     except ChoirError as error:
         log.warning("a new job was not offered at once", extra={"job": job_id(job.id), "error": error.code})
         return job
+
+
+def _sharing(job: str, sides: Sides) -> SharingOut:
+    return SharingOut(job=job, sides={side.value: public for side, public in sides.items()})
 
 
 def _shown(tx: Tx, node: Node, seen: VisibleJob) -> JobOut:

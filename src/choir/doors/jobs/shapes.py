@@ -115,6 +115,39 @@ class JobIn(Wire, json_schema_extra=example(type="sandbox_run", request=_REQUEST
     criteria: dict[str, Any] = Field(
         default={}, description="units_milli, min_success_bps, min_isolation, providers, regions, near; all optional."
     )
+    public: bool = Field(
+        default=False, description="Whether everybody may read the order and what comes of it; can be changed later."
+    )
+
+
+class SharingOut(Wire, json_schema_extra=example(job=JOB, sides={"buyer": True})):
+    """The caller's own sides of a job, and whether each is public."""
+
+    job: str
+    sides: dict[Literal["buyer", "provider"], bool]
+
+
+class LeftOutOut(Wire):
+    """A file of an archive that was not taken."""
+
+    path: str
+    why: str
+
+
+class RepositoryIn(Wire, json_schema_extra=example(data="UEsDBA==")):
+    """An archive (zip, tar, tar.gz, tar.bz2, tar.xz) or a git bundle: give exactly one of the two."""
+
+    data: str | None = Field(default=None, max_length=_INLINE_CHARS_MAX, description="The bytes themselves, in base64.")
+    hash: HashText | None = Field(default=None, description="Hash of an earlier upload by the same owner.")
+
+
+class RepositoryOut(Wire, json_schema_extra=example(hash=HASH, commit="9" * 40, files=12, left_out=[])):
+    """A git bundle to name in an order: its hash as the input `repository`, its commit as `base_commit`."""
+
+    hash: str
+    commit: str
+    files: int | None = Field(description="Number of files; null if it was sent as a git bundle.")
+    left_out: list[LeftOutOut] = Field(description="Files that were not taken, at most the first hundred.")
 
 
 class SelectionIn(Wire, json_schema_extra=example(type="sandbox_run", max_price="1000000")):

@@ -13,15 +13,15 @@ is told. The repository's own configuration has no say (`git_tools`).
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.uploads.secrets import looks_secret
 from choir.doors.mesh import git
 from choir.doors.mesh.git import Checkout, GitFailed, OwnRepository
 from choir.foundation.errors import Invalid, Refusal, TooLarge
@@ -34,16 +34,6 @@ _SHOWN_MAX = 5
 _DIFF = ("-p", "-r", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--full-index")
 _REVIEW_BYTES_MAX = 50_000_000  # of whole files beside a diff; without them a review is poorer, not impossible
 _INDEX_BYTES_MAX = 1_000_000_000
-_SECRET = re.compile(
-    r"(\.env(\.(?!example$|sample$|template$|dist$).*)?|.+\.env|\.envrc"
-    r"|.*\.(pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx|asc|gpg|agekey|ovpn|tfstate|tfvars)"
-    r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd|\.pgpass|\.my\.cnf"
-    r"|\.dockercfg|kubeconfig|\.vault[-_]?pass.*|credentials(\.json)?|secrets?\.(ya?ml|json|toml)"
-    r"|.*secret.*\.(ya?ml|json|toml|ini|cfg|conf|properties|env|txt|csv)"  # data, not code that is about secrets
-    r"|service[-_]?account.*\.json|operator\.token)(\.(bak|old|orig|save)|~)?",
-    re.IGNORECASE,
-)
-_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"})
 
 
 class Uncommitted(Refusal):
@@ -143,7 +133,7 @@ def changes(
         where = [f":(top,literal){checkout.prefix}"] if checkout.prefix else [":(top)"]
         listed = own.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", first, second, "--", *where)
         names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
-        out = [(name, "it looks like a secret") for name in names if _is_secret(name) and name not in include]
+        out = [(name, "it looks like a secret") for name in names if looks_secret(name) and name not in include]
         keep = where + [f":(top,exclude,literal){name}" for name, _ in out]
         data = own.git("diff-tree", *_DIFF, first, second, "--", *keep)
         if not data.strip():
@@ -291,7 +281,7 @@ def _sorted_out(
     kept, out = [], []
     for entry in entries:
         why = _why_not(own, entry)
-        if not why and _is_secret(entry.path) and entry.path not in include:
+        if not why and looks_secret(entry.path) and entry.path not in include:
             why = "it looks like a secret"
         if why:
             out.append((entry.path, why))
@@ -308,8 +298,3 @@ def _why_not(own: OwnRepository, entry: _Entry) -> str:
     if entry.mode == _LINK and not stays_inside(entry.path, os.fsdecode(own.git("cat-file", "blob", entry.blob))):
         return "it is a link that points outside"
     return ""
-
-
-def _is_secret(path: str) -> bool:
-    place = PurePosixPath(path)
-    return _SECRET.fullmatch(place.name) is not None or not _SECRET_FOLDERS.isdisjoint(place.parts[:-1])

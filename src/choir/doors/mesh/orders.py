@@ -92,11 +92,13 @@ class Orders:
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
+        public: bool = False,
     ) -> Handle:
         """Order a change to a local repository that makes the test command pass.
 
         `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
         `hidden_salt`. What `criteria` do not name of isolation and success rate is asked for by `default_criteria`.
+        `public` lets everybody read the order and what comes of it.
         """
         key = key_or_new(key)
         files_max = self.limits.units_files if files_max is None else files_max
@@ -123,7 +125,7 @@ class Orders:
             if hidden is not None:
                 inputs["hidden"] = hidden.to_bytes()
             asked = self.default_criteria() | dict(criteria or {})
-            return self.order(JobType.PATCH_GEN, checked, inputs, strategy, asked)
+            return self.order(JobType.PATCH_GEN, checked, inputs, strategy, asked, public=public)
 
     def request_review(
         self,
@@ -141,6 +143,7 @@ class Orders:
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
+        public: bool = False,
     ) -> Handle:
         """Order a review of a diff, or of what changed between two commits of a local repository.
 
@@ -150,9 +153,11 @@ class Orders:
             most = self.limits.review_diff_bytes_max
             with bundles.changes(repo or ".", base, head, include=include, bytes_max=most) as (made, files):
                 return self._review(
-                    made.data, files, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key
+                    made.data, files, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key, public
                 )
-        return self._review(diff, None, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key)
+        return self._review(
+            diff, None, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key, public
+        )
 
     def _review(
         self,
@@ -166,6 +171,7 @@ class Orders:
         strategy: Choice | None,
         criteria: Choice | None,
         key: str | None,
+        public: bool,
     ) -> Handle:
         number = len([item for item in read_diff(diff).files if item.path])
         if not number:
@@ -182,7 +188,7 @@ class Orders:
         inputs: dict[str, bytes | Path] = {"diff": diff}
         if files is not None:
             inputs["repository"] = files.file
-        return self.order(JobType.CODE_REVIEW, checked, inputs, strategy, criteria)
+        return self.order(JobType.CODE_REVIEW, checked, inputs, strategy, criteria, public=public)
 
     def run(
         self,
@@ -199,6 +205,7 @@ class Orders:
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
+        public: bool = False,
     ) -> Handle:
         """Order a command to be run. `deterministic`: output is reproducible; verifiers may re-run it."""
         cpu_s_max = min(_CPU_S, self.limits.run_cpu_s_max) if cpu_s_max is None else cpu_s_max
@@ -213,7 +220,7 @@ class Orders:
             exit_code=exit_code,
         )
         checked = SandboxRunRequest.from_json(request.to_json(), self.limits)
-        return self.order(JobType.SANDBOX_RUN, checked, {}, strategy, criteria)
+        return self.order(JobType.SANDBOX_RUN, checked, {}, strategy, criteria, public=public)
 
     def text(
         self,
@@ -227,6 +234,7 @@ class Orders:
         strategy: Choice | None = None,
         criteria: Choice | None = None,
         key: str | None = None,
+        public: bool = False,
     ) -> Handle:
         """Order a text. Only its length and shape are verified, not its content."""
         max_tokens = min(_TOKENS, self.limits.text_tokens_max) if max_tokens is None else max_tokens
@@ -238,7 +246,12 @@ class Orders:
             schema=schema,
         )
         return self.order(
-            JobType.TEXT_GEN, TextGenRequest.from_json(request.to_json(), self.limits), {}, strategy, criteria
+            JobType.TEXT_GEN,
+            TextGenRequest.from_json(request.to_json(), self.limits),
+            {},
+            strategy,
+            criteria,
+            public=public,
         )
 
     def order(
@@ -248,6 +261,8 @@ class Orders:
         inputs: Mapping[str, bytes | Path],
         strategy: Choice | None = None,
         criteria: Choice | None = None,
+        *,
+        public: bool = False,
     ) -> Handle:
         """Place an order; its budget is held. The same request again is the same job."""
         body = request.to_json()
@@ -255,7 +270,7 @@ class Orders:
         sent = {name: blobs.to_send(client, data) for name, data in inputs.items()}
         if self._machine is not None:
             self._machine.cover(request.terms.max_cost_msat)
-        job = client.jobs.open(type_, body, inputs=sent, strategy=strategy, criteria=criteria)
+        job = client.jobs.open(type_, body, inputs=sent, strategy=strategy, criteria=criteria, public=public)
         handle = Handle(job.id, type_, request.terms.max_cost_msat, canonical_hash(body))
         must_be(job, handle)
         return handle

@@ -15,6 +15,7 @@ from choir.doors.citations.client import CitationsClient
 from choir.doors.delegations.client import DelegationsClient
 from choir.doors.disputes.client import DisputesClient
 from choir.doors.events.client import EventsClient
+from choir.doors.hall.client import HallClient
 from choir.doors.issuances.client import IssuancesClient
 from choir.doors.jobs.client import IdsClient, JobsClient, UploadsClient
 from choir.doors.keys.client import KeysClient
@@ -59,6 +60,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.keys: KeysClient[R] = KeysClient(transport)
         self.logins: LoginsClient[R] = LoginsClient(transport)
         self.uploads: UploadsClient[R] = UploadsClient(transport)
+        self.hall: HallClient[R] = HallClient(transport)
         self.jobs: JobsClient[R] = JobsClient(transport)
         self.attempts: AttemptsClient[R] = AttemptsClient(transport)
         self.providers: ProvidersClient[R] = ProvidersClient(transport)

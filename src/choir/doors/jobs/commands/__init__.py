@@ -20,6 +20,7 @@ class Group(groups.Group):
         {
             "submit:app": "submit",
             "lookup:register": "ls show cancel",
+            "sharing:register": "share unshare",
             "explain:register": "explain",
             "watch:register": "watch",
             "result:register": "result",

@@ -53,6 +53,9 @@ IsolationOption = Annotated[
     typer.Option("--isolation", help="Minimum claimed isolation: bubblewrap, container or gvisor.", metavar="TIER"),
 ]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Order, print the job's id, and do not wait.")]
+PublicOption = Annotated[
+    bool, typer.Option("--public", help="Let everybody read the order and what comes of it; see `choir job unshare`.")
+]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Write the artifact to this file.", metavar="FILE")]
 
 STRATEGIES = ("sequential_retry", "first_available")
@@ -68,6 +71,7 @@ class OrderOptions:
     strategy: dict[str, Any]
     criteria: dict[str, Any]
     key: str | None
+    public: bool
     out: Path | None
     force: bool
     wait: bool
@@ -82,6 +86,7 @@ class OrderOptions:
             "strategy": self.strategy,
             "criteria": self.criteria,
             "key": self.key,
+            "public": self.public,
         }
 
 
@@ -96,6 +101,7 @@ def read(
     region: RegionOption = None,
     isolation: IsolationOption = None,
     key: KeyOption = None,
+    public: PublicOption = False,
     no_wait: NoWaitOption = False,
     timeout: TimeoutOption = None,
     out: OutOption = None,
@@ -113,6 +119,7 @@ def read(
             strategy=strategy_of(strategy, race, pin, prefer),
             criteria=criteria_of(min_success, region, isolation),
             key=key,
+            public=public,
             out=out,
             force=force,
             wait=not no_wait,

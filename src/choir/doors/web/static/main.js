@@ -21,21 +21,31 @@ const REVEALED = {
   },
 };
 
-for (const form of document.querySelectorAll("form[data-call]")) {
-  onSubmit(form, async () => {
-    if (form.dataset.ask && !(await agreed(form.dataset))) return;
-    const [method, pattern] = form.dataset.call.split(" ");
-    const path = pattern.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(form.elements[name].value.trim()));
-    const body = bodyOf(form, method);
-    const told = await withFreshPasskey(() => call(method, path, body, keyOf(form)));
-    delete form.dataset.sentKey;
-    if (form.dataset.show) return swap(form.dataset.hide, form.dataset.show);
-    const next = () => go((form.dataset.then ?? location.pathname).replace("{id}", told?.id ?? ""), form.dataset.said);
-    if (!form.dataset.reveal) return next();
-    const { secret, ...about } = REVEALED[form.dataset.reveal];
-    reveal({ ...about, secret: secret(told), done: next });
-  });
+// Forms that a live part brought along later act as well.
+const known = new WeakSet();
+
+function bindForms() {
+  for (const form of document.querySelectorAll("form[data-call]")) {
+    if (known.has(form)) continue;
+    known.add(form);
+    onSubmit(form, async () => {
+      if (form.dataset.ask && !(await agreed(form.dataset))) return;
+      const [method, pattern] = form.dataset.call.split(" ");
+      const path = pattern.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(form.elements[name].value.trim()));
+      const body = bodyOf(form, method);
+      const told = await withFreshPasskey(() => call(method, path, body, keyOf(form)));
+      delete form.dataset.sentKey;
+      if (form.dataset.show) return swap(form.dataset.hide, form.dataset.show);
+      const next = () => go((form.dataset.then ?? location.pathname).replace("{id}", told?.id ?? ""), form.dataset.said);
+      if (!form.dataset.reveal) return next();
+      const { secret, ...about } = REVEALED[form.dataset.reveal];
+      reveal({ ...about, secret: secret(told), done: next });
+    });
+  }
 }
+
+document.addEventListener("choir-refreshed", bindForms);
+bindForms();
 
 // One part of the page takes another's place, and the reader is led to it.
 function swap(before, after) {

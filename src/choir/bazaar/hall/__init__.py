@@ -1,0 +1,1 @@
+"""The market's hall: what everybody may see of jobs."""
