@@ -15,7 +15,7 @@ NOT_YET = (401, 404, 403, 404, 404, 404)
 ESCROW = (401, 404, 403, 403, 403, 403)
 NOT_THE_SELLER = (401, 404, 403, 403, 404, 403)
 OWN_STALL = (401, 404, 403, 403, 200, 403)
-ANYBODY = (401, 200, 200, 200, 200, 200)
+ANYBODY = (200, 200, 200, 200, 200, 200)
 
 
 def _job(path: str) -> Make:
@@ -78,7 +78,7 @@ JOBS = [
     Row("GET", "/v1/jobs/{job}/disputes", BOTH_SIDES, path=_job("/disputes")),
     Row("POST", "/v1/jobs/{job}/disputes", (401, 404, 403, 409, 409, 403), path=_job("/disputes"), body=always(_SAID)),
     Row("POST", "/v1/jobs/{job}/cancel", (401, 404, 403, 200, 200, 403), path=_job("/cancel")),
-    Row("POST", "/v1/selections", (401, 200, 403, 200, 200, 403), body=always({"type": "text_gen", "max_price": "1"})),
+    Row("POST", "/v1/selections", ANYBODY, body=always({"type": "text_gen", "max_price": "1"})),
     Row("GET", "/v1/attempts", (401, 404, 403, 404, 200, 403), path=lambda s: "/v1/attempts" if s.stall else ""),
     Row("GET", "/v1/attempts/{attempt}", BOTH_SIDES, path=_attempt("")),
     Row("POST", "/v1/attempts/{attempt}/start", NOT_THE_SELLER, path=_attempt("/start")),
@@ -137,9 +137,17 @@ PROVIDERS = [
     ),
     Row("PUT", "/v1/providers/me/draining", OWN_STALL, path=_me("/draining"), body=always({"draining": True})),
     Row("POST", "/v1/providers/me/books", (401, 404, 403, 403, 201, 403), path=_me("/books"), body=always(_BOOK)),
+    Row("GET", "/v1/providers/me/quote", (401, 404, 403, 404, 200, 403), path=_me("/quote"), params=_BOOK),
     Row("POST", "/v1/providers/me/heartbeat", OWN_STALL, path=_me("/heartbeat"), body=always({"free_slots": 1})),
     Row("GET", "/v1/providers/me/earnings", (401, 404, 403, 404, 200, 403), path=_me("/earnings")),
+    Row(
+        "GET",
+        "/v1/providers/me/earnings/series",
+        (401, 404, 403, 404, 200, 403),
+        path=_me("/earnings/series"),
+    ),
     Row("GET", "/v1/providers/{provider}", ANYBODY, path=_provider("")),
+    Row("GET", "/v1/providers/{provider}/standing", ANYBODY, path=_provider("/standing")),
     Row("GET", "/v1/providers/{provider}/books", ANYBODY, path=_provider("/books"), params={"type": "sandbox_run"}),
     Row("GET", "/v1/providers/{provider}/outcomes", ANYBODY, path=_provider("/outcomes")),
 ]
