@@ -396,6 +396,9 @@ PAGES = [
     Row("GET", "/agents", _VISITORS),
     Row("GET", "/agents/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/agents/{s.agent['id']}"),
     Row("GET", "/tokens", _VISITORS),
+    Row("GET", "/providers", EVERYBODY),
+    Row("GET", "/providers/{id_}", EVERYBODY, path=lambda s: f"/providers/{s.stall.id}"),
+    Row("GET", "/selling", _VISITORS),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]

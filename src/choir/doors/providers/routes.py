@@ -133,7 +133,7 @@ def publish(body: BookIn, who: SellerDep, node: NodeDep) -> BookOut:
 
 
 @router.get("/me/quote", responses=problems(404, 409))
-def quote(  # noqa: PLR0913 - three prices
+def quote(
     type: JobType,  # noqa: A002 - as it is called in the query
     base: Price,
     per_unit: Price,
