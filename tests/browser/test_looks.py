@@ -11,8 +11,8 @@ from tests.browser.conftest import NewDesk
 from tests.browser.desk import Desk, desk, new_handle
 from tests.operations.nodes import NodeUnderTest
 
-PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
-PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
+PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere", "/providers"]
+PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere", "/providers", "/selling"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.
 _FAULTS = """() => {
