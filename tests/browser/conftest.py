@@ -26,6 +26,7 @@ ROOM = {
     "CHOIR_POLICY__PEOPLE__RECOVERY_TRIES_PER_PLACE": "1000",
     "CHOIR_POLICY__PEOPLE__FRESH_S": "3600",  # a slow machine does not make a passkey stale
     "CHOIR_POLICY__DELEGATIONS__LOGINS_PER_PLACE": "1000",
+    "CHOIR_POLICY__PROVIDERS__QUALIFICATION_REQUIRED": "0",  # else nobody could sell before the node has tried them
 }
 
 

@@ -12,9 +12,15 @@ from tests.browser.desk import Desk, desk, new_handle
 from tests.operations.nodes import NodeUnderTest
 
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
-PUBLIC += ["/hall", "/hall/figures", "/hall/public"]
+PUBLIC += ["/hall", "/hall/figures", "/hall/public", "/providers"]
+PUBLIC += ["/articles", "/search", "/search?q=nothing"]
+PUBLIC += ["/ledger", "/ledger/entries/1", "/ledger/entries?q=nothing", "/treasury"]
+PUBLIC += ["/docs", "/docs/tutorials/buyer", "/docs/reference/settings", "/docs/search?q=hold"]
+PUBLIC += ["/operator", "/operator/enter"]
 PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
 PRIVATE += ["/hall", "/hall/order", "/hall/order?type=review", "/hall/order?type=run", "/hall/bought", "/hall/sold"]
+PRIVATE += ["/providers", "/selling", "/articles", "/search", "/desk", "/desk/sources", "/desk/new"]
+PRIVATE += ["/account/statement", "/account/holds", "/account/spending", "/account/send", "/ledger/entries/1"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.
 _FAULTS = """() => {

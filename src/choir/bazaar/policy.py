@@ -160,6 +160,9 @@ class BazaarPolicy:
     forget_uploads_every_s: int = value(
         60, "seconds", 1, 86_400, "engineering", "Interval of checks for expired uploads."
     )
+    series_days: int = value(30, "days", 1, 366, "engineering", "Days in a provider's charts and daily series.")
+    series_weeks: int = value(26, "weeks", 1, 104, "engineering", "Weeks in a provider's weekly series.")
+    series_months: int = value(12, "months", 1, 60, "engineering", "Months in a provider's monthly series.")
     rulings_production: int = value(
         2, "operators", 1, 10, "spec: two operators on a production node", "Operators needed to decide a dispute."
     )
@@ -186,6 +189,18 @@ class ProvidersPolicy:
     text_gen_base: int = value(0, _MSAT, 0, _PRICE_MAX, _TABLE, "Default base price of a TextGen job.")
     text_gen_unit: int = value(10_000, _MSAT, 0, _UNIT_PRICE_MAX, _TABLE, "Default price per 1000 output tokens.")
     text_gen_cap: int = value(2_000_000, _MSAT, 0, _PRICE_MAX, _TABLE, "Default maximum price of a  TextGen job.")
+
+    patch_gen_typical: int = value(3, "files", 1, 1_000, _ENG, "Size of the patch that pages show a price for.")
+    code_review_typical: int = value(5, "files", 1, 1_000, _ENG, "Size of the review that pages show a price for.")
+    sandbox_run_typical: int = value(
+        60, "CPU seconds", 1, 100_000, _ENG, "Length of the run that pages show a price for."
+    )
+    text_gen_typical: int = value(
+        2, "thousand tokens", 1, 1_000, _ENG, "Length of the text that pages show a price for."
+    )
+    typical_outcomes: int = value(
+        50, "outcomes", 1, 1_000, _ENG, "A provider's last outcomes whose median time is called typical."
+    )
 
     tier_1_jobs: int = value(100, "jobs", 1, 10**9, _MARKET, "Verified jobs, weighted by independence, for tier 1.")
     tier_2_jobs: int = value(500, "jobs", 1, 10**9, _MARKET, "Verified jobs, weighted by independence, for tier 2.")

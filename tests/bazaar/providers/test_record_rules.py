@@ -51,6 +51,19 @@ def test_tiers_begin_exactly_where_they_are_said_to(passed: int, failed: int, bu
     assert record_rules.tier(record(passed, failed, buyers), POLICY) == tier
 
 
+@given(st.integers(0, 1_200), st.integers(0, 120), st.integers(0, 80))
+def test_a_tier_is_reached_when_nothing_of_it_is_missing(passed: int, failed: int, buyers: int) -> None:
+    found = record(passed, failed, buyers)
+    there = (found.tier_passed_weight, record_rules.success_bps(found), found.buyers)
+    missing = {
+        number: [need.name for need in record_rules.tier_needs(number, *there, POLICY) if not need.met]
+        for number in (1, 2, 3)
+    }
+    tier = record_rules.tier(found, POLICY)
+    assert all(missing[number] for number in (1, 2, 3) if number > tier)
+    assert tier == 0 or not missing[tier]
+
+
 def test_a_ten_thousandth_of_a_job_is_what_is_missing() -> None:
     enough = Record(tier_weight=100 * ONE_BPS, tier_passed_weight=100 * ONE_BPS, buyers=10)
     short = Record(tier_weight=100 * ONE_BPS - 1, tier_passed_weight=100 * ONE_BPS - 1, buyers=10)

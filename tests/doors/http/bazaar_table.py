@@ -15,9 +15,8 @@ NOT_YET = (401, 404, 403, 404, 404, 404)
 ESCROW = (401, 404, 403, 403, 403, 403)
 NOT_THE_SELLER = (401, 404, 403, 403, 404, 403)
 OWN_STALL = (401, 404, 403, 403, 200, 403)
-EVERYBODY = (200, 200, 200, 200, 200, 200)
+ANYBODY = (200, 200, 200, 200, 200, 200)
 NOT_PUBLIC = (404, 404, 404, 404, 404, 404)
-ANYBODY = (401, 200, 200, 200, 200, 200)
 
 
 def _job(path: str) -> Make:
@@ -83,9 +82,9 @@ JOBS = [
     Row("PUT", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
     Row("DELETE", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
     Row("POST", "/v1/repositories", (401, 422, 403, 422, 422, 403), body=always({"data": "UEsDBA=="})),
-    Row("GET", "/v1/hall", EVERYBODY),
-    Row("GET", "/v1/hall/figures", EVERYBODY),
-    Row("GET", "/v1/hall/jobs", EVERYBODY),
+    Row("GET", "/v1/hall", ANYBODY),
+    Row("GET", "/v1/hall/figures", ANYBODY),
+    Row("GET", "/v1/hall/jobs", ANYBODY),
     Row("GET", "/v1/hall/jobs/{job}", NOT_PUBLIC, path=lambda s: f"/v1/hall/jobs/{s.job['id']}"),
     Row("GET", "/v1/hall/jobs/{job}/artifact", NOT_PUBLIC, path=lambda s: f"/v1/hall/jobs/{s.job['id']}/artifact"),
     Row(
@@ -101,7 +100,7 @@ JOBS = [
         path=lambda s: f"/v1/hall/attempts/{s.attempt}/receipt/file",
     ),
     Row("POST", "/v1/jobs/{job}/cancel", (401, 404, 403, 200, 200, 403), path=_job("/cancel")),
-    Row("POST", "/v1/selections", (401, 200, 403, 200, 200, 403), body=always({"type": "text_gen", "max_price": "1"})),
+    Row("POST", "/v1/selections", ANYBODY, body=always({"type": "text_gen", "max_price": "1"})),
     Row("GET", "/v1/attempts", (401, 404, 403, 404, 200, 403), path=lambda s: "/v1/attempts" if s.stall else ""),
     Row("GET", "/v1/attempts/{attempt}", BOTH_SIDES, path=_attempt("")),
     Row("POST", "/v1/attempts/{attempt}/start", NOT_THE_SELLER, path=_attempt("/start")),
@@ -160,9 +159,17 @@ PROVIDERS = [
     ),
     Row("PUT", "/v1/providers/me/draining", OWN_STALL, path=_me("/draining"), body=always({"draining": True})),
     Row("POST", "/v1/providers/me/books", (401, 404, 403, 403, 201, 403), path=_me("/books"), body=always(_BOOK)),
+    Row("GET", "/v1/providers/me/quote", (401, 404, 403, 404, 200, 403), path=_me("/quote"), params=_BOOK),
     Row("POST", "/v1/providers/me/heartbeat", OWN_STALL, path=_me("/heartbeat"), body=always({"free_slots": 1})),
     Row("GET", "/v1/providers/me/earnings", (401, 404, 403, 404, 200, 403), path=_me("/earnings")),
+    Row(
+        "GET",
+        "/v1/providers/me/earnings/series",
+        (401, 404, 403, 404, 200, 403),
+        path=_me("/earnings/series"),
+    ),
     Row("GET", "/v1/providers/{provider}", ANYBODY, path=_provider("")),
+    Row("GET", "/v1/providers/{provider}/standing", ANYBODY, path=_provider("/standing")),
     Row("GET", "/v1/providers/{provider}/books", ANYBODY, path=_provider("/books"), params={"type": "sandbox_run"}),
     Row("GET", "/v1/providers/{provider}/outcomes", ANYBODY, path=_provider("/outcomes")),
 ]

@@ -403,6 +403,9 @@ PAGES = [
     Row("GET", "/hall/sold", _VISITORS),
     Row("GET", "/hall/order", _VISITORS),
     Row("GET", "/jobs/{job}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/jobs/{s.job['id']}"),
+    Row("GET", "/providers", EVERYBODY),
+    Row("GET", "/providers/{id_}", EVERYBODY, path=lambda s: f"/providers/{s.stall.id}"),
+    Row("GET", "/selling", _VISITORS),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]

@@ -69,6 +69,10 @@ class Attempts:
         """What a provider is expected to work on."""
         return [attempt for attempt in store.live_attempts_of(tx, provider) if attempt.state in AT_WORK]
 
+    def queue(self, tx: Tx, provider: UUID) -> list[Attempt]:
+        """What a provider is at work on, or has handed in and waits for the verdict of, oldest first."""
+        return store.live_attempts_of(tx, provider)
+
     def page(self, tx: Tx, provider: UUID, *, live: bool, before: UUID | None, limit: int) -> list[Attempt]:
         """What a provider is expected to work on, or all it was ever asked; newest first."""
         if not live:

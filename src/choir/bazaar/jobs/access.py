@@ -108,7 +108,7 @@ class JobAccess:
         """
         kind, first, last = id_range(prefix)
         mine = owners_of(who)
-        if kind == "provider":  # whoever is signed in may look at all of them
+        if kind == "provider":  # anybody may look at all of them
             found = provider_store.ids_between(tx, first, last, CANDIDATES_MAX)
         elif kind in _BETWEEN:
             found = _BETWEEN[kind](

@@ -139,18 +139,39 @@ def reputation_bps(record: Record, policy: ProvidersPolicy) -> int:
     return record.good * ONE_BPS // (record.voice + policy.reputation_doubt_jobs * ONE_BPS)
 
 
+@dataclass(frozen=True, slots=True)
+class TierNeed:
+    """One thing that a tier asks for, and how much of it is there."""
+
+    name: str  # "jobs" (in ten-thousandths, by independence), "success" (in basis points) or "buyers"
+    has: int
+    needed: int
+
+    @property
+    def met(self) -> bool:
+        return self.has >= self.needed
+
+
+def tier_needs(
+    number: int, jobs_weight: int, success: int | None, buyers: int, policy: ProvidersPolicy
+) -> list[TierNeed]:
+    """What a tier above 0 asks for, against what is there: passed jobs by independence, success rate, buyers."""
+    jobs, rate, least = {
+        1: (policy.tier_1_jobs, policy.tier_1_success_bps, policy.tier_1_buyers),
+        2: (policy.tier_2_jobs, policy.tier_2_success_bps, policy.tier_2_buyers),
+        3: (policy.tier_3_jobs, policy.tier_3_success_bps, policy.tier_3_buyers),
+    }[number]
+    return [
+        TierNeed("jobs", jobs_weight, jobs * ONE_BPS),
+        TierNeed("success", success or 0, rate),
+        TierNeed("buyers", buyers, least),
+    ]
+
+
 def tier(record: Record, policy: ProvidersPolicy) -> int:
     """The highest tier whose jobs, success rate and number of buyers are all reached."""
-    needed = (
-        (3, policy.tier_3_jobs, policy.tier_3_success_bps, policy.tier_3_buyers),
-        (2, policy.tier_2_jobs, policy.tier_2_success_bps, policy.tier_2_buyers),
-        (1, policy.tier_1_jobs, policy.tier_1_success_bps, policy.tier_1_buyers),
-    )
-    success = success_bps(record) or 0
-    for number, jobs, rate, buyers in needed:
-        if record.tier_passed_weight >= jobs * ONE_BPS and success >= rate and record.buyers >= buyers:
-            return number
-    return 0
+    there = (record.tier_passed_weight, success_bps(record), record.buyers)
+    return next((n for n in (3, 2, 1) if all(need.met for need in tier_needs(n, *there, policy))), 0)
 
 
 def standing(record: Record, policy: ProvidersPolicy) -> Standing:

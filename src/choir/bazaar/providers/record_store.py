@@ -82,6 +82,17 @@ def latest(tx: Tx, provider: UUID, until_us: int, limit: int, skip: int = 0) -> 
     )  # fmt: skip
 
 
+def typical_us(tx: Tx, providers: Collection[UUID], last: int) -> dict[UUID, int]:
+    """The median time of the passed ones among each provider's last outcomes; nothing where none passed."""
+    rows = tx.rows(
+        "select p.id, (select percentile_disc(0.5) within group (order by latency_us) filter (where passed)"
+        " from (select latency_us, passed from provider_outcomes o where o.provider = p.id"
+        "  order by o.at_us desc limit %s) recent) from unnest(%s::uuid[]) p (id)",
+        last, list(providers),
+    )  # fmt: skip
+    return {id_: int(median) for id_, median in rows if median is not None}
+
+
 def missed_in_row(tx: Tx, provider: UUID, buyer: str, reasons: Collection[str], count: int) -> bool:
     """Whether the last so many outcomes with a buyer that passed or failed for these reasons all failed."""
     rows = tx.rows(

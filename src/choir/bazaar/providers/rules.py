@@ -33,6 +33,7 @@ from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity.keys.nostr_keys import npub
 
 _PROOF = b"choir-provider-v1"
+_MILLI = 1_000
 _REGION = re.compile(r"[a-z0-9]{1,12}(-[a-z0-9]{1,12}){0,2}", re.ASCII)
 
 
@@ -104,6 +105,12 @@ def default_terms(type_: JobType, policy: ProvidersPolicy) -> Terms:
     """The line of the default table."""
     base, unit, cap = (getattr(policy, f"{type_.value}_{part}") for part in ("base", "unit", "cap"))
     return Terms(base, unit, cap)
+
+
+def typical_units_milli(type_: JobType, policy: ProvidersPolicy) -> int:
+    """The size of the job that prices are shown for, in thousandths of the type's unit."""
+    units: int = getattr(policy, f"{type_.value}_typical")
+    return units * _MILLI
 
 
 def premium_bps(tier: int, policy: ProvidersPolicy) -> int:

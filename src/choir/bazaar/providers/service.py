@@ -14,10 +14,11 @@ from uuid import UUID
 
 from choir.bazaar.jobs.model import FREE, QUALIFY, JobType
 from choir.bazaar.policy import ProvidersPolicy
-from choir.bazaar.providers import events, promises, record_store, rules, store
+from choir.bazaar.providers import events, promises, record_rules, record_store, rules, store
 from choir.bazaar.providers import listing as showing
 from choir.bazaar.providers.listing import ListedProvider
 from choir.bazaar.providers.model import (
+    TIERS,
     AlreadyProvider,
     Book,
     Claims,
@@ -37,6 +38,7 @@ from choir.bazaar.providers.model import (
     provider_id,
 )
 from choir.bazaar.providers.qualifications import Qualifications
+from choir.bazaar.providers.record_rules import TierNeed
 from choir.bazaar.providers.record_store import Outcome
 from choir.bazaar.providers.records import Added, Records
 from choir.bazaar.providers.selection import Selection
@@ -136,6 +138,26 @@ class Providers:
             raise UnknownProvider(provider=f"of {by.source}")
         return found
 
+    def of_owners(self, tx: Tx, owners: Collection[str]) -> list[Provider]:
+        """The providers of these owners, retired ones too."""
+        return store.of_owners(tx, owners)
+
+    def named(self, tx: Tx, providers: Collection[UUID]) -> dict[UUID, Provider]:
+        """These providers, those that there are."""
+        return {found.id: found for found in store.by_ids(tx, providers)}
+
+    def typical_us(self, tx: Tx, providers: Collection[UUID]) -> dict[UUID, int]:
+        """From being asked to the verdict: the median of what passed lately; nothing where nothing did."""
+        return record_store.typical_us(tx, providers, self._policy.typical_outcomes)
+
+    def next_tier(self, view: ProviderView) -> list[TierNeed]:
+        """What the next tier asks for, against what is there; nothing at the highest."""
+        tier = view.market.tier
+        if tier == max(TIERS):
+            return []
+        there = (view.independent_jobs, view.market.success_bps, view.buyers)
+        return record_rules.tier_needs(tier + 1, *there, self._policy)
+
     def keys(self, tx: Tx, provider: UUID) -> list[bytes]:
         """Every key that it ever signed with; none of them was or will be anybody else's."""
         return store.keys(tx, provider)
@@ -176,6 +198,13 @@ class Providers:
     def publish(self, tx: Tx, by: Principal, type_: JobType, terms: Terms, *, effective_us: int | None = None) -> Book:
         """A new version of the prices for a type. It takes the place of one that was waiting to take effect."""
         return self._publish(tx, self._own(tx, by), type_, terms, by.source, effective_us)
+
+    def typical_price(self, tx: Tx, by: Principal, type_: JobType, terms: Terms) -> int:
+        """What a typical job would cost by these prices, if the caller's own provider may ask them."""
+        row = store.market(tx, self.of(tx, by).id)
+        assert row is not None
+        rules.check_terms(terms, type_, row.tier, self._policy)
+        return rules.price(terms, rules.typical_units_milli(type_, self._policy))
 
     def book_at(self, tx: Tx, provider: UUID, type_: JobType, at_us: int) -> Book | None:
         """The version that held at a time; what was charged then stays explainable."""

@@ -59,6 +59,15 @@ def of_owner(tx: Tx, owner: str) -> Provider | None:
     return tx.one_or_none(Provider, _PROVIDER + " where owner = %s", owner)
 
 
+def of_owners(tx: Tx, owners: Collection[str]) -> list[Provider]:
+    """The providers of these owners, in order of id, retired ones too."""
+    return tx.all(Provider, _PROVIDER + " where owner = any(%s) order by id", list(owners))
+
+
+def by_ids(tx: Tx, ids: Collection[UUID]) -> list[Provider]:
+    return tx.all(Provider, _PROVIDER + " where id = any(%s)", list(ids))
+
+
 def page(tx: Tx, after: UUID, limit: int) -> list[Provider]:
     """Providers that are not retired, in order of id."""
     return tx.all(Provider, _PROVIDER + " where id > %s and retired_us is null order by id limit %s", after, limit)

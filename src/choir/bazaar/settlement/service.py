@@ -20,9 +20,9 @@ from choir.bazaar.attempts.model import Attempt, AttemptState, attempt_id
 from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.jobs.model import SOURCE, Job, Verdict, job_id
 from choir.bazaar.providers import store as provider_store
-from choir.bazaar.settlement import debts, store
+from choir.bazaar.settlement import debts, earnings, store
 from choir.bazaar.settlement.debts import DebtPart
-from choir.bazaar.settlement.earnings import Line
+from choir.bazaar.settlement.earnings import Bucket, Line
 from choir.bazaar.settlement.pricing import Shares
 from choir.bazaar.verification.versions import NAME as VERIFIER
 from choir.bazaar.verification.versions import verifier_version
@@ -168,6 +168,10 @@ class Settlement:
     def earnings(self, tx: Tx, provider: UUID, since_us: int | None) -> list[Line]:
         """What a provider earned since a day's beginning, by type; None: ever."""
         return store.earnings(tx, provider, since_us)
+
+    def earnings_series(self, tx: Tx, provider: UUID, begins: Sequence[int]) -> list[Bucket]:
+        """What a provider earned in each step of time; `begins` as by `earnings.steps`."""
+        return earnings.series(begins, store.earnings_by_day(tx, provider, begins[0]))
 
     def give_back(self, tx: Tx, job: Job) -> None:
         """Release what is left of the hold to the buyer, if anything is."""

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.settlement.debts import Debt
-from choir.bazaar.settlement.earnings import DAY_US, Line
+from choir.bazaar.settlement.earnings import DAY_US, Bucket, Line
 from choir.storage.database import Tx
 
 # Debts
@@ -80,3 +80,13 @@ def earnings(tx: Tx, provider: UUID, since_us: int | None) -> list[Line]:
         provider, 0 if since_us is None else since_us // DAY_US,
     )  # fmt: skip
     return [Line(JobType(row[0]), *(int(each) for each in row[1:])) for row in rows]
+
+
+def earnings_by_day(tx: Tx, provider: UUID, since_us: int) -> list[Bucket]:
+    """The sums of each day since a day's beginning on which there was something, oldest first."""
+    rows = tx.rows(
+        "select day, sum(jobs), sum(passed), sum(earned), sum(fees) from provider_earnings"
+        " where provider = %s and day >= %s group by day order by day",
+        provider, since_us // DAY_US,
+    )  # fmt: skip
+    return [Bucket(row[0] * DAY_US, *(int(each) for each in row[1:])) for row in rows]

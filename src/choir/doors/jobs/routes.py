@@ -17,6 +17,7 @@ from choir.bazaar.uploads.blobs import SentBlob, read_blob
 from choir.bazaar.uploads.repositories import repository_of
 from choir.doors.http.access import (
     AccessRoute,
+    AnyoneDep,
     BuyerDep,
     BuyerOrSellerDep,
     MarketReaderDep,
@@ -195,7 +196,7 @@ def find_id(prefix: IdPrefix, who: MarketReaderDep, node: NodeDep) -> IdOut:
 
 
 @router.post("/selections")
-def select(body: SelectionIn, _: BuyerDep, node: NodeDep) -> SelectionOut:
+def select(body: SelectionIn, _: AnyoneDep, node: NodeDep) -> SelectionOut:
     """Preview which providers would be selected for such a job now, best first, and why; nothing is ordered."""
     criteria = selection_rules.criteria_from(body.type, parse_units(body.max_price), body.criteria)
     seed = node.entropy.bytes(_SEED_BYTES)

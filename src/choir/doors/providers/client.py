@@ -12,10 +12,14 @@ from choir.doors.providers.shapes import (
     BookOut,
     BookPage,
     EarningsOut,
+    EarningsSeriesOut,
     OutcomePage,
     Period,
     ProviderOut,
     ProviderPage,
+    QuoteOut,
+    StandingOut,
+    Step,
 )
 from choir.doors.sdk.calls import Call, R, Room, call, pages, path
 
@@ -31,6 +35,11 @@ class ProvidersClient(Room[R]):
     @call
     def get(self, provider: str) -> Call[ProviderOut]:
         return Call("GET", path("/v1/providers/{id}", id=provider), ProviderOut)
+
+    @call
+    def standing(self, provider: str) -> Call[StandingOut]:
+        """Get a provider's tier, what the next one requires, its typical time and its last days."""
+        return Call("GET", path("/v1/providers/{id}/standing", id=provider), StandingOut)
 
     @pages
     def books(self, provider: str, type_: JobType | str, *, limit: int = 100) -> Call[BookPage]:
@@ -104,6 +113,12 @@ class ProvidersClient(Room[R]):
         return Call("POST", "/v1/providers/me/books", BookOut, body)
 
     @call
+    def quote(self, type_: JobType | str, base: int, per_unit: int, cap: int) -> Call[QuoteOut]:
+        """Get what a typical job would cost by prices that are not published yet."""
+        params = {"type": str(type_), "base": str(base), "per_unit": str(per_unit), "cap": str(cap)}
+        return Call("GET", "/v1/providers/me/quote", QuoteOut, params=params)
+
+    @call
     def beat(self, *, healthy: bool, free_slots: int, version: str = "", running: int | None = None) -> Call[BeatOut]:
         """Send a heartbeat; returns the waiting work."""
         body = {"healthy": healthy, "free_slots": free_slots, "version": version, "running": running}
@@ -118,6 +133,11 @@ class ProvidersClient(Room[R]):
     def earnings(self, period: Period = "week") -> Call[EarningsOut]:
         """Get your own provider's earnings."""
         return Call("GET", "/v1/providers/me/earnings", EarningsOut, params={"period": period})
+
+    @call
+    def earnings_series(self, by: Step = "day") -> Call[EarningsSeriesOut]:
+        """Get your own provider's earnings day by day, week by week or month by month."""
+        return Call("GET", "/v1/providers/me/earnings/series", EarningsSeriesOut, params={"by": by})
 
 
 class AttemptsClient(Room[R]):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Query
 
-from choir.bazaar.jobs.model import JobType
-from choir.bazaar.policy import ProvidersPolicy
+from choir.bazaar.jobs.model import UNITS, JobType
+from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
+from choir.bazaar.providers import rules
 from choir.bazaar.providers.model import (
     Claims,
     Heartbeat,
@@ -19,13 +21,16 @@ from choir.bazaar.providers.model import (
 )
 from choir.bazaar.providers.record_store import Outcome
 from choir.bazaar.settlement import earnings as earning
+from choir.bazaar.settlement import pricing
+from choir.bazaar.settlement.earnings import Bucket
 from choir.bazaar.settlement.pricing import Terms
-from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrSellerDep, SellerDep, SignedInDep
+from choir.doors.http.access import AccessRoute, AnyoneDep, NodeDep, ReaderOrSellerDep, SellerDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, NumberCursor, last_id, last_number, page_rows
 from choir.doors.http.rooms import RoomRouter
 from choir.doors.jobs.shapes import AttemptOut
 from choir.doors.providers.shapes import (
+    PRICE,
     BeatIn,
     BeatOut,
     BookIn,
@@ -35,13 +40,17 @@ from choir.doors.providers.shapes import (
     ClaimsIn,
     DrainIn,
     EarningsOut,
+    EarningsSeriesOut,
     OutcomeOut,
     OutcomePage,
     Period,
     ProviderIn,
     ProviderOut,
     ProviderPage,
+    QuoteOut,
     ResultKeyIn,
+    StandingOut,
+    Step,
 )
 from choir.foundation.clock import format_time, parse_time
 from choir.identity.model import Principal, Role
@@ -51,13 +60,14 @@ from choir.storage.database import Tx
 router = RoomRouter(prefix="/providers", tags=["providers"], route_class=AccessRoute)
 
 _BEATS = 3  # signs of life that fit the time after which silence counts
+Price = Annotated[str, Query(pattern=PRICE, max_length=18)]
 OutcomeCursor = Annotated[
     str, Query(pattern=r"^([0-9]{1,18}-[0-9]{1,6})?$", max_length=25, description="`next` of the previous page.")
 ]
 
 
 @router.get("")
-def list_providers(_: SignedInDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> ProviderPage:
+def list_providers(_: AnyoneDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100) -> ProviderPage:
     """List providers that are not retired, by id."""
     size, after = page_rows(limit, node.policy.of(ProvidersPolicy)), last_id(cursor, parse_provider_id)
     with node.read() as tx:
@@ -122,6 +132,29 @@ def publish(body: BookIn, who: SellerDep, node: NodeDep) -> BookOut:
     return BookOut.of(node.write(lambda tx: service.publish(tx, who, body.type, terms, effective_us=effective_us)))
 
 
+@router.get("/me/quote", responses=problems(404, 409))
+def quote(
+    type: JobType,  # noqa: A002 - as it is called in the query
+    base: Price,
+    per_unit: Price,
+    cap: Price,
+    who: ReaderOrSellerDep,
+    node: NodeDep,
+) -> QuoteOut:
+    """Get what a typical job would cost by these prices, in milli-satoshi; refused as publishing them would be."""
+    terms, policy = Terms(int(base), int(per_unit), int(cap)), node.policy.of(ProvidersPolicy)
+    with node.read() as tx:
+        price = node.bazaar.providers.typical_price(tx, who, type, terms)
+    shares = pricing.shares(price, node.policy.of(BazaarPolicy))
+    return QuoteOut(
+        units=rules.typical_units_milli(type, policy) // 1_000,
+        unit=UNITS[type].value,
+        price=str(price),
+        earned=str(shares.provider),
+        fee=str(shares.platform),
+    )
+
+
 @router.post("/me/heartbeat", responses=problems(404))
 def beat(body: BeatIn, who: SellerDep, node: NodeDep) -> BeatOut:
     """Send a heartbeat; returns the waiting work."""
@@ -149,8 +182,15 @@ def get_earnings(who: ReaderOrSellerDep, node: NodeDep, period: Period = "week")
     return EarningsOut.of(period, since_us, lines)
 
 
+@router.get("/me/earnings/series", responses=problems(404))
+def get_earnings_series(who: ReaderOrSellerDep, node: NodeDep, by: Step = "day") -> EarningsSeriesOut:
+    """Get earnings day by day, week by week (from Monday) or month by month (UTC), up to now."""
+    with node.read() as tx:
+        return EarningsSeriesOut.of(by, earned(tx, node, node.bazaar.providers.of(tx, who).id, by))
+
+
 @router.get("/{provider}", responses=problems(404))
-def get_provider(provider: str, _: SignedInDep, node: NodeDep) -> ProviderOut:
+def get_provider(provider: str, _: AnyoneDep, node: NodeDep) -> ProviderOut:
     """Get a provider's public profile."""
     id_ = parse_provider_id(provider)
     with node.read() as tx:
@@ -158,11 +198,22 @@ def get_provider(provider: str, _: SignedInDep, node: NodeDep) -> ProviderOut:
     return ProviderOut.of(shown, node.clock.now_us())
 
 
+@router.get("/{provider}/standing", responses=problems(404))
+def get_standing(provider: str, _: AnyoneDep, node: NodeDep) -> StandingOut:
+    """Get what a provider's record comes to: its tier, what the next one requires, its typical time, its last days."""
+    id_, providers = parse_provider_id(provider), node.bazaar.providers
+    with node.read() as tx:
+        view = providers.view(tx, id_)
+        days = earned(tx, node, id_, "day")
+        typical_us = providers.typical_us(tx, [id_]).get(id_)
+    return StandingOut.of(view.market.tier, providers.next_tier(view), typical_us, days)
+
+
 @router.get("/{provider}/books", responses=problems(404))
 def list_books(
     provider: str,
     type: JobType,  # noqa: A002 - as it is called in the query
-    _: SignedInDep,
+    _: AnyoneDep,
     node: NodeDep,
     cursor: NumberCursor = "",
     limit: Limit = 100,
@@ -182,17 +233,30 @@ def list_books(
 
 @router.get("/{provider}/outcomes", responses=problems(404))
 def list_outcomes(
-    provider: str, who: SignedInDep, node: NodeDep, cursor: OutcomeCursor = "", limit: Limit = 100
+    provider: str, who: AnyoneDep, node: NodeDep, cursor: OutcomeCursor = "", limit: Limit = 100
 ) -> OutcomePage:
     """List outcomes of a provider's attempts, newest first. Only its owner and operators see the jobs."""
     id_, size = parse_provider_id(provider), page_rows(limit, node.policy.of(ProvidersPolicy))
-    until_us, skip = (int(part) for part in cursor.split("-")) if cursor else (2**62, 0)
     with node.read() as tx:
         owner = node.bazaar.providers.get(tx, id_).owner
-        found = node.bazaar.providers.outcomes(tx, id_, until_us=until_us, skip=skip, limit=size)
-    named = who.role is Role.OPERATOR or owner in who.owners
-    following = _behind(found, until_us, skip) if len(found) == size else None
+        found, following = outcome_page(tx, node, id_, cursor, size)
+    named = who is not None and (who.role is Role.OPERATOR or owner in who.owners)
     return OutcomePage(items=[OutcomeOut.of(item, named=named) for item in found], next=following)
+
+
+def earned(tx: Tx, node: Node, provider: UUID, by: Step) -> list[Bucket]:
+    """A provider's last days, weeks or months."""
+    policy = node.policy.of(BazaarPolicy)
+    steps = {"day": policy.series_days, "week": policy.series_weeks, "month": policy.series_months}[by]
+    begins = earning.steps(earning.Step(by), steps, node.clock.now_us())
+    return node.bazaar.settlement.earnings_series(tx, provider, begins)
+
+
+def outcome_page(tx: Tx, node: Node, provider: UUID, cursor: str, size: int) -> tuple[list[Outcome], str | None]:
+    """A page of a provider's outcomes, newest first, and where the next begins."""
+    until_us, skip = (int(part) for part in cursor.split("-")) if cursor else (2**62, 0)
+    found = node.bazaar.providers.outcomes(tx, provider, until_us=until_us, skip=skip, limit=size)
+    return found, _behind(found, until_us, skip) if len(found) == size else None
 
 
 def _behind(found: list[Outcome], until_us: int, skip: int) -> str:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from choir.bazaar.providers.listing import ListedProvider
     from choir.bazaar.providers.model import Book, Offer
+    from choir.bazaar.providers.record_rules import TierNeed
     from choir.bazaar.providers.record_store import Outcome
-    from choir.bazaar.settlement.earnings import Line
+    from choir.bazaar.settlement.earnings import Bucket, Line
 
 PRICE = r"^(0|[1-9][0-9]{0,17})$"
 _PUBLIC = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
@@ -110,6 +111,18 @@ class BookOut(Wire, json_schema_extra=example(**_BOOK)):
 class BookPage(Wire, json_schema_extra=example(items=[_BOOK], next=None)):
     items: list[BookOut]
     next: str | None = None
+
+
+class QuoteOut(
+    Wire, json_schema_extra=example(units=60, unit="cpu_second", price="230000", earned="207000", fee="23000")
+):
+    """What a typical job would cost by prices that are not published yet, and how it would be shared."""
+
+    units: int
+    unit: str
+    price: str
+    earned: str = Field(description="The provider's share.")
+    fee: str = Field(description="The platform's share.")
 
 
 _OFFER: dict[str, Any] = {
@@ -272,6 +285,7 @@ _OUTCOME: dict[str, Any] = {
     "type": "sandbox_run",
     "passed": True,
     "price": "200000",
+    "took_ms": 4200,
     "at": AT,
     "reason": "",
 }
@@ -285,6 +299,7 @@ class OutcomeOut(Wire, json_schema_extra=example(**_OUTCOME)):
     type: JobType
     passed: bool
     price: str
+    took_ms: int = Field(description="From being asked to the outcome.")
     at: str
     reason: str
 
@@ -296,6 +311,7 @@ class OutcomeOut(Wire, json_schema_extra=example(**_OUTCOME)):
             type=item.told.type,
             passed=item.passed,
             price=str(item.price),
+            took_ms=item.latency_us // 1_000,
             at=format_time(item.at_us),
             reason=item.reason,
         )
@@ -304,6 +320,53 @@ class OutcomeOut(Wire, json_schema_extra=example(**_OUTCOME)):
 class OutcomePage(Wire, json_schema_extra=example(items=[_OUTCOME], next=None)):
     items: list[OutcomeOut]
     next: str | None = None
+
+
+class TierNeedOut(Wire):
+    """One requirement of the next tier."""
+
+    what: str = Field(
+        description="jobs: passed, by independence, in ten-thousandths; success: basis points; buyers: independent."
+    )
+    has: int
+    needed: int
+    met: bool
+
+
+class DayOut(Wire):
+    """Jobs with a verdict on one day (UTC)."""
+
+    day: str
+    jobs: int
+    passed: int
+
+
+_NEED: dict[str, Any] = {"what": "buyers", "has": 3, "needed": 10, "met": False}
+
+
+class StandingOut(
+    Wire,
+    json_schema_extra=example(
+        tier=0, next_tier=[_NEED], typical_ms=4200, days=[{"day": "2026-01-31", "jobs": 3, "passed": 2}]
+    ),
+):
+    """What a provider's record comes to, and what is missing for more."""
+
+    tier: int
+    next_tier: list[TierNeedOut] = Field(description="What the next tier requires; empty at the highest.")
+    typical_ms: int | None = Field(
+        description="Median time of recent jobs that passed, from being asked to the verdict."
+    )
+    days: list[DayOut] = Field(description="Oldest first; the last is today.")
+
+    @classmethod
+    def of(cls, tier: int, needs: Sequence[TierNeed], typical_us: int | None, days: Sequence[Bucket]) -> StandingOut:
+        return cls(
+            tier=tier,
+            next_tier=[TierNeedOut(what=n.name, has=n.has, needed=n.needed, met=n.met) for n in needs],
+            typical_ms=None if typical_us is None else typical_us // 1_000,
+            days=[DayOut(day=format_time(d.begins_us)[:10], jobs=d.jobs, passed=d.passed) for d in days],
+        )
 
 
 Period = Literal["day", "week", "month", "all"]  # the current one, in UTC; a week begins on Monday
@@ -342,5 +405,46 @@ class EarningsOut(Wire, json_schema_extra=example(period="week", since=AT, jobs=
                     type=line.type, jobs=line.jobs, passed=line.passed, earned=str(line.earned), fees=str(line.fees)
                 )
                 for line in lines
+            ],
+        )
+
+
+Step = Literal["day", "week", "month"]
+
+
+class EarningsStepOut(Wire):
+    """Earnings in one day, week or month."""
+
+    begins: str
+    jobs: int
+    passed: int
+    earned: str = Field(description="In milli-satoshi; may be negative.")
+    fees: str
+
+
+class EarningsSeriesOut(
+    Wire,
+    json_schema_extra=example(
+        by="day", steps=[{"begins": "2026-01-31", "jobs": 3, "passed": 2, "earned": "360000", "fees": "40000"}]
+    ),
+):
+    """A provider's earnings over time, oldest first; the last step is the current one."""
+
+    by: Step
+    steps: list[EarningsStepOut]
+
+    @classmethod
+    def of(cls, by: Step, found: Sequence[Bucket]) -> EarningsSeriesOut:
+        return cls(
+            by=by,
+            steps=[
+                EarningsStepOut(
+                    begins=format_time(item.begins_us)[:10],
+                    jobs=item.jobs,
+                    passed=item.passed,
+                    earned=str(item.earned),
+                    fees=str(item.fees),
+                )
+                for item in found
             ],
         )

@@ -64,8 +64,8 @@ function keyOf(form) {
 }
 
 // What a form sends: fields by their names. `data-type` says what is not text: number, list, boolean, units (of the asset
-// in `data-asset`, or chosen in the field that `data-asset-in` names). Empty optional fields are left away, and what is in
-// the address is not in the body.
+// in `data-asset`, or chosen in the field that `data-asset-in` names; also none of it with `data-zero`). Empty optional
+// fields are left away, and what is in the address is not in the body.
 function bodyOf(form, method) {
   const body = {};
   for (const field of form.elements) {
@@ -87,7 +87,8 @@ function valueOf(form, field) {
   if (type === "number") return Number(text);
   if (type !== "units") return text;
   const asset = field.dataset.asset ? field : form.elements[field.dataset.assetIn].selectedOptions[0];
-  return units(text, Number(asset.dataset.decimals), asset.dataset.asset ?? asset.value, field.name);
+  const zero = "zero" in field.dataset;
+  return units(text, Number(asset.dataset.decimals), asset.dataset.asset ?? asset.value, field.name, { zero });
 }
 
 // The dialog before what cannot be undone; where a word must be typed, nothing else counts as yes.
