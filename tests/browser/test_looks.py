@@ -13,6 +13,8 @@ from tests.operations.nodes import NodeUnderTest
 
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
 PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
+PUBLIC += ["/articles", "/search", "/search?q=nothing"]
+PRIVATE += ["/articles", "/search"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.
 _FAULTS = """() => {
@@ -143,13 +145,13 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     made.open("/sign-up")
     expect(made.button("Create a passkey and sign up")).to_be_visible()
     order = []
-    for _ in range(7):
+    for _ in range(8):
         made.page.keyboard.press("Tab")
         name, wake = made.page.evaluate(_FOCUS)
         assert wake, f"no ring around {name}"
         order.append(name)
     assert order == [
-        "Skip to the content", "Choir", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
+        "Skip to the content", "Choir", "Articles", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
         "I already have one: log in",
     ]  # fmt: skip
     for _ in range(2):

@@ -88,7 +88,13 @@ ARTICLES = [
     ),
     Row("GET", "/v1/articles/{article}/drafts", AUTHORS, path=draft("/drafts")),
     Row("GET", "/v1/articles/{article}/drafts/{n}", AUTHORS, path=draft("/drafts/1")),
-    Row("GET", "/v1/articles/{article}/diff", (404, 404, 404, 200, 200, 403), path=draft("/diff"), params={"a": "d1", "b": "d1"}),
+    Row(
+        "GET",
+        "/v1/articles/{article}/diff",
+        (404, 404, 404, 200, 200, 403),
+        path=draft("/diff"),
+        params={"a": "d1", "b": "d1"},
+    ),
     Row("POST", "/v1/articles/{article}/quote", (401, 404, 200, 403, 200, 403), path=draft("/quote"), body=always({})),
     Row(
         "POST",

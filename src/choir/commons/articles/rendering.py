@@ -73,7 +73,7 @@ def render_text(article: ParsedArticle, quotes: Mapping[str, Quote], marks: Mapp
 
     Its headings are below the page's, none leaves a level out, and each mark says to those who hear it where it leads.
     """
-    return _clean(_body(_Page(article, quotes, marks, spoken=True), lambda tokens: _fit(tokens, article.title)))
+    return _clean(_body(_Page(article, quotes, marks, within=True), lambda tokens: _fit(tokens, article.title)))
 
 
 def _body(page: _Page, change: Callable[[list[Token]], None]) -> str:
@@ -117,10 +117,10 @@ class _Page:
         quotes: Mapping[str, Quote],
         marks: Mapping[str, ClaimMark],
         *,
-        spoken: bool = False,
+        within: bool = False,
     ) -> None:
         self.article = article
-        self.spoken = spoken
+        self.within = within  # a page of ours, which has addresses to link to
         self.quotes = quotes
         self.marks = marks
         self.disclosures = iter(article.disclosures)
@@ -180,6 +180,13 @@ def _cite(pointer: Pointer | str, quote: Quote | None) -> str:
     return f'{title}<code class="pointer">{escape(str(pointer))}</code>'
 
 
+def _link(pointer: str, quote: Quote | None) -> str:
+    """The same on a page: it leads to where the source says it."""
+    source, _, span = pointer.partition("@")
+    title = escape(quote.title) if quote and quote.title else "source"
+    return f'<a href="/sources/{source}?span={span}#span"><cite dir="auto">{title}</cite></a>'
+
+
 # How tokens are shown
 
 
@@ -228,17 +235,20 @@ class _Renderer(RendererHTML):
     def claim_close(self, tokens: Sequence[Token], idx: int, _options: Any, env: Any) -> str:
         label = tokens[idx].meta["mark"].name
         mark = env["page"].level(label)
-        spoken = f'<span class="spoken">, evidence of {label}</span>' if env["page"].spoken else ""
+        spoken = f'<span class="spoken">, evidence of {label}</span>' if env["page"].within else ""
         return f'<sup class="mark"><a href="#evidence-{label}">{_MARK_WORDS.get(mark, mark)}{spoken}</a></sup></span>'
 
     def quote(self, tokens: Sequence[Token], idx: int, _options: Any, env: Any) -> str:
         pointer = tokens[idx].meta["mark"].name
         quote = env["page"].quotes.get(pointer)
         text = escape(quote.text) if quote else "This quote is not available."
+        within = env["page"].within
+        cite = _link(pointer, quote) if within else _cite(pointer, quote)
         if not tokens[idx].hidden:
             shown = f"<q>{text}</q>" if quote else text
-            return f'<span class="extract" dir="auto">{shown} ({_cite(pointer, quote)})</span>'
-        shown = f"<p>{_lines(text)}</p><footer>{_cite(pointer, quote)}</footer>"
+            return f'<span class="extract" dir="auto">{shown} ({cite})</span>'
+        below = "p" if within else "footer"  # a page has one footer
+        shown = f"<p>{_lines(text)}</p><{below}>{cite}</{below}>"
         return f'<blockquote class="extract" dir="auto">{shown}</blockquote>\n'
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
@@ -288,7 +298,9 @@ _VALUES = {
     "dir": re.compile("auto"),
     "data-level": re.compile(r"L[0-3]|own|failed|none"),
     "id": re.compile(r"(?:claim|evidence)-[A-Za-z0-9_-]{1,32}"),
-    "href": re.compile(r"(?:https?://|mailto:|#)[^\x00-\x20]*", re.IGNORECASE),
+    "href": re.compile(
+        r"(?:https?://|mailto:|#)[^\x00-\x20]*|/sources/sha256:[0-9a-f]{64}\?span=\d{1,9}-\d{1,9}#span", re.IGNORECASE
+    ),
     "start": re.compile(r"\d{1,9}"),
 }
 

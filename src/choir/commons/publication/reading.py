@@ -27,7 +27,6 @@ from choir.identity.model import Principal
 from choir.objects.service import Objects
 from choir.storage.database import Tx
 
-
 _AROUND_CHARS = 300  # of a source, before and after what an article points to
 
 

@@ -26,7 +26,6 @@ from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import Invalid
 from choir.storage.database import Tx
 
-
 _DAY_US = 86_400 * MICROSECONDS
 
 

@@ -59,9 +59,7 @@ def by_words(tx: Tx, query: str, topic: str | None, since_us: int, limit: int) -
     return list(dict.fromkeys(found))[:limit]
 
 
-def _matching(
-    tx: Tx, asked: LiteralString, query: str, topic: str | None, since_us: int, limit: int
-) -> list[UUID]:
+def _matching(tx: Tx, asked: LiteralString, query: str, topic: str | None, since_us: int, limit: int) -> list[UUID]:
     rows = tx.rows(
         f"with asked as (select {asked} as q), fits as (select article, words from article_index, asked"  # noqa: S608
         " where words @@ q and (%s::text is null or %s = any(topics)) and promoted_us >= %s limit %s)"

@@ -106,9 +106,7 @@ def get_source(source: str, who: PublicDep, node: NodeDep) -> SourceOut:
 
 
 @router.get("/sources/{source}/text", responses=problems(404))
-def get_text(
-    source: str, who: PublicDep, node: NodeDep, start: Offset = 0, end: Offset | None = None
-) -> TextOut:
+def get_text(source: str, who: PublicDep, node: NodeDep, start: Offset = 0, end: Offset | None = None) -> TextOut:
     """Get a source's text, or a part of it, at most 100000 characters at a time."""
     name = parse_object_hash(source)
     with node.read() as tx:
