@@ -291,7 +291,7 @@ def _timed(bench: _Bench, query: str) -> tuple[float, float, float]:
         times = [time.perf_counter()]
         bench.commons.search.find(tx, query)
         times.append(time.perf_counter())
-        search_store.by_words(tx, query, None, policy.candidates)
+        search_store.by_words(tx, query, None, 0, policy.candidates)
         times.append(time.perf_counter())
         [vector] = embedder.embed([query])
         search_store.by_sense(tx, vector, embedder.name, None, policy.candidates, policy.width, policy.sense_ppm_max)

@@ -10,6 +10,7 @@ REVIEWED = EventType("commons.article.reviewed", "A review has ended; if it pass
 PROMOTED = EventType("commons.article.promoted", "A version of an article is citable.")
 RETRACTED = EventType("commons.article.retracted", "An article was retracted and is not citable any more.")
 DEMOTED = EventType("commons.article.demoted", "An article lost a challenge on a minor ground and is not citable now.")
+INDEXED = EventType("commons.article.indexed", "Search and the feed show an article as it is now.")
 STAKE_RETURNED = EventType("commons.article.stake_returned", "The stake of an article went back.")
 BOOSTED = EventType("commons.article.boosted", "Somebody pays for a sponsored place of an article.")
 CHALLENGED = EventType("commons.challenge.opened", "Somebody challenges an atom.")
@@ -26,6 +27,7 @@ ALL = (
     PROMOTED,
     RETRACTED,
     DEMOTED,
+    INDEXED,
     STAKE_RETURNED,
     BOOSTED,
     CHALLENGED,

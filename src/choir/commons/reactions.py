@@ -17,6 +17,7 @@ from choir.commons.citations import store as citation_store
 from choir.commons.composition import Commons
 from choir.commons.publication import store as publication_store
 from choir.commons.publication.model import Publication, PublicationState, parse_publication_id, publication_id
+from choir.commons.stakes.service import SOURCE
 from choir.feature import Base, EventHandler
 from choir.storage.database import Tx
 from choir.storage.outbox import Event
@@ -56,6 +57,7 @@ def _index(base: Base, tx: Tx, event: Event) -> None:
     commons, article = base.of(Commons), parse_article_id(event.subject)
     commons.articles.lock(tx, article)
     commons.search.refresh(tx, article)
+    base.outbox.announce(tx, events.INDEXED, subject=event.subject, actor=SOURCE, data={"article": event.subject})
 
 
 def _freeze(base: Base, tx: Tx, event: Event) -> None:

@@ -40,6 +40,7 @@ class Role(StrEnum):
     PERSON = "person"
     AGENT = "agent"
     OPERATOR = "operator"
+    NOBODY = "nobody"  # whoever reads what is public, without an account
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,9 @@ class Principal:
         if self.role is not Role.PERSON or self.person is None or by_proxy:
             raise PersonNeeded
         return self.person
+
+
+NOBODY = Principal(Role.NOBODY, "nobody")  # owns nothing, so services show it what they show to everybody
 
 
 @dataclass(frozen=True, slots=True)

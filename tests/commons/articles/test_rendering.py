@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from choir.commons.articles.model import ParsedArticle
-from choir.commons.articles.rendering import ATTRIBUTES, TAGS, ClaimMark, Quote, plain_text, render
+from choir.commons.articles.rendering import ATTRIBUTES, TAGS, ClaimMark, Quote, plain_text, render, render_text
 from choir.commons.articles.syntax import parse
 from choir.commons.verifiers.model import Outcome, Verification
 from choir.foundation.errors import ChoirError
@@ -189,6 +189,30 @@ def test_a_source_that_imitates_us_stays_text(trick: str) -> None:
             "sup",
         }
         assert page.count("<a ") == (2 if "evidence" in markdown else 0)
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_a_trick_does_nothing_within_a_page(trick: str) -> None:
+    """There, quotes lead to their source on this node, and nothing else leads into it."""
+    quotes = {P: Quote(trick, trick)}
+    page = render_text(parse(f"# T\n\n{trick}\n\n{QUOTE}\n\nInline {QUOTE}.", POLICY), quotes, {})
+    own = f"/sources/{P.replace('@', '?span=')}#span"
+    assert own in page
+    assert_safe(page.replace(own, "#"))
+    assert not {"h1", "footer"} & {one.tag for one in elements(page)}
+
+
+def test_within_a_page_the_title_is_left_out_and_no_level_of_headings_is() -> None:
+    def tags(markdown: str) -> list[tuple[str, str]]:
+        page = render_text(parse(markdown, POLICY), {}, {})
+        return [(one.tag, one.text_content()) for one in elements(page) if one.tag[0] == "h" and one.tag != "hr"]
+
+    assert tags("# Title\n\n## A\n\n###### B\n\n# C\n\n> ## D") == [
+        ("h2", "A"), ("h3", "B"), ("h2", "C"), ("h3", "D"),
+    ]  # fmt: skip
+    assert tags("Text first.\n\n# Title") == [("h2", "Title")]
+    assert tags("# [Title]{#c1}\n\n```evidence\n```") != []
+    assert tags("---\ntitle: Other\n---\n\n# Title") == [("h2", "Title")]
 
 
 @pytest.mark.parametrize("trick", TRICKS)

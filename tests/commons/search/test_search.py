@@ -133,6 +133,15 @@ def test_recency_counts_where_it_is_asked_for(library: Library) -> None:
     assert any(item.name == "recency" for item in found.results[0].signals)
 
 
+def test_what_is_older_is_left_out_where_that_is_asked_for(library: Library) -> None:
+    old = library.promote(library.writer(), more=OWLS)
+    library.later(300 * DAY_S)
+    new = library.promote(library.writer(), more=f"{OWLS} They nest in barns.")
+    assert set(order(find(library, "owls"))) == {old.article, new.article}
+    assert order(find(library, "owls", days=30)) == [new.article]
+    assert set(order(find(library, "owls", days=301))) == {old.article, new.article}
+
+
 def test_the_feed_has_new_and_cited_work_and_sponsored_places_apart(library: Library) -> None:
     library.fund_pool(100 * USDC)
     old = library.promote(library.writer(), more=OWLS)

@@ -16,9 +16,12 @@ _NO_CHALLENGE = "challenge_" + "0" * 26
 WRITERS = (401, 201, 201, 403, 201, 403)
 OWN_WRITERS = (401, 404, 201, 403, 201, 403)
 LISTED = (401, 200, 403, 200, 200, 200)
-PRIVATE = (401, 404, 403, 200, 200, 200)
 AUTHORS = (401, 404, 403, 200, 200, 403)  # drafts are their authors' alone
 UNKNOWN = (401, 404, 403, 404, 404, 404)
+# What was published is for anyone, whatever the credential; what was not is as if it were not there.
+PUBLIC = (200,) * 6
+UNPUBLISHED = (404, 404, 404, 200, 200, 200)
+NOTHING = (404,) * 6
 
 
 def _source(path: str) -> Make:
@@ -41,9 +44,9 @@ SOURCES = [
     Row("POST", "/v1/sources", (401, 422, 422, 403, 422, 403)),  # no bytes are no document
     Row("POST", "/v1/sources/fetched", (401, 409, 409, 403, 409, 403), body=always({"url": "https://example.org/"})),
     Row("GET", "/v1/sources", LISTED),
-    Row("GET", "/v1/sources/{source}", PRIVATE, path=_source("")),
-    Row("GET", "/v1/sources/{source}/text", PRIVATE, path=_source("/text")),
-    Row("GET", "/v1/sources/{source}/document", PRIVATE, path=_source("/document")),
+    Row("GET", "/v1/sources/{source}", UNPUBLISHED, path=_source("")),
+    Row("GET", "/v1/sources/{source}/text", UNPUBLISHED, path=_source("/text")),
+    Row("GET", "/v1/sources/{source}/document", UNPUBLISHED, path=_source("/document")),
     Row("GET", "/v1/spans", LISTED, params={"q": "bridges"}),
 ]
 
@@ -66,7 +69,7 @@ ATOMS = [
     ),
     Row("GET", "/v1/atoms", LISTED, params={"kind": "CLAIM"}),
     Row("GET", "/v1/atoms/found", LISTED, params={"q": "rows"}),
-    Row("GET", "/v1/atoms/{atom}", PRIVATE, path=lambda s: f"/v1/atoms/{s.desk.claim}"),
+    Row("GET", "/v1/atoms/{atom}", UNPUBLISHED, path=lambda s: f"/v1/atoms/{s.desk.claim}"),
     Row(
         "POST",
         "/v1/atoms/{atom}/offer",
@@ -78,14 +81,20 @@ ATOMS = [
 _TEXT = {"text": "# A draft\n\nNothing is claimed here."}
 ARTICLES = [
     Row("POST", "/v1/articles", WRITERS, body=always(_TEXT)),
-    Row("GET", "/v1/articles", LISTED),
-    Row("GET", "/v1/articles/{article}", PRIVATE, path=draft("")),
+    Row("GET", "/v1/articles", PUBLIC),
+    Row("GET", "/v1/articles/{article}", UNPUBLISHED, path=draft("")),
     Row(
         "PUT", "/v1/articles/{article}/draft", (401, 404, 200, 403, 200, 403), path=draft("/draft"), body=always(_TEXT)
     ),
     Row("GET", "/v1/articles/{article}/drafts", AUTHORS, path=draft("/drafts")),
     Row("GET", "/v1/articles/{article}/drafts/{n}", AUTHORS, path=draft("/drafts/1")),
-    Row("GET", "/v1/articles/{article}/diff", AUTHORS, path=draft("/diff"), params={"a": "d1", "b": "d1"}),
+    Row(
+        "GET",
+        "/v1/articles/{article}/diff",
+        (404, 404, 404, 200, 200, 403),
+        path=draft("/diff"),
+        params={"a": "d1", "b": "d1"},
+    ),
     Row("POST", "/v1/articles/{article}/quote", (401, 404, 200, 403, 200, 403), path=draft("/quote"), body=always({})),
     Row(
         "POST",
@@ -94,9 +103,9 @@ ARTICLES = [
         path=draft("/publications"),
         body=always({}),
     ),
-    Row("GET", "/v1/articles/{article}/versions", LISTED, path=published("/versions")),
-    Row("GET", "/v1/articles/{article}/rendered", LISTED, path=published("/rendered")),
-    Row("GET", "/v1/articles/{article}/bundle", LISTED, path=published("/bundle")),
+    Row("GET", "/v1/articles/{article}/versions", PUBLIC, path=published("/versions")),
+    Row("GET", "/v1/articles/{article}/rendered", PUBLIC, path=published("/rendered")),
+    Row("GET", "/v1/articles/{article}/bundle", PUBLIC, path=published("/bundle")),
     Row(
         "POST",
         "/v1/articles/{article}/retraction",
@@ -131,8 +140,8 @@ CHALLENGES = [
         (401, 404, 403, 403, 404, 403),
         body=always({"atom": NO_HASH, "ground": "other", "statement": "it is not there"}),
     ),
-    Row("GET", "/v1/challenges", LISTED),
-    Row("GET", "/v1/challenges/{challenge}", UNKNOWN, path=always(f"/v1/challenges/{_NO_CHALLENGE}")),
+    Row("GET", "/v1/challenges", PUBLIC),
+    Row("GET", "/v1/challenges/{challenge}", NOTHING, path=always(f"/v1/challenges/{_NO_CHALLENGE}")),
     Row(
         "POST",
         "/v1/challenges/{challenge}/rulings",

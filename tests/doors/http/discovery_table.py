@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.doors.http.commons_table import LISTED, UNKNOWN, draft, published
+from tests.doors.http.commons_table import NOTHING, PUBLIC, draft, published
 from tests.doors.http.table import Row, always
 
 _NO_ARTICLE = "article_" + "0" * 26
@@ -17,7 +17,7 @@ ROWS = [
         path=draft("/novelty"),
         body=always({}),
     ),
-    Row("GET", "/v1/articles/{article}/novelty", LISTED, path=published("/novelty")),
+    Row("GET", "/v1/articles/{article}/novelty", PUBLIC, path=published("/novelty")),
     Row(
         "POST",
         "/v1/articles/{article}/citations",
@@ -25,10 +25,10 @@ ROWS = [
         path=draft("/citations"),
         body=always(_CITE),
     ),
-    Row("GET", "/v1/articles/{article}/citations", LISTED, path=published("/citations")),
-    Row("GET", "/v1/citations/{citation}", UNKNOWN, path=always(f"/v1/citations/{_NO_CITATION}")),
+    Row("GET", "/v1/articles/{article}/citations", PUBLIC, path=published("/citations")),
+    Row("GET", "/v1/citations/{citation}", NOTHING, path=always(f"/v1/citations/{_NO_CITATION}")),
     Row("GET", "/v1/earnings", (401, 200, 403, 200, 200, 403)),
     Row("GET", "/v1/earnings/grants", (401, 200, 403, 200, 200, 403)),
-    Row("GET", "/v1/search", LISTED, params={"q": "bridges"}),
-    Row("GET", "/v1/feed", LISTED),
+    Row("GET", "/v1/search", PUBLIC, params={"q": "bridges"}),
+    Row("GET", "/v1/feed", PUBLIC),
 ]

@@ -407,6 +407,11 @@ PAGES = [
     Row("GET", "/providers/{id_}", EVERYBODY, path=lambda s: f"/providers/{s.stall.id}"),
     Row("GET", "/selling", _VISITORS),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
+    Row("GET", "/articles", EVERYBODY),
+    Row("GET", "/articles/{article}", EVERYBODY, path=lambda s: f"/articles/{s.desk.published}"),
+    Row("GET", "/articles/{article}/history", EVERYBODY, path=lambda s: f"/articles/{s.desk.published}/history"),
+    Row("GET", "/search", EVERYBODY, params={"q": "bridges"}),
+    Row("GET", "/sources/{source}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/sources/{s.desk.source}"),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 

@@ -29,6 +29,7 @@ OWN = "own"  # a claim without evidence
 FAILED = "failed"
 NONE = "none"  # bound, but nothing is verified
 
+_HEADING_LEVELS = 6
 _MARK_WORDS = {OWN: "own", FAILED: "failed", NONE: "unverified"}
 _OUTCOME_WORDS = {
     Outcome.PASS: "passed",
@@ -64,11 +65,23 @@ class ClaimMark:
 def render(article: ParsedArticle, quotes: Mapping[str, Quote], marks: Mapping[str, ClaimMark]) -> str:
     """The article as HTML; `quotes` by pointer as it is written, `marks` by label."""
     page = _Page(article, quotes, marks)
+    return _clean(_body(page, lambda _: None) + page.evidence())
+
+
+def render_text(article: ParsedArticle, quotes: Mapping[str, Quote], marks: Mapping[str, ClaimMark]) -> str:
+    """The article's text as a part of a page that has the title already, and shows the evidence in its own way.
+
+    Its headings are below the page's, none leaves a level out, and each mark says to those who hear it where it leads.
+    """
+    return _clean(_body(_Page(article, quotes, marks, within=True), lambda tokens: _fit(tokens, article.title)))
+
+
+def _body(page: _Page, change: Callable[[list[Token]], None]) -> str:
     env: dict[str, Any] = {"page": page}
-    tokens = markup.tokenise(article.markdown, env)
+    tokens = markup.tokenise(page.article.markdown, env)
+    change(tokens)
     _prepare(tokens)
-    body = _renderer().render(tokens, markup.engine().options, env)
-    return _clean(body + page.evidence())
+    return str(_renderer().render(tokens, markup.engine().options, env))
 
 
 def plain_text(article: ParsedArticle, quotes: Mapping[str, Quote]) -> str:
@@ -98,8 +111,16 @@ def _said(article: ParsedArticle, quoted: Callable[[str], str]) -> str:
 class _Page:
     """An article with what is shown beside it."""
 
-    def __init__(self, article: ParsedArticle, quotes: Mapping[str, Quote], marks: Mapping[str, ClaimMark]) -> None:
+    def __init__(
+        self,
+        article: ParsedArticle,
+        quotes: Mapping[str, Quote],
+        marks: Mapping[str, ClaimMark],
+        *,
+        within: bool = False,
+    ) -> None:
         self.article = article
+        self.within = within  # a page of ours, which has addresses to link to
         self.quotes = quotes
         self.marks = marks
         self.disclosures = iter(article.disclosures)
@@ -159,7 +180,30 @@ def _cite(pointer: Pointer | str, quote: Quote | None) -> str:
     return f'{title}<code class="pointer">{escape(str(pointer))}</code>'
 
 
+def _link(pointer: str, quote: Quote | None) -> str:
+    """The same on a page: it leads to where the source says it."""
+    source, _, span = pointer.partition("@")
+    title = escape(quote.title) if quote and quote.title else "source"
+    return f'<a href="/sources/{source}?span={span}#span"><cite dir="auto">{title}</cite></a>'
+
+
 # How tokens are shown
+
+
+def _fit(tokens: list[Token], title: str) -> None:
+    """Take out the title at the start, and put every heading below the page's own."""
+    if len(tokens) > 2 and tokens[0].tag == "h1" and _is_plainly(tokens[1].children or [], title):
+        del tokens[:3]
+    level = 1
+    for token in tokens:
+        if token.type == "heading_open":
+            level = min(int(token.tag[1]) + 1, level + 1, _HEADING_LEVELS)
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{level}"
+
+
+def _is_plainly(tokens: Sequence[Token], title: str) -> bool:
+    return all(token.type == "text" for token in tokens) and markup.say(tokens).text.strip() == title
 
 
 def _prepare(tokens: Sequence[Token]) -> None:
@@ -191,16 +235,20 @@ class _Renderer(RendererHTML):
     def claim_close(self, tokens: Sequence[Token], idx: int, _options: Any, env: Any) -> str:
         label = tokens[idx].meta["mark"].name
         mark = env["page"].level(label)
-        return f'<sup class="mark"><a href="#evidence-{label}">{_MARK_WORDS.get(mark, mark)}</a></sup></span>'
+        spoken = f'<span class="spoken">, evidence of {label}</span>' if env["page"].within else ""
+        return f'<sup class="mark"><a href="#evidence-{label}">{_MARK_WORDS.get(mark, mark)}{spoken}</a></sup></span>'
 
     def quote(self, tokens: Sequence[Token], idx: int, _options: Any, env: Any) -> str:
         pointer = tokens[idx].meta["mark"].name
         quote = env["page"].quotes.get(pointer)
         text = escape(quote.text) if quote else "This quote is not available."
+        within = env["page"].within
+        cite = _link(pointer, quote) if within else _cite(pointer, quote)
         if not tokens[idx].hidden:
             shown = f"<q>{text}</q>" if quote else text
-            return f'<span class="extract" dir="auto">{shown} ({_cite(pointer, quote)})</span>'
-        shown = f"<p>{_lines(text)}</p><footer>{_cite(pointer, quote)}</footer>"
+            return f'<span class="extract" dir="auto">{shown} ({cite})</span>'
+        below = "p" if within else "footer"  # a page has one footer
+        shown = f"<p>{_lines(text)}</p><{below}>{cite}</{below}>"
         return f'<blockquote class="extract" dir="auto">{shown}</blockquote>\n'
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
@@ -250,7 +298,9 @@ _VALUES = {
     "dir": re.compile("auto"),
     "data-level": re.compile(r"L[0-3]|own|failed|none"),
     "id": re.compile(r"(?:claim|evidence)-[A-Za-z0-9_-]{1,32}"),
-    "href": re.compile(r"(?:https?://|mailto:|#)[^\x00-\x20]*", re.IGNORECASE),
+    "href": re.compile(
+        r"(?:https?://|mailto:|#)[^\x00-\x20]*|/sources/sha256:[0-9a-f]{64}\?span=\d{1,9}-\d{1,9}#span", re.IGNORECASE
+    ),
     "start": re.compile(r"\d{1,9}"),
 }
 

@@ -6,6 +6,7 @@ drafts are private to their authors, versions that were published are not.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -139,6 +140,11 @@ class Articles:
     @staticmethod
     def authors(tx: Tx, id_: UUID) -> list[str]:
         return store.authors(tx, id_)
+
+    @staticmethod
+    def titles(tx: Tx, articles: Collection[UUID]) -> dict[UUID, str]:
+        """What published articles are called."""
+        return store.titles(tx, articles)
 
     def own_page(self, tx: Tx, who: Principal, before: UUID | None, limit: int) -> list[Article]:
         return store.own_page(tx, who.owners, before, limit)

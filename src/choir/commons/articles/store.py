@@ -35,6 +35,12 @@ def get(tx: Tx, id_: UUID, *, lock: bool = False) -> Article | None:
     return None if row is None else _article(row)
 
 
+def titles(tx: Tx, articles: Collection[UUID]) -> dict[UUID, str]:
+    """What these articles are called, of those of which a version was published."""
+    rows = tx.rows("select id, title from articles where id = any(%s) and versions > 0", list(articles))
+    return {row[0]: row[1] for row in rows}
+
+
 def count(tx: Tx, owner: str, limit: int) -> int:
     """How many articles an owner has, counted up to a limit."""
     counted: int = tx.value(

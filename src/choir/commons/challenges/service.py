@@ -7,7 +7,7 @@ they decide; the rest awaits operators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -398,6 +398,11 @@ class Challenges:
         publication = publication_store.get(tx, challenge.publication)
         assert publication is not None
         return atom_store.by_id(tx, challenge.atom), publication.article
+
+    @staticmethod
+    def challenged(tx: Tx, articles: Collection[UUID]) -> set[UUID]:
+        """Those of these articles that are challenged just now."""
+        return store.challenged_among(tx, articles)
 
     def page(
         self,

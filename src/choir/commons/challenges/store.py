@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -71,6 +71,16 @@ def is_challenged(tx: Tx, article: UUID) -> bool:
         article,
     )
     return row is not None
+
+
+def challenged_among(tx: Tx, articles: Collection[UUID]) -> set[UUID]:
+    """Those of these articles of which a version is challenged and that is not decided."""
+    rows = tx.rows(
+        "select distinct p.article from publications p join atom_challenges c on c.publication = p.id"
+        " where p.article = any(%s) and c.state in ('open', 'under_review')",
+        list(articles),
+    )
+    return {row[0] for row in rows}
 
 
 def versions_that_lost(tx: Tx, article: UUID) -> set[UUID]:

@@ -267,6 +267,9 @@ class Citations:
     def of_article(self, tx: Tx, article: UUID, before: UUID | None, limit: int) -> list[Citation]:
         return store.of_article(tx, article, before, limit)
 
+    def from_article(self, tx: Tx, article: UUID, before: UUID | None, limit: int) -> list[Citation]:
+        return store.from_article(tx, article, before, limit)
+
     def _announce(self, tx: Tx, item: Citation) -> None:
         data = {
             "citation": citation_id(item.id),

@@ -67,6 +67,16 @@ def of_article(tx: Tx, cited: UUID, before: UUID | None, limit: int) -> list[Cit
     return [_citation(row) for row in rows]
 
 
+def from_article(tx: Tx, citing: UUID, before: UUID | None, limit: int) -> list[Citation]:
+    """What an article cites, newest first."""
+    rows = tx.rows(
+        f"select {_COLUMNS} from citations where citing_article = %s and (%s::uuid is null or id < %s)"  # noqa: S608
+        " order by id desc limit %s",
+        citing, before, before, limit,
+    )  # fmt: skip
+    return [_citation(row) for row in rows]
+
+
 def still_promoted(tx: Tx, items: Sequence[Cited]) -> list[Cited]:
     """Those that stand, and that nobody can bring down until this transaction ends."""
     rows = tx.rows(

@@ -1,6 +1,7 @@
 """Reading a published version: its text as safe HTML, its quotes from their sources, each claim with its level.
 
-Guarantee: a level is shown only where an attestation says so; what was not attested is shown as not verified.
+Guarantees: a level is shown only where an attestation says so; what was not attested is shown as not verified. Whoever
+may read the article sees of its sources what it points to, with a little around it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from choir.commons.articles.model import ParsedArticle
-from choir.commons.articles.rendering import ClaimMark, Quote, render
+from choir.commons.articles.model import EvidenceLine, MarkedClaim, ParsedArticle
+from choir.commons.articles.rendering import OWN, ClaimMark, Quote, render, render_text
 from choir.commons.articles.service import Articles
 from choir.commons.atoms import store as atom_store
 from choir.commons.atoms.schemas import Synthesis
 from choir.commons.atoms.service import Atoms
 from choir.commons.publication import assembly, store
+from choir.commons.publication.model import Publication
 from choir.commons.publication.service import REFEREE, Publications
 from choir.commons.sources.model import Pointer
 from choir.commons.sources.service import Sources
@@ -24,6 +26,8 @@ from choir.foundation.canonical import ObjectHash
 from choir.identity.model import Principal
 from choir.objects.service import Objects
 from choir.storage.database import Tx
+
+_AROUND_CHARS = 300  # of a source, before and after what an article points to
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,42 @@ class RenderedArticle:
     title: str
     markdown: str
     html: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBinding:
+    """A line of evidence beside what it points to."""
+
+    name: ObjectHash
+    line: EvidenceLine
+    title: str  # of the source
+    before: str  # what the source says around it
+    quote: str
+    after: str
+    verification: Verification | None  # None: nothing was attested
+
+
+@dataclass(frozen=True, slots=True)
+class ShownClaim:
+    """A claim, how far it is verified, and what it rests on."""
+
+    label: str
+    text: str
+    mark: str  # the highest level reached; or own, failed, none
+    bindings: tuple[ShownBinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArticle:
+    """A version with the evidence of each claim."""
+
+    publication: Publication
+    synthesis: ObjectHash
+    title: str
+    topics: tuple[str, ...]
+    words: int
+    html: str  # its text alone
+    claims: tuple[ShownClaim, ...]
 
 
 class ArticleReading:
@@ -61,6 +101,32 @@ class ArticleReading:
         html = render(article, self._quotes(tx, article), self._marks(tx, article))
         return RenderedArticle(n, content.title, content.text, html)
 
+    def shown(self, tx: Tx, who: Principal, id_: UUID, version: int | None) -> ShownArticle:
+        """A version as a page shows it; without a number the newest that is promoted, else the newest."""
+        publication = self._publications.to_read(tx, who, id_, version)
+        synthesis = self._publications.synthesis_of(tx, publication)
+        content = self._atoms.content(tx, synthesis)
+        assert isinstance(content, Synthesis)
+        article = self._articles.read(content.text, content.title, list(content.topics))
+        marks = self._marks(tx, article)
+        html = render_text(article, self._quotes(tx, article), marks)
+        claims = self._claims(tx, article, marks)
+        return ShownArticle(publication, synthesis, article.title, article.topics, article.words, html, claims)
+
+    def _claims(self, tx: Tx, article: ParsedArticle, marks: dict[str, ClaimMark]) -> tuple[ShownClaim, ...]:
+        spans = {str(item.pointer): self._quote(tx, item.pointer).text for item in article.evidence}
+        bindings: dict[str, list[ShownBinding]] = {claim.label: [] for claim in article.claims}
+        for line, name in zip(article.evidence, assembly.binding_names(article, spans), strict=True):
+            verifications = marks.get(line.label, ClaimMark({})).verifications
+            bindings[line.label].append(self._binding(tx, line, name, verifications.get(line.pointer)))
+        return tuple(_claim(claim, bindings[claim.label], marks) for claim in article.claims)
+
+    def _binding(self, tx: Tx, line: EvidenceLine, name: ObjectHash, found: Verification | None) -> ShownBinding:
+        source = self._sources.get(tx, REFEREE, line.pointer.source)
+        text, start, end = self._sources.text_of(tx, source), line.pointer.start, line.pointer.end
+        before, after = text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS]
+        return ShownBinding(name, line, source.title, before, text[start:end], after, found)
+
     def _quotes(self, tx: Tx, article: ParsedArticle) -> dict[str, Quote]:
         return {str(pointer): self._quote(tx, pointer) for pointer in article.pointers}
 
@@ -85,6 +151,12 @@ class ArticleReading:
         for item in store.attestations(tx, list(atoms)):
             found[atoms[item[0]]] = _verification(self._objects.get_atom(tx, ObjectHash(item[2])))
         return found
+
+
+def _claim(claim: MarkedClaim, bindings: list[ShownBinding], marks: dict[str, ClaimMark]) -> ShownClaim:
+    lines = [item.line for item in bindings]
+    mark = marks.get(claim.label, ClaimMark({})).level(lines) if lines else OWN
+    return ShownClaim(claim.label, claim.text, mark, tuple(bindings))
 
 
 def _verification(said: dict[str, Any]) -> Verification:

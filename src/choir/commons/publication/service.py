@@ -590,9 +590,18 @@ class Publications:
             raise UnknownPublication(article=article_id(id_), version=n or 1)
         return found
 
-    def versions(self, tx: Tx, who: Principal, id_: UUID) -> list[Publication]:
+    def to_read(self, tx: Tx, who: Principal, id_: UUID, n: int | None = None) -> Publication:
+        """The version that a reader wants: without a number the newest that is promoted, if there is one."""
+        article = self._articles.get(tx, who, id_)
+        promoted = store.promoted_version(tx, article.id) if n is None else None
+        return promoted or self.version(tx, who, id_, n)
+
+    def versions(
+        self, tx: Tx, who: Principal, id_: UUID, before: int | None = None, limit: int | None = None
+    ) -> list[Publication]:
+        """Newest first; those before a version, and at most so many, if that is said."""
         self._articles.get(tx, who, id_)
-        return store.versions(tx, id_)
+        return store.versions(tx, id_, before, limit)
 
     def synthesis_of(self, tx: Tx, publication: Publication) -> ObjectHash:
         return _hash_of(tx, publication.synthesis)

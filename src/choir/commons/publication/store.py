@@ -64,10 +64,13 @@ def version(tx: Tx, article: UUID, n: int | None) -> Publication | None:
     return None if row is None else _publication(row)
 
 
-def versions(tx: Tx, article: UUID) -> list[Publication]:
+def versions(tx: Tx, article: UUID, before: int | None = None, limit: int | None = None) -> list[Publication]:
     """Newest first."""
-    sql = f"select {_COLUMNS} from publications where article = %s order by version desc"  # noqa: S608
-    rows = tx.rows(sql, article)
+    rows = tx.rows(
+        f"select {_COLUMNS} from publications where article = %s and (%s::int is null or version < %s)"  # noqa: S608
+        " order by version desc limit %s",
+        article, before, before, limit,
+    )  # fmt: skip
     return [_publication(row) for row in rows]
 
 

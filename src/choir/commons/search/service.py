@@ -26,6 +26,8 @@ from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import Invalid
 from choir.storage.database import Tx
 
+_DAY_US = 86_400 * MICROSECONDS
+
 
 class Search:
     """Use cases of finding; all inside the caller's transaction."""
@@ -39,14 +41,27 @@ class Search:
         self._clock = clock
         self._policy = policy
 
-    def find(self, tx: Tx, query: str, *, topic: str | None = None, limit: int = 20, new: bool | None = None) -> Found:
-        """Promoted articles that fit a query, best first; `new` says whether recency matters, else the query does."""
+    def find(
+        self,
+        tx: Tx,
+        query: str,
+        *,
+        topic: str | None = None,
+        limit: int = 20,
+        new: bool | None = None,
+        days: int | None = None,
+    ) -> Found:
+        """Promoted articles that fit a query, best first; `new` says whether recency matters, else the query does.
+
+        With `days` only those that were promoted in the last so many days.
+        """
         query = self._checked(query)
         policy, now_us = self._policy, self._clock.now_us()
-        by_words = store.by_words(tx, query, topic, policy.candidates)
+        since_us = 0 if days is None else now_us - days * _DAY_US
+        by_words = store.by_words(tx, query, topic, since_us, policy.candidates)
         by_sense = self._by_sense(tx, query, topic)
         recency = rules.asks_for_new(query) if new is None else new
-        candidates = self._candidates(tx, by_words, by_sense)
+        candidates = [item for item in self._candidates(tx, by_words, by_sense) if item.promoted_us >= since_us]
         results = rules.rank(candidates, now_us, recency=recency, limit=min(limit, policy.results_max), policy=policy)
         shown = store.excerpts(tx, [item.candidate.publication for item in results], query)
         fitting = [item.article for item in candidates]

@@ -50,21 +50,21 @@ def drop(tx: Tx, article: UUID) -> None:
     tx.run("delete from article_index where article = %s", article)
 
 
-def by_words(tx: Tx, query: str, topic: str | None, limit: int) -> list[UUID]:
+def by_words(tx: Tx, query: str, topic: str | None, since_us: int, limit: int) -> list[UUID]:
     """Articles that have all the words, best first; behind them, if those are few, articles that have some."""
-    found = _matching(tx, "websearch_to_tsquery('english', %s)", query, topic, limit)
+    found = _matching(tx, "websearch_to_tsquery('english', %s)", query, topic, since_us, limit)
     if len(found) < limit:
         some = "replace(plainto_tsquery('english', %s)::text, ' & ', ' | ')::tsquery"
-        found += _matching(tx, some, query, topic, limit)
+        found += _matching(tx, some, query, topic, since_us, limit)
     return list(dict.fromkeys(found))[:limit]
 
 
-def _matching(tx: Tx, asked: LiteralString, query: str, topic: str | None, limit: int) -> list[UUID]:
+def _matching(tx: Tx, asked: LiteralString, query: str, topic: str | None, since_us: int, limit: int) -> list[UUID]:
     rows = tx.rows(
         f"with asked as (select {asked} as q), fits as (select article, words from article_index, asked"  # noqa: S608
-        " where words @@ q and (%s::text is null or %s = any(topics)) limit %s)"
+        " where words @@ q and (%s::text is null or %s = any(topics)) and promoted_us >= %s limit %s)"
         " select article from fits, asked order by ts_rank(words, q, 1) desc, article limit %s",
-        query, topic, topic, _MATCHES, limit,
+        query, topic, topic, since_us, _MATCHES, limit,
     )  # fmt: skip
     return [row[0] for row in rows]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from choir.commons.articles import sentences
+from choir.commons.atoms import store as atom_store
 from choir.commons.atoms.model import Atom
 from choir.commons.atoms.schemas import Extract, Origin, Source
 from choir.commons.atoms.service import Atoms, source_holder
@@ -153,6 +154,11 @@ class Sources:
     def text_of(self, tx: Tx, source: SourceRecord) -> str:
         """The text of a source that the caller may read."""
         return self._texts.get(source.text, lambda: self._objects.get(tx, source.text).decode())
+
+    @staticmethod
+    def article_of(tx: Tx, name: ObjectHash) -> str | None:
+        """The published article that a source is the text of."""
+        return atom_store.article_of(tx, name)
 
     def bytes_of(self, tx: Tx, source: SourceRecord) -> bytes:
         return self._objects.get(tx, source.bytes)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from choir.doors.door import Command, Door
+from choir.doors.door import Command, Door, Link
 
 DOOR = Door(
     routes=("routes:router", "revision_routes:router"),
+    pages=("pages:router",),
+    links=(Link("/articles", "Articles", 20),),
     commands=(
         Command("article", "commands:app", "Knowledge", "Write articles whose every claim can be checked."),
         Command(

@@ -31,9 +31,11 @@ from choir.doors.http.access import (
     KeyDep,
     NodeDep,
     OptionalKeyDep,
+    PublicDep,
     PublisherDep,
     ReaderOrOperatorDep,
     ResearcherDep,
+    must_be_somebody,
 )
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
@@ -75,7 +77,7 @@ def create_article(
 
 @router.get("")
 def list_articles(
-    who: ReaderOrOperatorDep,
+    who: PublicDep,
     node: NodeDep,
     mine: Annotated[bool, Query(description="Your own, drafts included; else everybody's promoted ones.")] = False,
     cursor: IdCursor = "",
@@ -85,15 +87,15 @@ def list_articles(
     size, before = page_rows(limit, node.policy.of(CommonsPolicy)), before_id(cursor, parse_article_id)
     articles = node.commons.articles
     with node.read() as tx:
-        own = mine and articles.own_page(tx, who, before, size)
+        own = mine and articles.own_page(tx, must_be_somebody(who), before, size)
         found = own if own is not False else articles.public_page(tx, before, size)
         shown = [_shown(tx, node, item) for item in found]
     return ArticlePage(items=shown, next=article_id(found[-1].id) if len(found) == size else None)
 
 
 @router.get("/{article}", responses=problems(404))
-def get_article(article: str, who: ReaderOrOperatorDep, node: NodeDep) -> ArticleOut:
-    """Get an article: for its authors, and for everybody once a version was published."""
+def get_article(article: str, who: PublicDep, node: NodeDep) -> ArticleOut:
+    """Get an article: for its authors, and for anyone once a version was published."""
     id_ = parse_article_id(article)
     with node.read() as tx:
         return _shown(tx, node, node.commons.articles.get(tx, who, id_))
@@ -124,7 +126,7 @@ def get_draft(article: str, n: Number, who: ReaderOrOperatorDep, node: NodeDep) 
 
 
 @router.get("/{article}/diff", responses=problems(404))
-def compare(article: str, a: Side, b: Side, who: ReaderOrOperatorDep, node: NodeDep) -> DiffOut:
+def compare(article: str, a: Side, b: Side, who: PublicDep, node: NodeDep) -> DiffOut:
     """Compare two drafts or published versions."""
     id_ = parse_article_id(article)
     with node.read() as tx:
@@ -166,7 +168,7 @@ def publish(
 
 
 @router.get("/{article}/versions", responses=problems(404))
-def list_versions(article: str, who: ReaderOrOperatorDep, node: NodeDep) -> PublicationList:
+def list_versions(article: str, who: PublicDep, node: NodeDep) -> PublicationList:
     """List published versions, newest first."""
     id_ = parse_article_id(article)
     with node.read() as tx:
@@ -175,7 +177,7 @@ def list_versions(article: str, who: ReaderOrOperatorDep, node: NodeDep) -> Publ
 
 
 @router.get("/{article}/rendered", responses=problems(404))
-def read_article(article: str, who: ReaderOrOperatorDep, node: NodeDep, version: Version = None) -> RenderedOut:
+def read_article(article: str, who: PublicDep, node: NodeDep, version: Version = None) -> RenderedOut:
     """Get a published version as safe HTML, with each claim's level and evidence, and as Markdown."""
     id_ = parse_article_id(article)
     with node.read() as tx:
@@ -189,7 +191,7 @@ def read_article(article: str, who: ReaderOrOperatorDep, node: NodeDep, version:
     | {200: {"description": "A ZIP file.", "content": {"application/zip": {"schema": {"type": "string"}}}}},
     response_class=Response,
 )
-def export_bundle(article: str, who: ReaderOrOperatorDep, node: NodeDep, version: Version = None) -> Response:
+def export_bundle(article: str, who: PublicDep, node: NodeDep, version: Version = None) -> Response:
     """Export a version with all its evidence as one file that anybody can check offline."""
     id_ = parse_article_id(article)
     with node.read() as tx:

@@ -34,7 +34,7 @@ from choir.doors.atoms.shapes import (
     kind_of,
     state_of,
 )
-from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrOperatorDep, ResearcherDep
+from choir.doors.http.access import AccessRoute, NodeDep, PublicDep, ReaderOrOperatorDep, ResearcherDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number, page_rows
 from choir.doors.http.rooms import RoomRouter
@@ -157,7 +157,7 @@ def find_atoms(
 
 
 @router.get("/{atom}", responses=problems(404))
-def get_atom(atom: str, who: ReaderOrOperatorDep, node: NodeDep) -> AtomDetail:
+def get_atom(atom: str, who: PublicDep, node: NodeDep) -> AtomDetail:
     """Get an atom: content, signatures, every change of its state, what it rests on and what rests on it."""
     name, atoms = parse_object_hash(atom), node.commons.atoms
     with node.read() as tx:

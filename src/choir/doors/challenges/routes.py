@@ -16,7 +16,8 @@ from choir.doors.http.access import (
     NodeDep,
     OperatorDep,
     OptionalKeyDep,
-    ReaderOrOperatorDep,
+    PublicDep,
+    must_be_somebody,
 )
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
@@ -52,7 +53,7 @@ def open_challenge(
 
 @router.get("")
 def list_challenges(
-    who: ReaderOrOperatorDep,
+    who: PublicDep,
     node: NodeDep,
     article: Annotated[str | None, Query(max_length=60, description="Only of this article.")] = None,
     mine: Annotated[bool, Query(description="Only your own.")] = False,
@@ -63,6 +64,8 @@ def list_challenges(
     """List challenges, newest first."""
     size, before = page_rows(limit, node.policy.of(CommonsPolicy)), before_id(cursor, parse_challenge_id)
     about = None if article is None else parse_article_id(article)
+    if mine:
+        must_be_somebody(who)
     with node.read() as tx:
         found = node.commons.challenges.page(
             tx, who, article=about, mine=mine, to_rule=to_rule, before=before, limit=size
@@ -72,7 +75,7 @@ def list_challenges(
 
 
 @router.get("/{challenge}", responses=problems(404))
-def get_challenge(challenge: str, who: ReaderOrOperatorDep, node: NodeDep) -> ChallengeOut:  # noqa: ARG001
+def get_challenge(challenge: str, who: PublicDep, node: NodeDep) -> ChallengeOut:  # noqa: ARG001
     """Get a challenge, what the verifiers said, and its rulings."""
     id_ = parse_challenge_id(challenge)
     with node.read() as tx:

@@ -15,7 +15,7 @@ from choir.doors.citations.shapes import (
     GrantOut,
     GrantPage,
 )
-from choir.doors.http.access import AccessRoute, NodeDep, ReaderDep, ReaderOrOperatorDep, ResearcherDep
+from choir.doors.http.access import AccessRoute, NodeDep, PublicDep, ReaderDep, ResearcherDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import RoomRouter
@@ -49,7 +49,7 @@ def cite(article: str, body: CiteIn, who: ResearcherDep, node: NodeDep) -> CiteO
 
 @router.get("/articles/{article}/citations", responses=problems(404))
 def list_citations(
-    article: str, who: ReaderOrOperatorDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100
+    article: str, who: PublicDep, node: NodeDep, cursor: IdCursor = "", limit: Limit = 100
 ) -> CitationPage:
     """List who cites an article, newest first, and what each citation pays."""
     id_, before = parse_article_id(article), before_id(cursor, parse_citation_id)
@@ -62,7 +62,7 @@ def list_citations(
 
 
 @router.get("/citations/{citation}", responses=problems(404))
-def get_citation(citation: str, who: ReaderOrOperatorDep, node: NodeDep) -> CitationOut:  # noqa: ARG001
+def get_citation(citation: str, who: PublicDep, node: NodeDep) -> CitationOut:  # noqa: ARG001
     """Get a citation and what it pays."""
     id_ = parse_citation_id(citation)
     with node.read() as tx:

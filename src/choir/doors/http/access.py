@@ -23,6 +23,7 @@ from choir.doors.http.credentials import SAFE_METHODS, body_of, key_of, node_of,
 from choir.doors.shapes import NameTwice
 from choir.foundation.errors import Invalid, Unauthenticated
 from choir.identity.model import (
+    NOBODY,
     OperatorNeeded,
     PersonNeeded,
     Principal,
@@ -53,6 +54,18 @@ class Access:
     async def __call__(self, request: Request) -> Principal | None:
         found: Principal | None = request.state.principal
         return found
+
+
+class PublicAccess(Access):
+    """Anyone reads what is public; who has the scope read, and the operator, also what else they may see.
+
+    A credential that may not read shows no more than none at all.
+    """
+
+    async def __call__(self, request: Request) -> Principal:
+        found: Principal | None = request.state.principal
+        reads = found is not None and (found.role is Role.OPERATOR or Scope.READ in found.scopes)
+        return found if found is not None and reads else NOBODY
 
 
 def _check_person(who: Principal, _: int) -> None:
@@ -110,6 +123,7 @@ def person_scoped(scope: Scope) -> Access:
 
 
 ANYONE = Access("anyone", None, ())
+PUBLIC = PublicAccess("anyone, as a reader", None, ())
 SIGNED_IN = Access("any principal", lambda _who, _now: None, _EVERY_SCHEME)
 PERSON = Access("person by session", _check_person, ("session",))
 FRESH = Access("person by session, fresh", _check_fresh, ("session",))
@@ -128,6 +142,7 @@ READER_OR_SELLER = scoped_any(Scope.READ, Scope.SELL)  # who sells may see what 
 MARKET_READER = scoped_any(Scope.READ, Scope.SELL, or_operator=True)
 
 AnyoneDep = Annotated[Principal | None, Depends(ANYONE)]
+PublicDep = Annotated[Principal, Depends(PUBLIC)]
 SignedInDep = Annotated[Principal, Depends(SIGNED_IN)]
 PersonDep = Annotated[Principal, Depends(PERSON)]
 FreshDep = Annotated[Principal, Depends(FRESH)]
@@ -207,7 +222,7 @@ async def _admit(request: Request, access: Access) -> None:
     if access is KEY_HOLDER:
         request.state.key = await key_of(request, node)
         return
-    principal = await principal_of(request, node, or_nobody=access is ANYONE)
+    principal = await principal_of(request, node, or_nobody=access.check is None)
     if access.check is not None:
         if principal is None:
             raise Unauthenticated
@@ -236,6 +251,13 @@ async def _admit_again(request: Request, access: Access) -> None:
 
 async def current_node(request: Request) -> Node:
     return node_of(request)
+
+
+def must_be_somebody(who: Principal) -> Principal:
+    """Raise unless there is somebody whose own things can be asked for."""
+    if who.role is Role.NOBODY:
+        raise Unauthenticated
+    return who
 
 
 async def own_session(request: Request, node: Annotated[Node, Depends(current_node)]) -> str:

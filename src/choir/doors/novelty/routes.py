@@ -8,7 +8,7 @@ from fastapi import Query
 
 from choir.commons.articles.model import parse_article_id
 from choir.doors.articles.shapes import QuoteIn
-from choir.doors.http.access import AccessRoute, NodeDep, ReaderOrOperatorDep, ResearcherDep
+from choir.doors.http.access import AccessRoute, NodeDep, PublicDep, ResearcherDep
 from choir.doors.http.openapi import problems
 from choir.doors.http.rooms import RoomRouter
 from choir.doors.novelty.shapes import NoveltyOut, NoveltyScoreOut
@@ -27,7 +27,7 @@ def measure_novelty(article: str, body: QuoteIn, who: ResearcherDep, node: NodeD
 
 
 @router.get("/{article}/novelty", responses=problems(404))
-def get_novelty(article: str, who: ReaderOrOperatorDep, node: NodeDep, version: Version = None) -> NoveltyScoreOut:
+def get_novelty(article: str, who: PublicDep, node: NodeDep, version: Version = None) -> NoveltyScoreOut:
     """Get what a published version scored and what was granted for it."""
     id_ = parse_article_id(article)
     with node.read() as tx:

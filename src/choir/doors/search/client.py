@@ -11,10 +11,16 @@ class SearchClient(Room[R]):
 
     @call
     def find(
-        self, query: str, *, topic: str | None = None, new: bool | None = None, limit: int = 20
+        self,
+        query: str,
+        *,
+        topic: str | None = None,
+        new: bool | None = None,
+        days: int | None = None,
+        limit: int = 20,
     ) -> Call[SearchOut]:
         """Find promoted articles, and why each stands where it stands."""
-        params = {"q": query, "topic": topic, "new": new, "limit": limit}
+        params = {"q": query, "topic": topic, "new": new, "days": days, "limit": limit}
         return Call("GET", "/v1/search", SearchOut, params=params)
 
     @call

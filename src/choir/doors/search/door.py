@@ -6,6 +6,7 @@ from choir.doors.door import Command, Door
 
 DOOR = Door(
     routes=("routes:router",),
+    pages=("pages:router",),
     commands=(
         Command(
             "search", "commands:register_search", "Knowledge", "Find promoted articles by their words and their sense."

@@ -11,6 +11,7 @@ from choir.commons.sources.model import DocumentTooLarge, SourceRecord
 from choir.doors.http.access import (
     AccessRoute,
     NodeDep,
+    PublicDep,
     RawBodyDep,
     ReaderOrOperatorDep,
     ResearcherDep,
@@ -97,7 +98,7 @@ def list_sources(
 
 
 @router.get("/sources/{source}", responses=problems(404))
-def get_source(source: str, who: ReaderOrOperatorDep, node: NodeDep) -> SourceOut:
+def get_source(source: str, who: PublicDep, node: NodeDep) -> SourceOut:
     """Get a source. Yours, or one that somebody has published."""
     name = parse_object_hash(source)
     with node.read() as tx:
@@ -105,9 +106,7 @@ def get_source(source: str, who: ReaderOrOperatorDep, node: NodeDep) -> SourceOu
 
 
 @router.get("/sources/{source}/text", responses=problems(404))
-def get_text(
-    source: str, who: ReaderOrOperatorDep, node: NodeDep, start: Offset = 0, end: Offset | None = None
-) -> TextOut:
+def get_text(source: str, who: PublicDep, node: NodeDep, start: Offset = 0, end: Offset | None = None) -> TextOut:
     """Get a source's text, or a part of it, at most 100000 characters at a time."""
     name = parse_object_hash(source)
     with node.read() as tx:
@@ -118,7 +117,7 @@ def get_text(
 
 
 @router.get("/sources/{source}/document", responses=_BYTES | problems(404), response_class=Response)
-def get_document(source: str, who: ReaderOrOperatorDep, node: NodeDep) -> Response:
+def get_document(source: str, who: PublicDep, node: NodeDep) -> Response:
     """Get a source's document as it was added."""
     name = parse_object_hash(source)
     with node.read() as tx:

@@ -20,6 +20,7 @@ from choir.doors import DOORS
 from choir.doors.door import Audience, Link, load_doors
 from choir.doors.web import assets, words
 from choir.doors.web.purse import purse
+from choir.doors.web.strangers import excerpt, seen
 from choir.foundation.clock import MICROSECONDS, format_time, to_datetime
 from choir.foundation.ids import show_id
 from choir.foundation.money import Asset
@@ -65,7 +66,16 @@ def environment(doors: tuple[str, ...] = DOORS) -> Environment:
     )
     made.globals.update(asset=assets.address, words=words, voices=voices())
     made.filters.update(
-        amount=amount, ago=ago, until=until, day=day, moment=format_time, typed=typed, money=money, short=short
+        amount=amount,
+        ago=ago,
+        until=until,
+        day=day,
+        moment=format_time,
+        typed=typed,
+        money=money,
+        short=short,
+        seen=seen,
+        excerpt=excerpt,
     )
     return made
 

@@ -17,7 +17,7 @@ from choir.doors.http.cookies import session_token
 from choir.doors.http.credentials import node_of
 from choir.foundation.errors import Unauthenticated
 from choir.identity.credentials.sessions import Session
-from choir.identity.model import Principal
+from choir.identity.model import NOBODY, Principal
 from choir.identity.people.model import Person
 
 
@@ -62,6 +62,11 @@ def signed_in(visitor: Annotated[Visitor | None, Depends(current_visitor)]) -> V
 async def on_sign_in_first(request: Request, _: Exception) -> Response:
     """Lead to the sign-in and from there back."""
     return RedirectResponse(f"/sign-in?next={quote(request.url.path, safe='')}", status_code=303)
+
+
+def reader(visitor: Visitor | None) -> Principal:
+    """As whom a visitor reads what is public: as oneself, or as nobody."""
+    return NOBODY if visitor is None else visitor.principal
 
 
 def own_path(text: str, default: str = "/account") -> str:
