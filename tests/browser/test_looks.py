@@ -13,6 +13,7 @@ from tests.operations.nodes import NodeUnderTest
 
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
 PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
+PRIVATE += ["/desk", "/desk/sources", "/desk/new"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.
 _FAULTS = """() => {

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewDesk
 from tests.browser.desk import Desk
+from tests.browser.test_looks import faults
 from tests.commons.desk import CLAIMS, TEXT
 from tests.doors.http.reading_room import PROSE
 
@@ -24,6 +25,11 @@ def article_text(number: int = 0, title: str = "What the survey says") -> str:
     return f"# \N{BRIDGE AT NIGHT} {title}\n\n{body}\n"
 
 
+def hears(desk: Desk, text: str) -> None:
+    """What the page before had to say; the editor has other places that speak."""
+    expect(desk.page.locator("#said")).to_contain_text(text)
+
+
 def add_source(desk: Desk, text: str, then: str = "/desk/new") -> str:
     """Upload a file; gives its hash, with the editor open."""
     desk.open(f"/desk/sources?then={then}")
@@ -31,7 +37,7 @@ def add_source(desk: Desk, text: str, then: str = "/desk/new") -> str:
     desk.page.get_by_label("File", exact=True).set_input_files([file])  # type: ignore[list-item]
     desk.press("Add file")
     expect(desk.page).to_have_url(re.compile(re.escape(then) + r"\?source=sha256:"))
-    desk.hears("is added")
+    hears(desk, "is added")
     expect(desk.page.get_by_label("Text of the source")).to_have_value(text)
     return desk.page.url.partition("source=")[2]
 
@@ -65,7 +71,7 @@ def write_bound(desk: Desk, source: str, number: int = 0) -> str:
         expect(desk.page.locator("#bound")).to_contain_text("Bound:")
     desk.press("Save draft")
     expect(desk.page).to_have_url(re.compile(r"/desk/article_\w+"))
-    desk.hears("The draft is saved.")
+    hears(desk, "The draft is saved.")
     return desk.page.url.rpartition("/")[2].partition("?")[0]
 
 
@@ -93,11 +99,15 @@ def test_from_a_document_to_a_published_article(ada: Desk) -> None:
 
     ada.press("Check and publish")
     ada.is_at(f"/desk/{article}/check")
-    expect(ada.section("Review")).to_contain_text("The review would pass this draft.")
+    expect(ada.page.get_by_role("region", name="Review", exact=True)).to_contain_text(
+        "The review would pass this draft."
+    )
     expect(ada.section("Novelty")).to_contain_text("of 100")
     expect(ada.section("Novelty")).to_contain_text("Nearest passages")
     expect(ada.section("Publish")).to_contain_text("Everybody can read these sources from then on")
     expect(ada.section("Publish")).to_contain_text("50 CHIP of it are added by the treasury")
+    assert [fault for end in ("", "/drafts", "/check") for fault in faults(ada, f"/desk/{article}{end}")] == []
+    ada.page.set_viewport_size({"width": 1280, "height": 800})
     ada.press("Publish for 50 CHIP")
     expect(ada.page.get_by_role("dialog")).to_contain_text("10 CHIP are the fee")
     ada.agrees("Publish")
@@ -131,7 +141,7 @@ def retract(desk: Desk, article: str) -> None:
     desk.fill("Reason", "a source was withdrawn")
     desk.press("Retract")
     desk.agrees("Retract")
-    desk.hears("The version is retracted.")
+    hears(desk, "The version is retracted.")
     desk.open("/desk")
     expect(desk.row("Articles", "What the survey says").filter(has_text="Retracted")).to_have_count(1)
 
@@ -159,7 +169,7 @@ def test_a_claim_that_the_source_does_not_say_is_told_before_anything_is_staked(
     ada.button("Bind").click()
     expect(ada.page.locator("#bind").get_by_role("alert")).to_contain_text("has this evidence already")
     ada.press("Check and publish")
-    review = ada.section("Review")
+    review = ada.page.get_by_role("region", name="Review", exact=True)
     expect(review).to_contain_text("The review would refuse this draft.")
     expect(review).to_contain_text("c1: L2 numbers")
     expect(ada.section("Preview").locator(".claim[data-level=failed]")).to_have_count(1)
@@ -172,7 +182,7 @@ def test_two_windows_lose_nothing(ada: Desk) -> None:
     ada.open("/desk/new")
     ada.fill("Text (Markdown)", "# Windows\n\nThe first words.\n")
     ada.press("Save draft")
-    ada.hears("The draft is saved.")
+    hears(ada, "The draft is saved.")
     other = ada.context.new_page()
     other.goto(ada.page.url)
     other.get_by_label("Text (Markdown)").fill("# Windows\n\nWords of the other window.\n")
@@ -201,7 +211,7 @@ def test_a_session_that_ended_keeps_what_was_typed(ada: Desk) -> None:
     ada.open("/desk/new")
     ada.fill("Text (Markdown)", "# Kept\n\nWords.\n")
     ada.press("Save draft")
-    ada.hears("The draft is saved.")
+    hears(ada, "The draft is saved.")
     cookies = ada.context.cookies()
     ada.context.clear_cookies()
     ada.fill("Text (Markdown)", "# Kept\n\nMore words.\n")
@@ -280,6 +290,8 @@ def test_the_editor_by_keyboard_on_a_small_screen(new_desk: NewDesk) -> None:
     for _ in range(2):
         desk.page.keyboard.press("Shift+ArrowRight")
     expect(desk.page.locator("#selected")).to_contain_text("2 characters are selected")
+    desk.page.keyboard.type("x")  # it can be read and selected, not changed
+    expect(source).to_have_value(STRANGE + TEXT)
     desk.page.get_by_label("Confidence").focus()
     desk.page.keyboard.press("Enter")
     expect(desk.page.locator("#bound")).to_contain_text("Bound: c1 supports")
@@ -294,7 +306,7 @@ def test_without_scripts_a_draft_can_be_read(ada: Desk, new_desk: NewDesk) -> No
     ada.open("/desk/new")
     ada.fill("Text (Markdown)", "# Readable\n\nThese words.\n")
     ada.press("Save draft")
-    ada.hears("The draft is saved.")
+    hears(ada, "The draft is saved.")
     plain = new_desk(java_script_enabled=False, storage_state=ada.context.storage_state())
     for path in ("/desk", "/desk/sources", ada.page.url.removeprefix(ada.address)):
         plain.open(path)

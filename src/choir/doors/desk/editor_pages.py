@@ -18,6 +18,7 @@ from choir.commons.articles import diffs
 from choir.commons.articles.diffs import Change, DiffLine
 from choir.commons.articles.model import Article, Draft, Relation, article_id, parse_article_id
 from choir.commons.articles.syntax import parse
+from choir.commons.articles.words import HIDDEN
 from choir.commons.novelty.policy import NoveltyPolicy
 from choir.commons.novelty.rules import band_of
 from choir.commons.policy import CommonsPolicy, SourcesPolicy
@@ -170,8 +171,8 @@ def drafts_page(
 
 
 def _marked(line: DiffLine) -> tuple[str, str]:
-    """A line with its sign, and the class that colours it."""
-    return line.change.value + line.text, _COLOURS[line.change]
+    """A line with its sign, and the class that colours it; what could not be seen is shown, since it may deceive."""
+    return line.change.value + HIDDEN.sub("\N{REPLACEMENT CHARACTER}", line.text), _COLOURS[line.change]
 
 
 @router.get("/desk/{article}/check")
@@ -214,9 +215,7 @@ def _terms(node: Node, quote: Quote) -> dict[str, Any]:
         "vesting_days": novelty.vesting_days,
         "steps": [
             Step("At once", "The stake and the fee leave your account, and the node reviews the article."),
-            Step(
-                "Some seconds later", "If the review passes, the challenge window opens; if not, the stake is back."
-            ),
+            Step("Some seconds later", "If the review passes, the challenge window opens; if not, the stake is back."),
             Step(
                 f"{_span(quote.window_s)} later",
                 "If no challenge is open, the article is promoted: others can cite it, and its novelty is rewarded.",

@@ -15,7 +15,7 @@ let goal = "";
 let key = "";
 let at = { source: "", start: 0, end: 0, chars: 0 }; // the window of a source that is shown
 
-const tell = (id, words) => (part(id).textContent = words);
+const tell = (id, words) => part(id).textContent === words || (part(id).textContent = words); // said once
 const fields = () => [text.value, form.elements.title.value, form.elements.topics.value].join("\0");
 const isDirty = () => fields() !== saved;
 saved = fields();
@@ -148,6 +148,7 @@ const open = () => (source.value ? show(source.value, 0).catch(failed("found-tex
 source.addEventListener("change", open);
 part("earlier").addEventListener("click", () => show(at.source, Math.max(0, at.start - Number(about.window))).catch(failed("place")));
 part("later").addEventListener("click", () => show(at.source, at.end).catch(failed("place")));
+reader.addEventListener("beforeinput", (event) => event.preventDefault()); // `readonly` would take the keyboard's caret away
 for (const event of ["select", "keyup", "mouseup", "touchend"]) reader.addEventListener(event, selected);
 
 onSubmit(part("find"), async () => {
