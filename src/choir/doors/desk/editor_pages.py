@@ -70,7 +70,6 @@ def _editor(node: Node, tx: Tx, who: Visitor, chosen: str) -> dict[str, Any]:
         "relations": [item.value for item in Relation],
         "confidence": f"{policy.confidence_default_bps / 10_000:.4g}",
         "extract_max": node.policy.of(SourcesPolicy).extract_chars_max,
-        "chars_max": policy.article_chars_max,
         "window": _WINDOW_CHARS,
     }
 

@@ -1,7 +1,7 @@
 // The editor: the article beside the text of a source; selecting words of both binds them. Saving never overwrites what
 // somebody else saved, and what is typed stays in the page until it is saved.
 
-import { call } from "./api.js";
+import { call, Problem } from "./api.js";
 import { claimEdit, claims, evidenceEdit, freeLabel, span, unitsOf } from "./evidence.js";
 import { go, onSubmit, refuse } from "./forms.js";
 
@@ -20,6 +20,16 @@ const fields = () => [text.value, form.elements.title.value, form.elements.topic
 const isDirty = () => fields() !== saved;
 saved = fields();
 
+// Reloading would lose what is typed, so nobody is told to.
+async function ask(...request) {
+  try {
+    return await call(...request);
+  } catch (problem) {
+    if (problem.status !== 401) throw problem;
+    throw new Problem({ detail: "Your session has ended.", hint: "Log in in another window, then try again here. Your text is still here, and not saved." }, 0);
+  }
+}
+
 // Saving
 
 function body() {
@@ -32,13 +42,13 @@ async function save() {
   const now = fields();
   if (!about.article) {
     key ||= crypto.randomUUID();
-    const made = await call("POST", "/v1/articles", body(), key);
+    const made = await ask("POST", "/v1/articles", body(), key);
     saved = now;
-    const source = at.source ? `?source=${at.source}` : "";
-    go(goal === "check" ? `/desk/${made.id}/check` : `/desk/${made.id}${source}`, "The draft is saved.");
+    const there = `${at.source ? `?source=${at.source}` : ""}${goal === "preview" ? "#preview" : ""}`;
+    go(`/desk/${made.id}${goal === "check" ? "/check" : there}`, "The draft is saved.");
     return false;
   }
-  const kept = await call("PUT", `/v1/articles/${about.article}/draft`, { ...body(), base: Number(about.base) });
+  const kept = await ask("PUT", `/v1/articles/${about.article}/draft`, { ...body(), base: Number(about.base) });
   about.base = kept.draft;
   saved = now;
   tell("state", isDirty() ? "Not saved yet." : `Draft ${kept.draft} is saved.`);
@@ -51,7 +61,6 @@ onSubmit(form, async () => {
     if (!(await save())) return;
   } catch (problem) {
     if (problem.code === "commons.draft_conflict") return conflict();
-    if (problem.status === 401) tell("state", "Not saved. Your text is still here: log in in another window, then save again.");
     const line = /\(line (\d+)\)/.exec(problem.message);
     if (line) toLine(Number(line[1]));
     throw problem;
@@ -61,7 +70,7 @@ onSubmit(form, async () => {
 });
 
 async function conflict() {
-  const newest = (await call("GET", `/v1/articles/${about.article}`)).draft;
+  const newest = (await ask("GET", `/v1/articles/${about.article}`)).draft;
   tell("conflict-text", `You began with draft ${about.base}; the newest is draft ${newest}. Yours is not saved yet, and still here. If you save yours, that one stays in the list of drafts.`);
   part("conflict-see").href = `/desk/${about.article}/drafts?a=${about.base}&b=${newest}`;
   part("conflict-mine").onclick = () => {
@@ -118,7 +127,7 @@ function preview() {
 
 async function show(source, start, chosen) {
   const end = start + Number(about.window);
-  const told = await call("GET", `/v1/sources/${source}/text?start=${start}&end=${end}`);
+  const told = await ask("GET", `/v1/sources/${source}/text?start=${start}&end=${end}`);
   at = { source, start: told.start, end: told.end, chars: told.chars };
   reader.value = told.text;
   part("reading").hidden = false;
@@ -154,7 +163,7 @@ for (const event of ["select", "keyup", "mouseup", "touchend"]) reader.addEventL
 onSubmit(part("find"), async () => {
   const asked = new URLSearchParams({ q: part("find").elements.q.value, limit: 10 });
   if (source.value) asked.set("source", source.value);
-  const { items } = await call("GET", `/v1/spans?${asked}`);
+  const { items } = await ask("GET", `/v1/spans?${asked}`);
   tell("found-text", items.length > 0 ? `${items.length} found. Choose one to select it.` : "Nothing was found.");
   part("found").replaceChildren(...items.map(foundLine));
 });
@@ -238,3 +247,4 @@ part("claim").addEventListener("focus", listClaims);
 text.addEventListener("blur", listClaims);
 listClaims();
 open();
+if (location.hash === "#preview" && about.article) preview();
