@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import NewDesk
 from tests.browser.desk import Desk
@@ -33,8 +33,8 @@ def hears(desk: Desk, text: str) -> None:
 def add_source(desk: Desk, text: str, then: str = "/desk/new") -> str:
     """Upload a file; gives its hash, with the editor open."""
     desk.open(f"/desk/sources?then={then}")
-    file = {"name": "survey.txt", "mimeType": "text/plain", "buffer": text.encode()}
-    desk.page.get_by_label("File", exact=True).set_input_files([file])  # type: ignore[list-item]
+    file: FilePayload = {"name": "survey.txt", "mimeType": "text/plain", "buffer": text.encode()}
+    desk.page.get_by_label("File", exact=True).set_input_files(file)
     desk.press("Add file")
     expect(desk.page).to_have_url(re.compile(re.escape(then) + r"\?source=sha256:"))
     hears(desk, "is added")
@@ -235,8 +235,8 @@ def test_what_cannot_be_read_is_told_where_it_stands(ada: Desk) -> None:
     )
     assert line == "c1 supports nothing"
     ada.open("/desk/sources")  # it asks first, since the text is not saved
-    file = {"name": "empty.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 is not enough"}
-    ada.page.get_by_label("File", exact=True).set_input_files([file])  # type: ignore[list-item]
+    file: FilePayload = {"name": "empty.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 is not enough"}
+    ada.page.get_by_label("File", exact=True).set_input_files(file)
     ada.press("Add file")
     ada.reads("cannot be read")
     ada.page.get_by_role("region", name="Paste text").get_by_label("Title").fill("A note")
