@@ -13,7 +13,8 @@ from choir.foundation.money import Asset
 from choir.identity.model import owner_id
 from choir.ledger.model import ConflictingKey, InsufficientFunds
 from choir.treasury.accounts import CITATION_POOL, HOLDINGS
-from choir.treasury.vesting import rules
+from choir.treasury.months import month_of, start_us
+from choir.treasury.vesting import rules, store
 from choir.treasury.vesting.model import Grant, GrantKind, UnknownGrant, grant_id
 from tests.treasury.vault import DAY_S, DAY_US, Vault
 
@@ -286,3 +287,24 @@ def test_a_grant_explains_itself(vault: Vault) -> None:
     assert told is not None
     assert (told.facts["vested"], told.facts["clawed_back"], told.facts["frozen"]) == ("10", "20", True)
     assert any('because: "a debt"' in sentence for sentence in told.sentences)
+
+
+def test_grants_are_counted_by_the_month_they_were_made_in(vault: Vault) -> None:
+    vault.fund(1_000)
+    owner, other = vault.owner(), vault.owner()
+    start = vault.clock.now_us()
+    vault.grant(owner, 100)
+    vault.grant(other, 50)
+    vault.grant(owner, 20)
+    vault.later(62 * DAY_S)
+    vault.grant(owner, 7)
+    months = [month_of(start), month_of(vault.clock.now_us())]
+    with vault.tx() as tx:
+        found = store.by_month(tx, owner, start)
+        assert found == {(months[0], GrantKind.CITATION): 120, (months[1], GrantKind.CITATION): 7}
+        assert store.by_month(tx, owner, start_us(months[1])) == {(months[1], GrantKind.CITATION): 7}
+        assert store.by_month(tx, vault.owner(), 0) == {}
+    wrong = vault.grant(owner, 30)
+    vault.write(lambda tx: vault.vesting.claw_back(tx, wrong.id, "a test"))
+    with vault.tx() as tx:  # what was taken back is not earned
+        assert store.by_month(tx, owner, start)[(months[1], GrantKind.CITATION)] == 7

@@ -11,6 +11,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.sources",
     "choir.doors.atoms",
     "choir.doors.articles",
+    "choir.doors.desk",
     "choir.doors.challenges",
     "choir.doors.novelty",
     "choir.doors.citations",

@@ -47,6 +47,40 @@ def test_an_article_becomes_citable_and_its_stake_comes_back(desk: Desk) -> None
     assert desk.own(ada) == chip(140)
 
 
+def test_an_author_sees_what_is_at_stake_and_when_it_comes_back(desk: Desk) -> None:
+    ada, bob = desk.person(chip=150), desk.person()
+    publication = desk.published(ada)
+    at_stake = desk.commons.publications.at_stake
+    with desk.tx() as tx:
+        ((stake, version),) = at_stake(tx, ada.source, 10)
+        assert (stake.amount, version) == (chip(90), publication)
+        assert at_stake(tx, bob.source, 10) == []
+    desk.later(DAY_S)
+    with desk.tx() as tx:
+        ((_, version),) = at_stake(tx, ada.source, 10)
+        assert version is not None
+        assert version.stake_due_us == desk.clock.now_us() + 30 * DAY_S * 1_000_000
+    desk.later(30 * DAY_S)
+    with desk.tx() as tx:
+        assert at_stake(tx, ada.source, 10) == []
+
+
+def test_a_preview_shows_what_the_verifiers_say_of_a_draft(desk: Desk) -> None:
+    ada = desk.person()
+    source = desk.source(ada).hash
+    start = TEXT.index("Wind caused")
+    lines = f"c1 supports {source}@{start}-{start + 47}\nc2 supports sha256:{'0' * 64}@1-2\n"
+    said = "[Wind caused vibration in 90 of the 120 bridges]{#c1}. [Unknown]{#c2}."
+    text = f"# A <b>\n\n{said}\n\n```evidence\n{lines}```\n"
+    examined = desk.examine(ada, desk.draft(ada, text).id)
+    with desk.tx() as tx:
+        html = desk.commons.reading.preview(tx, ada, examined)
+    assert '<span class="claim" id="claim-c1" data-level="failed"' in html
+    assert "Wind caused vibration in 45 of the 120 bridges." in html
+    assert "not checked" in html  # there is no such source
+    assert "A &lt;b&gt;" in html
+
+
 def test_a_newcomer_is_co_staked_once(desk: Desk) -> None:
     ada = desk.person(starter=50)
     publication = desk.published(ada)

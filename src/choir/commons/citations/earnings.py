@@ -33,6 +33,15 @@ class EarningsPage:
     next: UUID | None
 
 
+@dataclass(frozen=True, slots=True)
+class MonthEarned:
+    """What was granted in a month and not taken back."""
+
+    month: str
+    citation: int  # units of USDC
+    novelty: int  # units of CHIP
+
+
 class Earnings:
     """All inside the caller's transaction."""
 
@@ -51,6 +60,16 @@ class Earnings:
         return EarningsPage(
             items, grant_store.totals(tx, owner), self._citations.owed_to(tx, owner), allowance, following
         )
+
+    def by_month(self, tx: Tx, owner: str, months_back: int) -> list[MonthEarned]:
+        """The last so many months, oldest first; this one is the last."""
+        this = months.month_of(self._clock.now_us())
+        shown = [months.before(this, n) for n in range(months_back - 1, -1, -1)]
+        found = grant_store.by_month(tx, owner, months.start_us(shown[0]))
+        return [
+            MonthEarned(month, found.get((month, GrantKind.CITATION), 0), found.get((month, GrantKind.NOVELTY), 0))
+            for month in shown
+        ]
 
     @staticmethod
     def _earning(tx: Tx, owner: str, article: Article, cited: tuple[int, int, int]) -> Earning:

@@ -76,6 +76,7 @@ class PassageMeasure:
     copied: Work | None  # the earlier article that it is attributed to
     common: bool
     counts: bool
+    beside: str = ""  # the nearest passage itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,8 @@ def _passage(
     }
     copied, common = _origin(close | before, policy)
     counts = not (close or noise.noise)
-    return PassageMeasure(one.passage, d, second, nearest, copied, common, counts)
+    beside = ranked[0][1].text if ranked else ""
+    return PassageMeasure(one.passage, d, second, nearest, copied, common, counts, beside)
 
 
 def _alike(text: str, ranked: Sequence[Neighbour]) -> dict[Work, Finding]:

@@ -57,6 +57,7 @@ class NearestWork:
     name: str  # the id of an article, the hash of a source, the name of a background text
     title: str
     distance_ppm: int  # calibrated; of the nearest passage
+    excerpt: str = ""  # how the nearest passage begins; shown with a quote and not kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,15 @@ def score_of(d: int, policy: NoveltyPolicy) -> int:
     return min(SCORE_MOST, points // PPM)
 
 
+def band_of(d: int, policy: NoveltyPolicy) -> str:
+    """What a distance means, in words."""
+    if d < policy.copy_ppm:
+        return "a near-copy of earlier work"
+    if d < policy.known_ppm:
+        return "close to earlier work"
+    return "on a known subject" if d < policy.new_ppm else "far from earlier work"
+
+
 def capped(score: int, corpus_passages: int, policy: NoveltyPolicy) -> int:
     """While there is little to compare with, nobody can be said to be very new."""
     return min(score, policy.young_score_max) if corpus_passages < policy.young_passages else score

@@ -9,6 +9,7 @@ last.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -47,6 +48,7 @@ from choir.treasury.vesting.service import Vesting
 _AT_ONCE = 100
 _BPS = 10_000
 _NEAREST_MAX = 10
+_EXCERPT_CHARS = 240  # of a nearest passage
 _MONTH = "its month is not over"  # why nothing is released: the month's scale is not known yet
 _EMISSION = f"{SOURCE}/issuance/CHIP"
 
@@ -217,6 +219,10 @@ class Novelty:
             raise UnknownScore(article=article_id(publication.article), version=publication.version)
         return found, store.reward(tx, publication.id)
 
+    def rewarded_in_month(self, tx: Tx, owner: str) -> int:
+        """How many of an owner's articles are rewarded this month so far; the policy has the limit."""
+        return store.rewarded_in(tx, owner, months.month_of(self._clock.now_us()))
+
     # At promotion
 
     def grant(self, tx: Tx, publication: Publication) -> NoveltyReward | None:
@@ -378,9 +384,12 @@ def _nearest(found: Measured) -> tuple[NearestWork, ...]:
     for item in sorted(found.passages, key=lambda item: item.d):
         work = item.nearest
         if work is not None:
-            least.setdefault(work.id, NearestWork(work.kind.value, work.id, work.title, item.d))
+            excerpt = textwrap.shorten(item.beside, _EXCERPT_CHARS, placeholder="…")
+            least.setdefault(work.id, NearestWork(work.kind.value, work.id, work.title, item.d, excerpt))
     return tuple(least.values())[:_NEAREST_MAX]
 
 
 def _report(quote: NoveltyQuote) -> dict[str, Any]:
-    return {"reasons": list(quote.reasons), "nearest": [asdict(item) for item in quote.nearest]}
+    """What is kept with a score; without the words of others, which may be erased."""
+    nearest = [asdict(replace(item, excerpt="")) for item in quote.nearest]
+    return {"reasons": list(quote.reasons), "nearest": nearest}

@@ -18,8 +18,8 @@ from choir.commons.atoms.schemas import Synthesis
 from choir.commons.atoms.service import Atoms
 from choir.commons.publication import assembly, store
 from choir.commons.publication.model import Publication
-from choir.commons.publication.service import REFEREE, Publications
-from choir.commons.sources.model import Pointer
+from choir.commons.publication.service import REFEREE, ExaminedDraft, Publications
+from choir.commons.sources.model import Pointer, parse_pointer
 from choir.commons.sources.service import Sources
 from choir.commons.verifiers.model import CheckFinding, Level, Outcome, Verification
 from choir.foundation.canonical import ObjectHash
@@ -126,6 +126,18 @@ class ArticleReading:
         text, start, end = self._sources.text_of(tx, source), line.pointer.start, line.pointer.end
         before, after = text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS]
         return ShownBinding(name, line, source.title, before, text[start:end], after, found)
+
+    def preview(self, tx: Tx, who: Principal, examined: ExaminedDraft) -> str:
+        """A draft as it would be read, with what the verifiers say of it now."""
+        read, look = examined.read, examined.look
+        pointers = {text: parse_pointer(text) for text in look.spans}
+        names = {pointer.source for pointer in pointers.values()}
+        titles = {name: self._sources.get(tx, who, name).title for name in names}
+        quotes = {text: Quote(look.spans[text], titles[pointer.source]) for text, pointer in pointers.items()}
+        by_label: dict[str, dict[Pointer, Verification]] = {}
+        for item in look.bindings:
+            by_label.setdefault(item.label, {})[parse_pointer(item.pointer)] = item.verification
+        return render(read, quotes, {label: ClaimMark(found) for label, found in by_label.items()})
 
     def _quotes(self, tx: Tx, article: ParsedArticle) -> dict[str, Quote]:
         return {str(pointer): self._quote(tx, pointer) for pointer in article.pointers}

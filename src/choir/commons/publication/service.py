@@ -49,7 +49,8 @@ from choir.commons.receipts import Receipts
 from choir.commons.sources.model import MediaType, PreparedDocument, ReadText
 from choir.commons.sources.service import Sources
 from choir.commons.sources.text import normalise
-from choir.commons.stakes.model import Purpose, TooLittleChip
+from choir.commons.stakes import store as stake_store
+from choir.commons.stakes.model import Purpose, Stake, TooLittleChip
 from choir.commons.stakes.rules import Contribution, contribution
 from choir.commons.stakes.service import SOURCE, Stakes
 from choir.commons.statements import in_a_line
@@ -602,6 +603,13 @@ class Publications:
         """Newest first; those before a version, and at most so many, if that is said."""
         self._articles.get(tx, who, id_)
         return store.versions(tx, id_, before, limit)
+
+    @staticmethod
+    def at_stake(tx: Tx, owner: str, limit: int) -> list[tuple[Stake, Publication | None]]:
+        """What an owner has at risk, newest first, and the version that it is for, if it is for one."""
+        stakes = stake_store.held_of(tx, owner, limit)
+        found = store.by_stake(tx, owner, [item.id for item in stakes])
+        return [(item, found.get(item.id)) for item in stakes]
 
     def synthesis_of(self, tx: Tx, publication: Publication) -> ObjectHash:
         return _hash_of(tx, publication.synthesis)

@@ -171,6 +171,13 @@ def record(tx: Tx, owner: str) -> tuple[int, int]:
     return row[0], row[1]
 
 
+def by_stake(tx: Tx, owner: str, stakes: Collection[UUID]) -> dict[UUID, Publication]:
+    """The versions of an owner's that these stakes are for."""
+    sql = f"select {_COLUMNS} from publications where owner = %s and stake = any(%s)"  # noqa: S608
+    found = [_publication(row) for row in tx.rows(sql, owner, list(stakes))]
+    return {item.stake: item for item in found}
+
+
 def has_published(tx: Tx, owner: str) -> bool:
     return tx.row("select from publications where owner = %s limit 1", owner) is not None
 

@@ -29,6 +29,12 @@ def get(tx: Tx, id_: UUID, *, lock: bool = False) -> Stake:
     return Stake(row[0], row[1], Purpose(row[2]), StakeState(row[3]), row[4], row[5], row[6], found)
 
 
+def held_of(tx: Tx, owner: str, limit: int) -> list[Stake]:
+    """What an owner has at risk, newest first."""
+    ids = tx.rows("select id from stakes where owner = %s and state = 'held' order by id desc limit %s", owner, limit)
+    return [get(tx, row[0]) for row in ids]
+
+
 def end(tx: Tx, id_: UUID, state: StakeState, at_us: int) -> None:
     tx.run("update stakes set state = %s, ended_us = %s where id = %s", state, at_us, id_)
 

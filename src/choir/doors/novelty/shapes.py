@@ -14,6 +14,7 @@ _NEAREST: dict[str, Any] = {
     "name": "article_01j9zq5a1wf6vsy1m3n4c5d6e7",
     "title": "Why bridges hum",
     "distance_ppm": 412000,
+    "excerpt": "In strong wind the cables of some bridges hum…",
 }
 NOVELTY_EXAMPLE: dict[str, Any] = {
     "score": 52,
@@ -37,6 +38,7 @@ class NearestOut(Wire, json_schema_extra=example(**_NEAREST)):
     name: str
     title: str
     distance_ppm: int = Field(description="Calibrated distance of the nearest passage, in millionths.")
+    excerpt: str = Field(default="", description="How the nearest passage begins; only while nothing is submitted.")
 
 
 class NoveltyOut(Wire, json_schema_extra=example(**NOVELTY_EXAMPLE)):
@@ -66,7 +68,13 @@ class NoveltyOut(Wire, json_schema_extra=example(**NOVELTY_EXAMPLE)):
             refused=item.refused,
             reasons=list(item.reasons),
             nearest=[
-                NearestOut(kind=each.kind, name=each.name, title=each.title, distance_ppm=each.distance_ppm)
+                NearestOut(
+                    kind=each.kind,
+                    name=each.name,
+                    title=each.title,
+                    distance_ppm=each.distance_ppm,
+                    excerpt=each.excerpt,
+                )
                 for each in item.nearest
             ],
             model=item.model,

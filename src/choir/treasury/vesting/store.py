@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from choir.foundation.ids import LAST_ID
+from choir.foundation.ids import LAST_ID, uuid7
 from choir.foundation.money import Asset
 from choir.storage.database import Tx
 from choir.treasury.vesting.model import Grant, GrantKind, GrantTotal
@@ -132,6 +132,16 @@ def totals(tx: Tx, owner: str, subjects: Collection[str] | None = None) -> dict[
         owner, about, about,
     )  # fmt: skip
     return {GrantKind(row[0]): GrantTotal(int(row[1]), int(row[2]), int(row[3])) for row in rows}
+
+
+def by_month(tx: Tx, owner: str, since_us: int) -> dict[tuple[str, GrantKind], int]:
+    """What was granted to an owner since then and not taken back, by month and by what it was for."""
+    rows = tx.rows(
+        "select to_char(to_timestamp(made_us / 1000000) at time zone 'UTC', 'YYYY-MM'), kind, sum(amount - clawed)"
+        " from vesting_grants where owner = %s and id >= %s and made_us >= %s group by 1, 2",
+        owner, uuid7(since_us, 0, bytes(6)), since_us,
+    )  # fmt: skip
+    return {(month, GrantKind(kind)): int(amount) for month, kind, amount in rows}
 
 
 def forget(tx: Tx, owner: str) -> None:
