@@ -1,7 +1,7 @@
-"""The ledger as its pages show it: newest first, by number, what there is of each asset, an owner's movements and holds.
+"""The ledger as its pages show it: newest first, by number, how much there is, an owner's movements and holds.
 
-Guarantees: nothing here writes or locks; every listing is a page behind a cursor; what is added up is bounded, and where
-there is more than the bound, it says so instead of a wrong sum.
+Guarantees: nothing here writes or locks; every listing is a page behind a cursor; what is added up is bounded, and
+where there is more than the bound, it says so instead of a wrong sum.
 """
 
 from __future__ import annotations

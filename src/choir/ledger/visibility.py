@@ -1,10 +1,10 @@
 """Who sees what of an entry.
 
-Everybody sees an entry's number, time, kind, hash and proof, every amount with its asset, and each leg between accounts of
-the treasury, the node, issuance and the world outside. A leg that names a person, an agent or a hold is whole only for
-whoever owns one of its sides (a person owns the accounts of their agents, and the holds that they pay) and for operators;
-for others that side is "a person", "an agent", "a hold". What else is in an entry (its reason, references, receipt and
-key) is for whoever sees all of its legs; a memo is for its parties alone.
+Everybody sees an entry's number, time, kind, hash and proof, every amount with its asset, and each leg between accounts
+of the treasury, the node, issuance and the world outside. A leg that names a person, an agent or a hold is whole only
+for whoever owns one of its sides (a person owns the accounts of their agents, and the holds that they pay) and for
+operators; for others that side is "a person", "an agent", "a hold". What else is in an entry (its reason, references,
+receipt and key) is for whoever sees all of its legs; a memo is for its parties alone.
 
 Guarantee: pure, and the only place that decides this. The rule stands in docs/decisions/ledger-visibility.md.
 """

@@ -29,7 +29,7 @@ from choir.foundation.ids import parse_id
 from choir.foundation.money import Asset
 from choir.ledger import books, queries
 from choir.ledger.books import OpenHold
-from choir.ledger.model import UnknownAccount, account_name, entry_id
+from choir.ledger.model import UnknownAccount, account_name
 from choir.ledger.policy import LedgerPolicy
 from choir.node import Node
 from choir.storage.database import Tx
@@ -66,7 +66,6 @@ AskedDep = Annotated[Asked, Query()]
 class HoldLine:
     hold: OpenHold
     asset: str
-    entry: str
     refs: list[Reference]
 
 
@@ -113,13 +112,9 @@ def holds_page(
     first = int(before) if before.isascii() and before.isdecimal() else books.END
     with node.read() as tx:
         own = [each.name for each in statements.own_accounts(node, tx, visitor.person)]
-        found, older = cut(
-            books.open_holds(tx, own, before=first, limit=size + 1), size, lambda last: str(last.placed_seq)
-        )
-    lines = [
-        HoldLine(each, account_name(each.payer).asset.name, entry_id(each.entry), references(each.refs))
-        for each in found
-    ]
+        found = books.open_holds(tx, own, before=first, limit=size + 1)
+    shown, older = cut(found, size, lambda last: str(last.placed_seq))
+    lines = [HoldLine(each, account_name(each.payer).asset.name, references(each.refs)) for each in shown]
     return page(request, "holds.html", {"holds": lines, "older": older, "visitor": visitor})
 
 

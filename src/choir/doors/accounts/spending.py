@@ -67,7 +67,8 @@ def charts(spent: list[Charge], now_us: int) -> list[Chart]:
 def _chart(asset: str, period: Period, spent: list[Charge], now_us: int) -> Chart:
     """Every window from the first that is known until now, those with nothing too."""
     amounts = {item.begins_us: item.amount for item in spent}
-    begins, points = window_begins_us(period, now_us), []
+    begins = window_begins_us(period, now_us)
+    points: list[Point] = []
     while begins >= min(amounts) and len(points) < _WINDOWS_SHOWN:
         points.append(Point(day(begins), amounts.get(begins, 0), money(amounts.get(begins, 0), asset)))
         begins = window_begins_us(period, begins - 1)

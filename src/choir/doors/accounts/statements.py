@@ -1,7 +1,7 @@
 """A person's movements as pages and files: which accounts, since when, what to look for.
 
-Guarantees: an account that is not the visitor's is not there; a search looks at a bounded number of movements by index and
-says where the next page goes on; a file has the same movements as the pages, with amounts exact.
+Guarantees: an account that is not the visitor's is not there; a search looks at a bounded number of movements by index
+and says where the next page goes on; a file has the same movements as the pages, with amounts exact.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from choir.doors.web import words
 from choir.doors.web.names import names
-from choir.foundation.clock import format_time, parse_time
+from choir.foundation.clock import format_time, from_datetime
 from choir.foundation.money import Asset
 from choir.identity.model import agent_owner
 from choir.identity.people.model import Person
 from choir.ledger import books, queries
 from choir.ledger.books import Movement
 from choir.ledger.formats.csv_rows import cell
-from choir.ledger.model import UnknownAccount, account_name, entry_id
+from choir.ledger.model import Account, UnknownAccount, account_name, entry_id
 from choir.ledger.policy import LedgerPolicy
 from choir.node import Node
 from choir.storage.database import Tx
@@ -113,19 +113,25 @@ def chosen(own: Sequence[OwnAccount], name: str) -> tuple[str, ...]:
 
 def between(tx: Tx, search: Search, since: str, until: str) -> tuple[Search, list[str]]:
     """The search within these days, which are UTC and both included; what is no day is told."""
-    wrong = []
-    for name, text in (("after_seq", since), ("until_seq", until)):
-        if not text:
-            continue
-        try:
-            day = date.fromisoformat(text)
-            at = day if name == "after_seq" else day + timedelta(days=1)
-            seq = queries.seq_at(tx, parse_time(f"{at.isoformat()}T00:00:00Z") - 1)
-        except (ValueError, OverflowError):
-            wrong.append(f"“{text[:20]}” is not a date. Write it as 2026-11-30.")
-        else:
-            search = replace(search, **{name: seq})
+    wrong: list[str] = []
+    first, last = _before_day(tx, since, 0, wrong), _before_day(tx, until, 1, wrong)
+    if first is not None:
+        search = replace(search, after_seq=first)
+    if last is not None:
+        search = replace(search, until_seq=last)
     return search, wrong
+
+
+def _before_day(tx: Tx, text: str, later: int, wrong: list[str]) -> int | None:
+    """The last entry before a day, or before one so many days later; None where no day was given."""
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text) + timedelta(days=later)
+    except (ValueError, OverflowError):
+        wrong.append(f"“{text[:20]}” is not a date. Write it as 2026-11-30.")
+        return None
+    return queries.seq_at(tx, from_datetime(datetime(day.year, day.month, day.day, tzinfo=UTC)) - 1)
 
 
 def amount_of(text: str) -> Decimal | None:
@@ -220,7 +226,7 @@ def _place(line: Line) -> Place:
     return line.item.seq, line.item.leg
 
 
-def _accounts(tx: Tx, owner: str) -> list[queries.Account]:
+def _accounts(tx: Tx, owner: str) -> list[Account]:
     return queries.accounts(tx, prefix=f"{owner}/", limit=_ACCOUNTS_MAX)
 
 
