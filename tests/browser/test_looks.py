@@ -12,7 +12,9 @@ from tests.browser.desk import Desk, desk, new_handle
 from tests.operations.nodes import NodeUnderTest
 
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
+PUBLIC += ["/ledger", "/ledger/entries/1", "/ledger/entries?q=nothing", "/treasury"]
 PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
+PRIVATE += ["/account/statement", "/account/holds", "/account/spending", "/account/send", "/ledger/entries/1"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.
 _FAULTS = """() => {
@@ -143,14 +145,14 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     made.open("/sign-up")
     expect(made.button("Create a passkey and sign up")).to_be_visible()
     order = []
-    for _ in range(7):
+    for _ in range(9):
         made.page.keyboard.press("Tab")
         name, wake = made.page.evaluate(_FOCUS)
         assert wake, f"no ring around {name}"
         order.append(name)
     assert order == [
-        "Skip to the content", "Choir", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
-        "I already have one: log in",
+        "Skip to the content", "Choir", "Treasury", "Ledger", "Sign up", "Log in", "Handle",
+        "Create a passkey and sign up", "I already have one: log in",
     ]  # fmt: skip
     for _ in range(2):
         made.page.keyboard.press("Shift+Tab")

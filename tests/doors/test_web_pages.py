@@ -21,8 +21,9 @@ from tests.doors.townsfolk import neighbour
 from tests.operations.nodes import PLAIN, NodeUnderTest
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
-PUBLIC = ["/", "/sign-up", "/sign-in", "/recover"]
+PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/ledger", "/treasury"]
 PRIVATE = ["/account", "/agents", "/agents/agent_" + "0" * 26, "/tokens", "/login/login_" + "0" * 26]
+PRIVATE += ["/account/statement", "/account/holds", "/account/spending", "/account/send"]
 
 
 @pytest.fixture

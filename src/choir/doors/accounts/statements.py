@@ -84,6 +84,12 @@ class Line:
     kind: str
     other: str
 
+    @property
+    def why(self) -> str:
+        """Its reason, unless that says no more than its kind."""
+        told = self.item.reason.casefold().removeprefix("a ").removeprefix("the ")
+        return "" if told in (self.kind.casefold(), self.item.kind) else self.item.reason
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

@@ -117,6 +117,7 @@ function show(passed, title, values) {
   const [word, look] = WORDS[passed];
   const lines = values.map(([label, value]) => element("p", "row-meta wrap", `${label} `, element("code", "wrap", value)));
   const head = element("p", "row-title", `${title} `, element("span", `badge ${look}`, word));
+  steps.hidden = false;
   steps.append(element("li", "row", element("div", "row-text", head, ...lines)));
   return passed;
 }
@@ -175,6 +176,7 @@ function conclude(passed) {
 
 async function run() {
   steps.replaceChildren();
+  steps.hidden = true;
   if (!globalThis.crypto?.subtle) {
     result.textContent = "This browser gives pages no hash functions here. Open the page over HTTPS, or on the node's own machine.";
     return;
