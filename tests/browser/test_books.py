@@ -93,7 +93,9 @@ def alter(told: dict[str, Any], what: str) -> None:
 def test_a_proof_that_was_altered_fails(ada: Desk, town: NodeUnderTest, what: str, title: str) -> None:
     ada.sign_up()
     ada.open("/account/statement")
-    link = ada.page.get_by_role("region", name="Movements, newest first").get_by_role("link").first.get_attribute("href")
+    link = (
+        ada.page.get_by_role("region", name="Movements, newest first").get_by_role("link").first.get_attribute("href")
+    )
     assert link is not None
     sign(town)
 
@@ -113,7 +115,9 @@ def test_a_proof_that_was_altered_fails(ada: Desk, town: NodeUnderTest, what: st
     expect(result(ada)).to_have_text(PROVEN)
 
 
-def test_a_browser_without_ed25519_checks_the_hashes_and_says_so(new_desk: NewDesk, ada: Desk, town: NodeUnderTest) -> None:
+def test_a_browser_without_ed25519_checks_the_hashes_and_says_so(
+    new_desk: NewDesk, ada: Desk, town: NodeUnderTest
+) -> None:
     ada.sign_up()
     sign(town)
     nobody = new_desk()
