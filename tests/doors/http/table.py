@@ -203,7 +203,6 @@ NODE = [
     Row("GET", "/healthz", EVERYBODY),
     Row("GET", "/readyz", EVERYBODY),
     Row("GET", "/metrics", EVERYBODY),
-    Row("GET", "/live", LET_IN),  # it wants topics; tests/doors/test_web_data.py has the rest
     Row("GET", "/v1/openapi.json", EVERYBODY),
     Row("GET", "/v1/node", EVERYBODY),
     Row("GET", "/v1/policy", EVERYBODY),
@@ -408,6 +407,7 @@ PAGES = [
     Row("GET", "/agents/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/agents/{s.agent['id']}"),
     Row("GET", "/tokens", _VISITORS),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
+    Row("GET", "/live", LET_IN),  # it wants topics; tests/doors/test_web_data.py has the rest
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 
