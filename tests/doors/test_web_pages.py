@@ -21,10 +21,11 @@ from tests.doors.townsfolk import neighbour
 from tests.operations.nodes import PLAIN, NodeUnderTest
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
-PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/providers"]
+PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/providers", "/ledger", "/treasury"]
 PRIVATE = ["/account", "/selling", "/agents", "/agents/agent_" + "0" * 26, "/tokens", "/login/login_" + "0" * 26]
 PRIVATE += ["/desk", "/desk/sources", "/desk/new"]
 PRIVATE += [f"/desk/article_{'0' * 26}{end}" for end in ("", "/drafts", "/check")]
+PRIVATE += ["/account/statement", "/account/holds", "/account/spending", "/account/send"]
 
 
 @pytest.fixture

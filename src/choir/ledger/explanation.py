@@ -6,6 +6,7 @@ it, so that nobody can write further sentences into them. Account names, ids and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -21,13 +22,10 @@ from choir.storage.database import Tx
 def explain_entry(tx: Tx, id_: UUID) -> Explanation:
     """What this entry did to each account, by which rule, and how it is proven."""
     entry = queries.entry(tx, id_)
-    sentences = [
-        f"Entry {entry.seq} ({entry_id(id_)}) was posted at {format_time(entry.at_us)} by"
-        f" {shown(entry.content['source'])} as {shown(entry.content['kind'])}{_because(entry.content)}."
-    ]
+    sentences = [_posted(entry, shown(entry.content["source"])) + f"{_because(entry.content)}."]
     balances = []
     for leg in entry.content["legs"]:
-        sentences.append(_leg_sentence(leg))
+        sentences.append(_leg_sentence(leg, leg["from"], leg["to"]))
         for name in (leg["from"], leg["to"]):
             before = queries.balance_at_seq(tx, name, entry.seq - 1)
             after = queries.balance_at_seq(tx, name, entry.seq)
@@ -38,21 +36,39 @@ def explain_entry(tx: Tx, id_: UUID) -> Explanation:
     return Explanation(sentences, facts)
 
 
+def tell_entry(entry: Entry, by: str, sides: Sequence[tuple[str, str]], *, whole: bool) -> list[str]:
+    """The same for a reader to whom whoever posted it and the sides of each leg are named so; some may know no more."""
+    content = entry.content
+    posted = _posted(entry, by)
+    legs = [_leg_sentence(leg, *named) for leg, named in zip(content["legs"], sides, strict=True)]
+    if not whole:
+        return [f"{posted}.", *legs, _ZERO]
+    return [f"{posted}{_because(content)}.", *legs, *_rules(entry, by)]
+
+
+_ZERO = "Every account but issuance and external ones had to stay at or above zero, and did."
+
+
+def _posted(entry: Entry, by: str) -> str:
+    kind = shown(entry.content["kind"])
+    return f"Entry {entry.seq} ({entry_id(entry.id)}) was posted at {format_time(entry.at_us)} by {by} as {kind}"
+
+
 def _because(content: dict[str, Any]) -> str:
     return "" if content["reason"] == content["kind"] else f", because: {shown(content['reason'])}"
 
 
-def _leg_sentence(leg: dict[str, Any]) -> str:
+def _leg_sentence(leg: dict[str, Any], from_: str, to: str) -> str:
     asset = account_name(leg["from"]).asset
     amount = f"{asset.format(int(leg['amount']))} {asset.name}"
     back = " (the rest, released to its payer)" if leg.get("rest") else ""
-    return f"It moved {amount} from {leg['from']} to {leg['to']}{back}."
+    return f"It moved {amount} from {from_} to {to}{back}."
 
 
-def _rules(entry: Entry) -> list[str]:
+def _rules(entry: Entry, by: str = "") -> list[str]:
     """The rules that let it pass, as far as its content names them."""
     content = entry.content
-    told = ["Every account but issuance and external ones had to stay at or above zero, and did."]
+    told = [_ZERO]
     hold = content.get("hold")
     if hold and "captures" in hold:
         told.append(
@@ -70,7 +86,7 @@ def _rules(entry: Entry) -> list[str]:
     if "receipt" in content:
         told.append(f"Its receipt is {content['receipt']}.")
     told.append(
-        f"Sent again by {shown(content['source'])} with the key {shown(content['key'])}, it has no second effect."
+        f"Sent again by {by or shown(content['source'])} with the key {shown(content['key'])}, it has no second effect."
     )
     return told
 

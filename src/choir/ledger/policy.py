@@ -60,6 +60,16 @@ class LedgerPolicy:
         "Maximum size of an ai$ file; it is kept in memory.",
     )
     page_rows_max: int = value(1_000, "rows", 1, PAGE_ROWS_MOST, "engineering", "Maximum rows per page.")
+    supply_rows_max: int = value(
+        2_000, "rows", 1, 100_000, "engineering", "Maximum open holds, and accounts of the node, that a page adds up."
+    )
+    search_rows_max: int = value(
+        2_000, "rows", 1, 100_000, "engineering", "Maximum movements that one page of a search in a statement looks at."
+    )
+    download_rows_max: int = value(
+        50_000, "rows", 1, 1_000_000, "engineering", "Maximum movements in a statement that is downloaded."
+    )
+    shown_rows: int = value(50, "rows", 1, PAGE_ROWS_MOST, "engineering", "Rows that a page of a listing shows people.")
     remembered_accounts_max: int = value(
         200_000, "accounts", 0, 5_000_000, "engineering", "Balances that a process caches between commits; 0: none."
     )

@@ -225,6 +225,7 @@ LEDGER = [
     Row("GET", "/v1/entries", operator(200)),
     Row("GET", "/v1/entries/{entry}", operator(404), path=always(f"/v1/entries/{_NO_ID}")),
     Row("GET", "/v1/entries/{entry}/proof", operator(404), path=always(f"/v1/entries/{_NO_ID}/proof")),
+    Row("GET", "/v1/entries/{entry}/inclusion", (404,) * 6, path=always(f"/v1/entries/{_NO_ID}/inclusion")),
     Row("POST", "/v1/holds", operator(404), body=_hold),
     Row("GET", "/v1/holds/{hold}", operator(404), path=always(f"/v1/holds/{_NO_HOLD}")),
     Row(
@@ -255,8 +256,8 @@ LEDGER = [
     ),
     Row("GET", "/v1/trial-balance", operator(200)),
     Row("POST", "/v1/checkpoints", operator(201)),
-    Row("GET", "/v1/checkpoints/latest", operator(200)),
-    Row("GET", "/v1/checkpoints/{size}", operator(404), path=always("/v1/checkpoints/999999999")),
+    Row("GET", "/v1/checkpoints/latest", EVERYBODY),
+    Row("GET", "/v1/checkpoints/{size}", (404,) * 6, path=always("/v1/checkpoints/999999999")),
     Row("GET", "/v1/consistency", operator(404), params={"size1": "999999999"}),
     Row("POST", "/v1/liabilities", operator(201), path=_after_an_entry),
     Row("GET", "/v1/liabilities/latest", EVERYBODY, path=_after_publishing),
@@ -393,6 +394,15 @@ PAGES = [
     Row("GET", "/sign-in", _NEWCOMERS),
     Row("GET", "/recover", EVERYBODY),
     Row("GET", "/account", _VISITORS),
+    Row("GET", "/account/statement", _VISITORS),
+    Row("GET", "/account/statement.{format_}", _VISITORS, path=always("/account/statement.csv")),
+    Row("GET", "/account/holds", _VISITORS),
+    Row("GET", "/account/spending", _VISITORS),
+    Row("GET", "/account/send", _VISITORS),
+    Row("GET", "/ledger", EVERYBODY),
+    Row("GET", "/ledger/entries", (303,) * 6),
+    Row("GET", "/ledger/entries/{entry}", EVERYBODY, path=always("/ledger/entries/1")),
+    Row("GET", "/treasury", EVERYBODY),
     Row("GET", "/agents", _VISITORS),
     Row("GET", "/agents/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/agents/{s.agent['id']}"),
     Row("GET", "/tokens", _VISITORS),
@@ -412,6 +422,7 @@ PAGES = [
     Row("GET", "/articles/{article}/history", EVERYBODY, path=lambda s: f"/articles/{s.desk.published}/history"),
     Row("GET", "/search", EVERYBODY, params={"q": "bridges"}),
     Row("GET", "/sources/{source}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/sources/{s.desk.source}"),
+    Row("GET", "/live", LET_IN),  # it wants topics; tests/doors/test_web_data.py has the rest
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 

@@ -57,7 +57,9 @@ def test_a_person_reads_and_changes_nothing(served: NodeUnderTest, ada: Browser)
             with pytest.raises(OperatorNeeded):
                 refused()
     with client(served) as nobody:
-        assert nobody.get("/v1/treasury/rate").status_code == 401
+        for path in ("rate", "rates", "price", "pool"):
+            assert nobody.get(f"/v1/treasury/{path}").status_code == 200
+        assert nobody.get("/v1/treasury/prices").status_code == 401  # it names operators
 
 
 def test_the_governed_price(bank: NodeUnderTest) -> None:

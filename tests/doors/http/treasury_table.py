@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tests.doors.http.table import Row, always
+from tests.doors.http.table import EVERYBODY, Row, always
 
 _NO_PRICE = "price_" + "0" * 26
 READ = (401, 200, 403, 200, 200, 200)
 OPERATORS = (401, 403, 403, 403, 403, 201)
 
 ROWS = [
-    Row("GET", "/v1/treasury/rate", READ),
-    Row("GET", "/v1/treasury/rates", READ),
-    Row("GET", "/v1/treasury/price", READ),
+    Row("GET", "/v1/treasury/rate", EVERYBODY),
+    Row("GET", "/v1/treasury/rates", EVERYBODY),
+    Row("GET", "/v1/treasury/price", EVERYBODY),
     Row("GET", "/v1/treasury/prices", READ),
-    Row("GET", "/v1/treasury/pool", READ),
+    Row("GET", "/v1/treasury/pool", EVERYBODY),
     Row("POST", "/v1/treasury/prices", OPERATORS, body=always({"price": "500000", "reason": "as before"})),
     Row("POST", "/v1/treasury/payments", (401, 409, 403, 403, 409, 403), body=always({"amount": "1000000"})),
     Row("POST", "/v1/treasury/funds", OPERATORS, body=always({"amount": "1000000", "reason": "a test"})),

@@ -6,5 +6,6 @@ from choir.doors.door import Command, Door
 
 DOOR = Door(
     routes=("routes:router",),
+    pages=("money_pages:router",),
     commands=(Command("account", "commands:app", "Money", "Show your own accounts and their balances."),),
 )

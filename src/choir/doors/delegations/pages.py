@@ -33,7 +33,7 @@ class DelegationLine:
 def delegations(node: Node, tx: Tx, person: UUID) -> list[DelegationLine]:
     """What a person delegated, newest first, with what was spent under each; ended ones at the end."""
     found = all_of(lambda after: node.delegations.of_person(tx, person, after=after))
-    lines = [_delegation(node, tx, each) for each in reversed(found)]
+    lines = [line_of(node, tx, each) for each in reversed(found)]
     return sorted(lines, key=lambda line: line.ended is not None)
 
 
@@ -55,7 +55,8 @@ def sorted_scopes(scopes: frozenset[Scope]) -> list[Scope]:
     return [scope for scope in Scope if scope in scopes]
 
 
-def _delegation(node: Node, tx: Tx, each: Delegation) -> DelegationLine:
+def line_of(node: Node, tx: Tx, each: Delegation) -> DelegationLine:
+    """A delegation, with what was spent under it in the current windows, and why it ended if it did."""
     ended = None
     try:
         node.delegations.principal_of(tx, each.id)

@@ -21,6 +21,7 @@ from choir.doors.ledger.shapes import (
     EntryPage,
     HoldOut,
     HoldPlacedOut,
+    InclusionOut,
     PostedOut,
     ProofOut,
     StatementPage,
@@ -210,6 +211,11 @@ class LedgerClient(Room[R]):
     def prove(self, entry: str) -> Call[ProofOut]:
         """Get a self-contained proof that an entry is in the journal."""
         return Call("GET", path("/v1/entries/{entry}/proof", entry=entry), ProofOut)
+
+    @call
+    def inclusion(self, entry: str) -> Call[InclusionOut]:
+        """Get a proof that an entry is in the journal, without what is private in it; by its id or number."""
+        return Call("GET", path("/v1/entries/{entry}/inclusion", entry=entry), InclusionOut)
 
     @call
     def prove_consistency(self, size1: int, size2: int | None = None) -> Call[ConsistencyOut]:

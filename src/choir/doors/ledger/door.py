@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from choir.doors.door import Command, Door
+from choir.doors.door import Command, Door, Link
 
 DOOR = Door(
     routes=("routes:router",),
+    pages=("pages:router",),
+    links=(Link("/ledger", "Ledger", 40),),
     commands=(
         Command("ledger", "commands:app", "Money", "Read and write the ledger: accounts, entries, holds, proofs."),
         Command(

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from fastapi import Path, Query, Response
 
-from choir.doors.http.access import AccessRoute, KeyDep, NodeDep, OperatorDep
+from choir.doors.http.access import AccessRoute, AnyoneDep, KeyDep, NodeDep, OperatorDep
 from choir.doors.http.etags import NOT_CHANGED, IfNoneMatch, tag_of, unchanged
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import Limit, NumberCursor, last_number, page, page_rows
 from choir.doors.http.problems import problem_of
 from choir.doors.http.rooms import RoomRouter
+from choir.doors.ledger.readers import found_entry, reader_of
 from choir.doors.ledger.shapes import (
     AccountAct,
     AccountActIn,
@@ -36,6 +37,7 @@ from choir.doors.ledger.shapes import (
     HoldIn,
     HoldOut,
     HoldPlacedOut,
+    InclusionOut,
     PostedOut,
     ProofOut,
     ReleaseIn,
@@ -65,6 +67,7 @@ from choir.ledger.model import (
 )
 from choir.ledger.policy import LedgerPolicy
 from choir.ledger.publication import publish_checkpoint
+from choir.ledger.visibility import visible
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -73,6 +76,7 @@ router = RoomRouter(tags=["ledger"], route_class=AccessRoute, responses=problems
 _AGAIN = "This key had been accepted before."
 _TEXT = r"^[^\x00]*$"  # PostgreSQL has no zero character
 Cursor = Annotated[str, Query(max_length=400, pattern=_TEXT, description="`next` of the previous page.")]
+EntryOrNumber = Annotated[str, Path(max_length=60, pattern=_TEXT, description="The id of an entry, or its number.")]
 Account = Annotated[str, Query(max_length=200, pattern=_TEXT, examples=["person:ada/available/SAT"])]
 
 
@@ -182,6 +186,19 @@ def prove_entry(entry: str, _: OperatorDep, node: NodeDep) -> ProofOut:
     return ProofOut.of(proof)
 
 
+@router.get("/entries/{entry}/inclusion")
+def show_inclusion(entry: EntryOrNumber, who: AnyoneDep, node: NodeDep) -> InclusionOut:
+    """Prove that an entry is in the journal, without what is private in it. Public; for an entry's id or number.
+
+    It needs a signed checkpoint, which comes within a minute. Whoever may see the whole entry also gets its content.
+    """
+    with node.read() as tx:
+        found = found_entry(tx, entry)
+        proof = node.checkpoints.prove(tx, found)
+        whole = visible(found.content, reader_of(node, tx, who, [found])).whole
+        return InclusionOut.of(proof, key=str(node.keys.current(tx).vkey), whole=whole)
+
+
 @router.post("/holds", status_code=201, responses=also(200, HoldPlacedOut, _AGAIN))
 def place_hold(body: HoldIn, who: OperatorDep, key: KeyDep, node: NodeDep, response: Response) -> HoldPlacedOut:
     """Place a hold on money until it is captured, released or expires."""
@@ -253,9 +270,9 @@ def sign_checkpoint(_: OperatorDep, node: NodeDep) -> CheckpointOut:
 
 @router.get("/checkpoints/latest", response_model=CheckpointOut, responses=NOT_CHANGED)
 def latest_checkpoint(
-    _: OperatorDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
+    _: AnyoneDep, node: NodeDep, response: Response, if_none_match: IfNoneMatch = None
 ) -> CheckpointOut | Response:
-    """Get the last signed checkpoint."""
+    """Get the last signed checkpoint. Public: keep it, to see later that nothing before it was changed."""
     with node.read() as tx:
         found = node.checkpoints.latest(tx)
     if found is None:
@@ -266,12 +283,12 @@ def latest_checkpoint(
 @router.get("/checkpoints/{size}", response_model=CheckpointOut, responses=NOT_CHANGED)
 def get_checkpoint(
     size: Annotated[int, Path(ge=1, le=2**62, description="Number of entries it covers.")],
-    _: OperatorDep,
+    _: AnyoneDep,
     node: NodeDep,
     response: Response,
     if_none_match: IfNoneMatch = None,
 ) -> CheckpointOut | Response:
-    """Get the checkpoint over this many entries; the newest, if accounts or the node's key changed since."""
+    """Get the checkpoint over this many entries; the newest, if accounts or the node's key changed since. Public."""
     with node.read() as tx:
         found = node.checkpoints.exactly(tx, size)
     return _tagged(found, response, if_none_match)

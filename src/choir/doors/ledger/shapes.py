@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ConfigDict, Field
 
 from choir.doors.shapes import AccountNameText, Amount, Problem, ShortText, Wire, example
+from choir.foundation.canonical import canonical_bytes
 from choir.foundation.clock import format_time
+from choir.ledger.hashing import content_digest
 from choir.ledger.model import account_name, entry_id, hold_id
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ _AT = "2026-11-02T09:30:00.000000Z"
 _ENTRY_ID, _HASH = "entry_01j9zq8e40kazxc5r7s8g9hajb", "ab" * 32
 _HASH_64 = "q83vEjRWeJASNFZ4kBI0VniQEjRWeJASNFZ4kBI0Vng="
 _NOTE = "choir.example/ledger\n42\nq83vEjRWeJASNFZ4kBI0VniQEjRWeJASNFZ4kBI0Vng=\n\n— choir.example/ledger …\n"
+_KEY = "choir/node_01m7gr0mrzfvrt6hj3z7rvgar4+a9b33126+Af8ne7hJc72O8p8JCuV5/PXEkzRVhAXIO7kZDkM5ToaM"
+_LEAF = {
+    "seq": 42, "at_us": "1793611800000000", "id": "0192bf75-0182-7558-9fb8-e7a6cab4b34d", "prev": _HASH,
+    "content": _HASH, "hash": _HASH,
+}  # fmt: skip
 _LEG = {"from": _ADA, "to": _BOB, "amount": "1250"}
 _POSTED = {"id": _ENTRY_ID, "seq": 42, "at": _AT, "hash": _HASH, "again": False}
 _ENTRY = {
@@ -358,6 +365,53 @@ class ProofOut(Wire, json_schema_extra=example(entry={"seq": 42}, proof=[_HASH_6
             proof=[base64.b64encode(node).decode() for node in item.proof],
             checkpoint=item.checkpoint.note,
             rotations=item.rotations,
+        )
+
+
+class LeafOut(Wire, json_schema_extra=example(**_LEAF)):
+    """What the hash of an entry and its Merkle leaf are computed from."""
+
+    seq: int
+    at_us: str = Field(description="Microseconds since 1970, UTC.")
+    id: str = Field(description="A UUID, of which the 16 bytes are hashed.")
+    prev: str = Field(description="The hash of the entry before it.")
+    content: str = Field(description="SHA-256 of its canonical content.")
+    hash: str
+
+
+class InclusionOut(
+    Wire,
+    json_schema_extra=example(leaf=_LEAF, text=None, proof=[_HASH_64], checkpoint=_NOTE, rotations=[], key=_KEY),
+):
+    """An inclusion proof that names nobody: the content of the entry is in it as a hash."""
+
+    format: Literal["choir-ledger-inclusion/1"] = "choir-ledger-inclusion/1"
+    leaf: LeafOut
+    text: str | None = Field(description="The canonical content itself, for whoever may see all of it.")
+    proof: list[str]
+    checkpoint: str
+    rotations: list[str]
+    key: str = Field(description="The verifier key that the node signs with now.")
+
+    @classmethod
+    def of(cls, item: InclusionProof, *, key: str, whole: bool) -> InclusionOut:
+        found = item.entry
+        text = canonical_bytes(found.content).decode()
+        leaf = LeafOut(
+            seq=found.seq,
+            at_us=str(found.at_us),
+            id=str(found.id),
+            prev=found.prev.hex(),
+            content=content_digest(text).hex(),
+            hash=found.hash.hex(),
+        )
+        return cls(
+            leaf=leaf,
+            text=text if whole else None,
+            proof=[base64.b64encode(node).decode() for node in item.proof],
+            checkpoint=item.checkpoint.note,
+            rotations=item.rotations,
+            key=key,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from choir.commons.people import owner_of
-from choir.doors.http.access import AccessRoute, BuyerDep, KeyDep, NodeDep, OperatorDep, ReaderOrOperatorDep
+from choir.doors.http.access import AccessRoute, AnyoneDep, BuyerDep, KeyDep, NodeDep, OperatorDep, ReaderOrOperatorDep
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page, page_rows
 from choir.doors.http.rooms import RoomRouter
@@ -49,7 +49,7 @@ MonthCursor = Annotated[
 
 
 @router.get("/rate", responses=problems(404, 409))
-def get_rate(_: ReaderOrOperatorDep, node: NodeDep, month: Month = None) -> RateOut:
+def get_rate(_: AnyoneDep, node: NodeDep, month: Month = None) -> RateOut:
     """Get the citation rate of a month, with its inputs. A month that has begun is fixed by whoever asks first."""
     wanted = months.month_of(node.clock.now_us()) if month is None else months.parse_month(month)
     rates = node.of(CitationRates)
@@ -59,7 +59,7 @@ def get_rate(_: ReaderOrOperatorDep, node: NodeDep, month: Month = None) -> Rate
 
 
 @router.get("/rates")
-def list_rates(_: ReaderOrOperatorDep, node: NodeDep, cursor: MonthCursor = "", limit: Limit = 100) -> RatePage:
+def list_rates(_: AnyoneDep, node: NodeDep, cursor: MonthCursor = "", limit: Limit = 100) -> RatePage:
     """List the citation rates of all months that were fixed, newest first."""
     size = page_rows(limit, node.policy.of(TreasuryPolicy))
     with node.read() as tx:
@@ -69,7 +69,7 @@ def list_rates(_: ReaderOrOperatorDep, node: NodeDep, cursor: MonthCursor = "", 
 
 
 @router.get("/price", responses=problems(404))
-def get_price(_: ReaderOrOperatorDep, node: NodeDep) -> PriceOut:
+def get_price(_: AnyoneDep, node: NodeDep) -> PriceOut:
     """Get the price of one CHIP, as the oracle has it now."""
     with node.read() as tx:
         found = node.of(Oracle).price(tx, node.clock.now_us())
@@ -106,7 +106,7 @@ def approve_price(price: str, who: OperatorDep, node: NodeDep, operators: Operat
 
 
 @router.get("/pool")
-def get_pool(_: ReaderOrOperatorDep, node: NodeDep) -> PoolOut:
+def get_pool(_: AnyoneDep, node: NodeDep) -> PoolOut:
     """Get the citation pool: its balance, what is owed, and what was spent this month."""
     with node.read() as tx:
         return PoolOut.of(node.of(CitationPayouts).report(tx))

@@ -18,6 +18,7 @@ from choir.storage.database import Tx
 _ENDS = 4
 _NODE: Mapping[str, str] = {
     "operator": "the operator",
+    "system": "the node",
     "treasury": "the treasury",
     "node": "the node",
     "platform": "the platform",

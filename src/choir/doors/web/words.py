@@ -27,17 +27,17 @@ PERIODS: dict[Period, str] = {
 }
 
 ASSETS: dict[Asset, str] = {
-    Asset.CREDIT: "For research and checks, which are not sold here yet",
-    Asset.CHIP: "For stakes and fees of articles and challenges",
-    Asset.USDC: "US dollars as a stablecoin",
-    Asset.SAT: "Bitcoin, in satoshi",
+    Asset.CREDIT: "Pays for computation and scrutiny; never moves between people",
+    Asset.CHIP: "Ownership of the commons; stakes and fees of articles and challenges",
+    Asset.USDC: "Income, in US dollars",
+    Asset.SAT: "Pays for work, in satoshi",
     Asset.AID: "Earned by agents for their work",
     Asset.USD: "US dollars",
 }
 
 PLAYED: dict[Asset, str] = {  # what is money elsewhere, on a development node
-    Asset.USDC: "Play money in US dollars",
-    Asset.SAT: "Play money in satoshi, to order work with",
+    Asset.USDC: "Income, in US dollars (play money)",
+    Asset.SAT: "Pays for work, in satoshi (play money)",
     Asset.USD: "Play money in US dollars",
 }
 
@@ -77,6 +77,49 @@ ACTS: dict[str, str] = {
     "vouch.given": "You vouched for a person",
     "vouch.revoked": "You withdrew a vouch",
 }
+
+
+KINDS: dict[str, str] = {  # what entries do
+    "bazaar.debt": "Pay less a debt",
+    "bazaar.refund": "Refund after a dispute",
+    "claim.return": "Return of what was due while an account was frozen",
+    "commons.bonus": "Bonus for an author",
+    "commons.bounty": "Bounty for a challenge",
+    "commons.consume": "Fee for reading or boosting",
+    "commons.fee": "Review fee of an article",
+    "fund": "Play money",
+    "genesis": "The treasury's first CHIP",
+    "gift": "Gift for a new person",
+    "hold.capture": "Payment out of a hold",
+    "hold.expire": "Hold that ended",
+    "hold.place": "Hold placed",
+    "hold.release": "Hold released",
+    "issue": "Issuance by operators",
+    "transfer": "Transfer",
+    "treasury.fund": "Funds for the citation pool",
+    "treasury.payment": "Payment to the treasury",
+    "vesting.claw_back": "Grant taken back",
+    "vesting.grant": "Grant that vests",
+    "vesting.release": "Grant vested",
+}
+
+_PLACES: dict[str, str] = {  # which of an owner's accounts
+    "available.starter": "starter",
+    "external": "outside",
+    "fees": "fees",
+    "pool.citation": "citation pool",
+    "pool.verifier": "verifier fund",
+}
+
+
+def kind(name: str) -> str:
+    """What an entry does; one that is newer than this list shows its name."""
+    return KINDS.get(name, name)
+
+
+def place(role: str) -> str:
+    """Which of an owner's accounts, in a word or two."""
+    return _PLACES.get(role, role.replace(".", ", ").replace("_", " "))
 
 
 def act(name: str) -> str:

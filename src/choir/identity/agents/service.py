@@ -47,6 +47,11 @@ class Agents:
         """The names of these agents; one without a name is left out."""
         return agent_store.names(tx, ids) if ids else {}
 
+    @staticmethod
+    def owners(tx: Tx, ids: Collection[UUID]) -> dict[UUID, UUID]:
+        """The people of these agents; one that stands by itself is left out."""
+        return agent_store.owners(tx, ids) if ids else {}
+
     def stand(self, tx: Tx, nostr_key: bytes, name: str | None = None, *, address: str = "") -> Agent:
         """The agent that stands on this key, made if there is none. The key must have been proven before.
 

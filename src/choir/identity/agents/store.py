@@ -43,6 +43,11 @@ def names(tx: Tx, ids: Collection[UUID]) -> dict[UUID, str]:
     return dict(tx.rows("select id, name from agents where id = any(%s) and name is not null", list(ids)))
 
 
+def owners(tx: Tx, ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """Whose those of these agents are that have a person."""
+    return dict(tx.rows("select id, owner from agents where id = any(%s) and owner is not null", list(ids)))
+
+
 def lock(tx: Tx, agent: UUID) -> Agent | None:
     """The agent, unchanged until the transaction ends."""
     return tx.one_or_none(Agent, _SELECT + " where id = %s for no key update", agent)

@@ -9,7 +9,7 @@ without a cap cannot be spent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from choir.foundation.clock import Clock, Entropy
@@ -110,6 +110,15 @@ class Delegations:
     def of_agent(self, tx: Tx, agent: UUID, *, after: UUID = NO_ID, limit: int | None = None) -> list[Delegation]:
         """A page of what was delegated to an agent, oldest first, ended ones included."""
         return delegation_store.of_agent(tx, agent, after, page_size(limit, self._policy))
+
+    def newest(self, tx: Tx, person: UUID, *, before: UUID | None, limit: int) -> list[Delegation]:
+        """A page of a person's delegations, newest first, ended ones included."""
+        return delegation_store.newest_of_person(tx, person, before, page_size(limit, self._policy))
+
+    @staticmethod
+    def spends(tx: Tx, delegations: Sequence[UUID], windows: int) -> list[Charge]:
+        """What was spent under these delegations in the last windows of each cap that have any, newest first."""
+        return delegation_store.spends(tx, delegations, windows)
 
     def usage(self, tx: Tx, *delegations: UUID) -> list[CapState]:
         """The caps of these delegations and what was spent of each in its current window."""

@@ -57,6 +57,14 @@ def of_person(tx: Tx, person: UUID, after: UUID, limit: int) -> list[Delegation]
     return [_delegation(row) for row in rows]
 
 
+def newest_of_person(tx: Tx, person: UUID, before: UUID | None, limit: int) -> list[Delegation]:
+    rows = tx.rows(
+        _SELECT + " where d.person = %s and (%s::uuid is null or d.id < %s) order by d.id desc limit %s",
+        person, before, before, limit,
+    )  # fmt: skip
+    return [_delegation(row) for row in rows]
+
+
 def of_agent(tx: Tx, agent: UUID, after: UUID, limit: int) -> list[Delegation]:
     rows = tx.rows(_SELECT + " where d.agent = %s and d.id > %s order by d.id limit %s", agent, after, limit)
     return [_delegation(row) for row in rows]
@@ -133,6 +141,14 @@ def cap_states(tx: Tx, ids: Sequence[UUID], windows: dict[Period, int], asset: s
     """Caps of these delegations with what was spent in the current windows."""
     rows = tx.rows(_CAP_STATES, list(windows), list(windows.values()), list(ids), asset, asset)
     return [CapState(id_, name, Period(period), cap, spent) for id_, name, period, cap, spent in rows]
+
+
+def spends(tx: Tx, ids: Sequence[UUID], windows: int) -> list[Charge]:
+    """What was spent of each cap of these delegations in its last windows that have any, newest first."""
+    return [
+        Charge(id_, asset, Period(period), *spent)
+        for id_, asset, period, *spent in tx.rows(_SPENDS, windows, list(ids))
+    ]
 
 
 def charge(tx: Tx, charges: Sequence[Charge]) -> None:
@@ -221,6 +237,17 @@ _CAP_STATES = """
         on s.delegation = c.delegation and s.asset = c.asset and s.period = c.period
         and s.begins_us = now_in.begins_us
     where c.delegation = any(%s) and (%s::text is null or c.asset = %s)
+"""
+
+_SPENDS = """
+    select c.delegation, c.asset, c.period, s.begins_us, s.spent
+    from delegation_caps c
+    cross join lateral (
+        select w.begins_us, w.spent from delegation_spends w
+        where w.delegation = c.delegation and w.asset = c.asset and w.period = c.period
+        order by w.begins_us desc limit %s
+    ) s
+    where c.delegation = any(%s) order by c.delegation, c.asset, c.period, s.begins_us desc
 """
 
 _CHARGE = """

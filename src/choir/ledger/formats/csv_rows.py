@@ -41,12 +41,12 @@ def write_csv(tx: Tx, write: Callable[[bytes], Any], on_progress: Progress) -> i
 def _rows(entry: JournalEntry) -> Iterator[str]:
     content = entry.content
     texts = (content["kind"], content["reason"], content["source"], content["key"])
-    first = f"{entry.seq},{_text(entry_id(entry.id))},{format_time(entry.at_us)},{','.join(map(_text, texts))}"
-    last = ",".join(map(_text, (_refs(content), content.get("receipt", ""), _corrects(content))))
+    first = f"{entry.seq},{cell(entry_id(entry.id))},{format_time(entry.at_us)},{','.join(map(cell, texts))}"
+    last = ",".join(map(cell, (_refs(content), content.get("receipt", ""), _corrects(content))))
     for number, leg in enumerate(content["legs"], start=1):
         asset = account_name(leg["to"]).asset
         units = int(leg["amount"])
-        moved = f"{_text(leg['from'])},{_text(leg['to'])},{asset.name},{asset.format(units)},{units}"
+        moved = f"{cell(leg['from'])},{cell(leg['to'])},{asset.name},{asset.format(units)},{units}"
         yield f"{first},{number},{moved},{last}\r\n"
 
 
@@ -59,7 +59,8 @@ def _corrects(content: dict[str, Any]) -> str:
     return entry_id(UUID(content["corrects"])) if "corrects" in content else ""
 
 
-def _text(value: str) -> str:
+def cell(value: str) -> str:
+    """A text as one cell."""
     if value.startswith(_FORMULA):
         value = "'" + value
     return '"' + value.replace('"', '""') + '"'
