@@ -10,6 +10,7 @@ from choir.identity import events
 from choir.identity.agents.service import Agents
 from choir.identity.clusters.service import Clusters
 from choir.identity.credentials.challenges import Challenges
+from choir.identity.credentials.confirmations import Confirmations
 from choir.identity.credentials.logins import Logins
 from choir.identity.credentials.nostr import NostrAuth
 from choir.identity.credentials.passkeys import Passkeys, relying_party
@@ -64,6 +65,9 @@ def _build(base: Base) -> Iterable[object]:
     tokens = Tokens(clock, entropy, policy.of(DelegationsPolicy))
     sealers = SealerRing(lambda: load_node_secret(base.settings), lambda: load_retired_secrets(base.settings))
     account_keys = AccountKeys(sealers, clock, entropy, policy.of(DelegationsPolicy))
+    agents = Agents(rates, clock, entropy, policy.of(DelegationsPolicy))
+    logins = Logins(tokens, rates, clock, entropy, policy.of(DelegationsPolicy))
+    repeats = Repeats(clock, policy.of(DelegationsPolicy))
     return (
         rates,
         challenges,
@@ -78,10 +82,11 @@ def _build(base: Base) -> Iterable[object]:
         Sessions(clock, entropy, policy.of(PeoplePolicy)),
         Recovery(passkeys, challenges, rates, clock, entropy, policy.of(PeoplePolicy)),
         Erasure(people, accounts, base.of(Objects), outbox, clock, base.forget),
-        Agents(rates, clock, entropy, policy.of(DelegationsPolicy)),
+        agents,
         Transfers(people, delegations, accounts, spending, clock, policy.of(DelegationsPolicy)),
-        Logins(tokens, rates, clock, entropy, policy.of(DelegationsPolicy)),
-        Repeats(clock, policy.of(DelegationsPolicy)),
+        logins,
+        Confirmations(logins, agents, delegations, tokens, repeats),
+        repeats,
         NostrAuth(delegations, clock, policy.of(DelegationsPolicy)),
     )
 

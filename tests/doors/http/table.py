@@ -115,6 +115,10 @@ class Scene:
     def key(self) -> str:
         return str(done(self.owner.http.post("/v1/keys", json={}))["key"]["public"])
 
+    def confirmation(self) -> str:
+        """An act that the owner is asked to confirm."""
+        return str(done(self.owner.http.post("/v1/confirmations", json=_confirmation_body(self)))["login"])
+
     def login(self) -> str:
         return str(begin_login(self.node, new_verifier()[1])["login"])
 
@@ -197,6 +201,10 @@ def _after_publishing(scene: Scene) -> str:
 
 def _login_body(_: Scene) -> Json:
     return {"challenge": new_verifier()[1], "name": "a terminal", "scopes": ["read"], "days": 1}
+
+
+def _confirmation_body(_: Scene) -> Json:
+    return {"challenge": new_verifier()[1], "name": "a terminal", "agent": {"name": "helper"}}
 
 
 NODE = [
@@ -366,6 +374,14 @@ AGENTS = [
         path=lambda s: f"/v1/logins/{s.login()}/token",
         body=lambda _: {"verifier": new_verifier()[0]},
     ),
+    Row("POST", "/v1/confirmations", people(201), body=_confirmation_body),
+    Row(
+        "POST",
+        "/v1/confirmations/{login}/result",
+        (401,) * 6,
+        path=lambda s: f"/v1/confirmations/{s.confirmation()}/result",
+        body=lambda _: {"verifier": new_verifier()[0]},
+    ),
     Row("GET", "/v1/logins/{login}", PEOPLE, path=lambda s: f"/v1/logins/{s.login()}"),
     Row("POST", "/v1/logins/{login}/approve", PEOPLE, path=lambda s: f"/v1/logins/{s.login()}/approve"),
     Row("POST", "/v1/logins/{login}/deny", PEOPLE, path=lambda s: f"/v1/logins/{s.login()}/deny"),
@@ -397,6 +413,7 @@ PAGES = [
     Row("GET", "/agents/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/agents/{s.agent['id']}"),
     Row("GET", "/tokens", _VISITORS),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
+    Row("GET", "/confirm/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/confirm/{s.confirmation()}"),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 
