@@ -18,6 +18,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.issuances",
     "choir.doors.treasury",
     "choir.doors.liabilities",
+    "choir.doors.operator",
     "choir.doors.people",
     "choir.doors.logins",
     "choir.doors.agents",

@@ -13,6 +13,7 @@ from choir.identity.credentials.challenges import Challenges
 from choir.identity.credentials.confirmations import Confirmations
 from choir.identity.credentials.logins import Logins
 from choir.identity.credentials.nostr import NostrAuth
+from choir.identity.credentials.operator_sessions import OperatorSessions
 from choir.identity.credentials.passkeys import Passkeys, relying_party
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.recovery import Recovery
@@ -26,7 +27,7 @@ from choir.identity.keys.service import AccountKeys
 from choir.identity.keys.signer import LocalSigner
 from choir.identity.people.erasure import Erasure
 from choir.identity.people.service import People
-from choir.identity.policy import DelegationsPolicy, PeoplePolicy
+from choir.identity.policy import DelegationsPolicy, OperatorsPolicy, PeoplePolicy
 from choir.identity.repeats import Repeats
 from choir.ledger.accounts import Accounts
 from choir.ledger.expiry import HoldExpiry
@@ -87,6 +88,7 @@ def _build(base: Base) -> Iterable[object]:
         logins,
         Confirmations(logins, agents, delegations, tokens, repeats),
         repeats,
+        OperatorSessions(rates, clock, entropy, policy.of(OperatorsPolicy)),
         NostrAuth(delegations, clock, policy.of(DelegationsPolicy)),
     )
 
@@ -104,6 +106,7 @@ def _work(base: Base, _: Stopping) -> BackgroundWork:
         base.of(Challenges).forget(tx)
         base.of(Sessions).forget(tx)
         base.of(Logins).forget(tx)
+        base.of(OperatorSessions).forget(tx)
         base.of(Repeats).forget(tx)
         base.of(Rates).forget(tx)
 

@@ -215,6 +215,9 @@ NODE = [
     Row("GET", "/v1/node", EVERYBODY),
     Row("GET", "/v1/policy", EVERYBODY),
     Row("GET", "/v1/events", (401, 200, 403, 200, 200, 200), params={"follow": "false"}),
+    Row("POST", "/v1/operator/codes", operator(201)),
+    Row("POST", "/v1/operator/enter", (401,) * 6, body=always({"code": "none"})),
+    Row("POST", "/v1/operator/leave", operator(204)),
     Row("GET", "/v1/explain/{subject}", operator(404), path=always(f"/v1/explain/{_NO_ID}")),
 ]
 
@@ -414,6 +417,11 @@ PAGES = [
     Row("GET", "/tokens", _VISITORS),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
     Row("GET", "/confirm/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/confirm/{s.confirmation()}"),
+    Row("GET", "/operator/enter", EVERYBODY),
+    Row("GET", "/operator", (401,) * 6),
+    Row("GET", "/operator/rulings", (401,) * 6),
+    Row("GET", "/operator/money", (401,) * 6),
+    Row("GET", "/operator/people", (401,) * 6),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 

@@ -207,7 +207,7 @@ async def _admit(request: Request, access: Access) -> None:
     if access is KEY_HOLDER:
         request.state.key = await key_of(request, node)
         return
-    principal = await principal_of(request, node, or_nobody=access is ANYONE)
+    principal = await principal_of(request, node, or_nobody=access is ANYONE, for_operators=access is OPERATOR)
     if access.check is not None:
         if principal is None:
             raise Unauthenticated

@@ -69,7 +69,7 @@ def new_verifier() -> tuple[str, str]:
 
 def show(started: LoginStartedOut, verb: str, *, browse: bool) -> str:
     """Say where to decide, and open it if a window can be opened; gives the address."""
-    url = _checked_url(started.url)
+    url = checked_url(started.url)
     output.say(f"Open this URL, and {verb} if the page shows the same code:")
     output.say(f"  URL      {url}")
     output.say(f"  code     {printable(started.code)}")
@@ -167,7 +167,7 @@ def printable(text: str) -> str:
     return "".join(letter for letter in text if letter.isascii() and letter.isprintable())
 
 
-def _checked_url(url: str) -> str:
+def checked_url(url: str) -> str:
     """An address that is safe to print and to hand to a browser."""
     if not url.startswith(("http://", "https://")) or printable(url) != url or " " in url:
         raise Invalid(what="The URL from the node", why="it is not an http(s) URL")

@@ -23,6 +23,7 @@ from choir.doors.liabilities.client import LiabilitiesClient
 from choir.doors.logins.client import LoginsClient
 from choir.doors.node.client import NodeClient
 from choir.doors.novelty.client import NoveltyClient
+from choir.doors.operator.client import OperatorClient
 from choir.doors.people.client import MeClient, PeopleClient
 from choir.doors.providers.client import AttemptsClient, ProvidersClient
 from choir.doors.sdk.auth import Bearer, NostrKey
@@ -58,6 +59,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.tokens: TokensClient[R] = TokensClient(transport)
         self.keys: KeysClient[R] = KeysClient(transport)
         self.logins: LoginsClient[R] = LoginsClient(transport)
+        self.operator: OperatorClient[R] = OperatorClient(transport)
         self.uploads: UploadsClient[R] = UploadsClient(transport)
         self.jobs: JobsClient[R] = JobsClient(transport)
         self.attempts: AttemptsClient[R] = AttemptsClient(transport)
