@@ -10,6 +10,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.atoms",
     "choir.doors.articles",
     "choir.doors.challenges",
+    "choir.doors.takedowns",
     "choir.doors.novelty",
     "choir.doors.citations",
     "choir.doors.search",

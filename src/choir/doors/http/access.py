@@ -64,6 +64,11 @@ def _check_fresh(who: Principal, now_us: int) -> None:
     who.must_be_fresh(now_us)
 
 
+def _check_any_person(who: Principal, _: int) -> None:
+    if who.role is not Role.PERSON:
+        raise PersonNeeded
+
+
 def _check_operator(who: Principal, _: int) -> None:
     if who.role is not Role.OPERATOR:
         raise OperatorNeeded
@@ -112,6 +117,7 @@ def person_scoped(scope: Scope) -> Access:
 ANYONE = Access("anyone", None, ())
 SIGNED_IN = Access("any principal", lambda _who, _now: None, _EVERY_SCHEME)
 PERSON = Access("person by session", _check_person, ("session",))
+ANY_PERSON = Access("person", _check_any_person, ("token", "nostr", "session"))  # by any credential of theirs
 FRESH = Access("person by session, fresh", _check_fresh, ("session",))
 OPERATOR = Access("operator", _check_operator, ("operator",))
 KEY_HOLDER = Access("holder of a Nostr key", None, ("nostr",))
@@ -130,6 +136,7 @@ MARKET_READER = scoped_any(Scope.READ, Scope.SELL, or_operator=True)
 AnyoneDep = Annotated[Principal | None, Depends(ANYONE)]
 SignedInDep = Annotated[Principal, Depends(SIGNED_IN)]
 PersonDep = Annotated[Principal, Depends(PERSON)]
+AnyPersonDep = Annotated[Principal, Depends(ANY_PERSON)]
 FreshDep = Annotated[Principal, Depends(FRESH)]
 OperatorDep = Annotated[Principal, Depends(OPERATOR)]
 ReaderDep = Annotated[Principal, Depends(READER)]

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from choir.doors.delegations.pages import sorted_scopes
 from choir.doors.http.access import NodeDep
+from choir.doors.web.errors import wants_page
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import SignedInVisitorDep, Visitor
 from choir.identity.agents.model import Agent, agent_id, parse_agent_id
@@ -43,6 +44,8 @@ def confirm(id_: str, request: Request, node: NodeDep, visitor: SignedInVisitorD
     with node.read() as tx:
         found = _found(node, tx, visitor, id_)
         if found is None or found.act == "login":
+            if not wants_page(request):
+                raise UnknownLogin(login=id_[:60])
             return page(request, "confirm.html", {"login": None, "visitor": visitor}, status=404)
         shown = asked_view(node, tx, visitor.person.id, asked_act(found))
     return page(request, "confirm.html", {"login": found, "id": id_, "asked": shown, "visitor": visitor})

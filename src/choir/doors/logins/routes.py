@@ -16,10 +16,10 @@ from choir.doors.http.access import (
     AccessRoute,
     AddressDep,
     AnyoneDep,
+    AnyPersonDep,
     FreshDep,
     NodeDep,
     PersonDep,
-    SignedInDep,
 )
 from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import expires_us
@@ -93,7 +93,7 @@ def deny_login(login: str, who: PersonDep, node: NodeDep) -> LoginOut:
 
 
 @confirmations.post("", status_code=201, responses=problems(404, 409, 429))
-def begin_confirmation(body: ConfirmationIn, who: SignedInDep, address: AddressDep, node: NodeDep) -> LoginStartedOut:
+def begin_confirmation(body: ConfirmationIn, who: AnyPersonDep, address: AddressDep, node: NodeDep) -> LoginStartedOut:
     """Ask for one act that needs a passkey; the same person confirms it at the returned URL, or denies it."""
     act, challenge = _asked(node, body), challenge_of(body.challenge)
     begun = node.write(lambda tx: node.of(Confirmations).ask(tx, who, challenge, act, name=body.name, address=address))

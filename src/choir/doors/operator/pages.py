@@ -17,15 +17,18 @@ from choir.bazaar.disputes.model import Dispute, Ruling, dispute_id, parse_dispu
 from choir.bazaar.jobs.model import job_id
 from choir.commons.articles.model import article_id
 from choir.commons.challenges.model import Challenge, ChallengeRuling, challenge_id, parse_challenge_id
+from choir.commons.takedowns import rules as takedown_rules
+from choir.commons.takedowns.model import Takedown, parse_takedown_id, takedown_id
 from choir.doors.accounts.pages import balances
 from choir.doors.http.access import NodeDep
 from choir.doors.http.cookies import operator_session_token
 from choir.doors.http.credentials import node_of
 from choir.doors.http.paging import IdCursor, before_id, last_id
+from choir.doors.web.errors import wants_page
 from choir.doors.web.names import name, names
 from choir.doors.web.rendering import page
 from choir.doors.web.visitors import VisitorDep
-from choir.foundation.errors import ChoirError, Refusal
+from choir.foundation.errors import ChoirError, Refusal, Unauthenticated
 from choir.foundation.findings import Finding
 from choir.foundation.money import Asset
 from choir.identity.credentials.operator_sessions import SESSION, OperatorSessions
@@ -120,6 +123,21 @@ def money(request: Request, node: NodeDep, operator: InBrowser, visitor: Visitor
     return _shown(request, "operator_money.html", operator, visitor, assets=list(Asset), **context)
 
 
+@router.get("/takedowns")
+def takedowns(
+    request: Request, node: NodeDep, operator: InBrowser, visitor: VisitorDep, cursor: IdCursor = ""
+) -> Response:
+    """What was taken out of public view, and the form for more."""
+    if operator is None:
+        return _outside(request, visitor)
+    with node.read() as tx:
+        found = node.commons.takedowns.page(tx, before=before_id(cursor, parse_takedown_id), limit=_ROWS)
+    lines = [TakedownLine(takedown_id(item.id), item, _subject(item)) for item in found]
+    more = f"?cursor={lines[-1].id}" if len(lines) == _ROWS else ""
+    categories = takedown_rules.WORDS
+    return _shown(request, "operator_takedowns.html", operator, visitor, lines=lines, more=more, categories=categories)
+
+
 @router.get("/people")
 def people(request: Request, node: NodeDep, operator: InBrowser, visitor: VisitorDep, handle: Handle = "") -> Response:
     """A person by their handle, and what an operator can do."""
@@ -134,11 +152,24 @@ def people(request: Request, node: NodeDep, operator: InBrowser, visitor: Visito
 
 
 def _outside(request: Request, visitor: object) -> Response:
+    if not wants_page(request):
+        raise Unauthenticated
     return page(request, "operator_outside.html", {"visitor": visitor}, status=401)
 
 
 def _shown(request: Request, template: str, operator: OperatorSession, visitor: object, **context: Any) -> Response:
     return page(request, template, {"operator": operator, "visitor": visitor, **context})
+
+
+@dataclass(frozen=True, slots=True)
+class TakedownLine:
+    id: str
+    item: Takedown
+    subject: str
+
+
+def _subject(item: Takedown) -> str:
+    return str(item.source) if item.article is None else article_id(item.article)
 
 
 # What the doctor checks, of a node that runs

@@ -33,6 +33,7 @@ from choir.doors.sdk.target import ChosenCredential, address_of, choose
 from choir.doors.sdk.transport import AsyncTransport, Transport
 from choir.doors.search.client import SearchClient
 from choir.doors.sources.client import SourcesClient
+from choir.doors.takedowns.client import TakedownsClient
 from choir.doors.tokens.client import TokensClient
 from choir.doors.treasury.client import TreasuryClient
 from choir.foundation.policy import Policy
@@ -69,6 +70,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.atoms: AtomsClient[R] = AtomsClient(transport)
         self.articles: ArticlesClient[R] = ArticlesClient(transport)
         self.challenges: ChallengesClient[R] = ChallengesClient(transport)
+        self.takedowns: TakedownsClient[R] = TakedownsClient(transport)
         self.novelty: NoveltyClient[R] = NoveltyClient(transport)
         self.citations: CitationsClient[R] = CitationsClient(transport)
         self.search: SearchClient[R] = SearchClient(transport)
