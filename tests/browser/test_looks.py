@@ -12,6 +12,7 @@ from tests.browser.desk import Desk, desk, new_handle
 from tests.operations.nodes import NodeUnderTest
 
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
+PUBLIC += ["/operator", "/operator/enter"]
 PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.

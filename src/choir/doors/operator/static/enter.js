@@ -4,8 +4,6 @@
 import { call } from "./api.js";
 import { go } from "./forms.js";
 
-const code = location.hash.slice(1);
-history.replaceState(null, "", location.pathname);
 const part = (id) => document.getElementById(id);
 
 function show(id) {
@@ -13,9 +11,11 @@ function show(id) {
   part(id).querySelector("h1").focus();
 }
 
-if (code === "") {
-  show("missing");
-} else {
+async function enter() {
+  const code = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+  if (code === "") return show("missing");
+  show("entering");
   try {
     await call("POST", "/v1/operator/enter", { code });
     go("/operator", "You are logged in as an operator.");
@@ -24,3 +24,6 @@ if (code === "") {
     show("refused");
   }
 }
+
+addEventListener("hashchange", enter); // an address that is opened while this page is there
+enter();
