@@ -34,6 +34,7 @@ from choir.commons.sources.fetching import Fetcher
 from choir.commons.sources.reader import DocumentReader
 from choir.commons.sources.service import Sources
 from choir.commons.stakes.service import Stakes
+from choir.commons.takedowns.service import Takedowns
 from choir.feature import Base
 from choir.identity.clusters.service import Clusters
 from choir.identity.delegations.spending import Spending
@@ -73,6 +74,7 @@ class Commons:
     citing: Citing
     earnings: Earnings
     search: Search
+    takedowns: Takedowns
 
     def forget(self, tx: Tx, owner: str) -> None:
         """An owner is erased: what nobody else has seen goes; what was published stays, without saying by whom."""
@@ -141,6 +143,7 @@ def assemble(base: Base) -> Commons:
         policy,
         rulings_needed=needed,
     )
+    search = Search(articles, atoms, index, clock, base.policy.of(SearchPolicy))
     return Commons(
         atoms=atoms,
         sources=sources,
@@ -159,5 +162,6 @@ def assemble(base: Base) -> Commons:
         citations=citations,
         citing=Citing(articles, sources, policy),
         earnings=Earnings(citations, clock),
-        search=Search(articles, atoms, index, clock, base.policy.of(SearchPolicy)),
+        search=search,
+        takedowns=Takedowns(articles, search, base.outbox, clock, entropy, policy),
     )

@@ -19,6 +19,8 @@ DECIDED = EventType("commons.challenge.decided", "A challenge was won or lost.")
 CITED = EventType("commons.citation.new", "A promoted article cites another one.")
 REVISION_PROPOSED = EventType("commons.revision.proposed", "Somebody proposes a revision of an article.")
 REVISION_DECIDED = EventType("commons.revision.decided", "A proposed revision was accepted, refused, or has expired.")
+TAKEN_DOWN = EventType("commons.takedown.made", "An operator took an article or a source out of public view.")
+RESTORED = EventType("commons.takedown.restored", "What an operator had taken down is in public view again.")
 
 ALL = (
     MOVED,
@@ -36,4 +38,6 @@ ALL = (
     CITED,
     REVISION_PROPOSED,
     REVISION_DECIDED,
+    TAKEN_DOWN,
+    RESTORED,
 )

@@ -249,6 +249,9 @@ class CommonsPolicy:
     boost_s: int = value(7 * _DAY_S, "seconds", 60, 90 * _DAY_S, _DEFAULTS, "How long a boost lasts.")
 
     look_every_s: int = value(5, "seconds", 1, 3_600, _ENGINEERING, "Interval of looks for windows that have ended.")
+    takedown_note_chars_max: int = value(
+        2_000, "characters", 100, 100_000, _ENGINEERING, "Maximum length of an operator's reason for a takedown."
+    )
     page_rows_max: int = value(
         500, "rows", 1, PAGE_ROWS_MOST, _ENGINEERING, "Maximum rows in one page of a listing of articles."
     )

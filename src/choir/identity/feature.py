@@ -10,8 +10,10 @@ from choir.identity import events
 from choir.identity.agents.service import Agents
 from choir.identity.clusters.service import Clusters
 from choir.identity.credentials.challenges import Challenges
+from choir.identity.credentials.confirmations import Confirmations
 from choir.identity.credentials.logins import Logins
 from choir.identity.credentials.nostr import NostrAuth
+from choir.identity.credentials.operator_sessions import OperatorSessions
 from choir.identity.credentials.passkeys import Passkeys, relying_party
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.recovery import Recovery
@@ -25,7 +27,7 @@ from choir.identity.keys.service import AccountKeys
 from choir.identity.keys.signer import LocalSigner
 from choir.identity.people.erasure import Erasure
 from choir.identity.people.service import People
-from choir.identity.policy import DelegationsPolicy, PeoplePolicy
+from choir.identity.policy import DelegationsPolicy, OperatorsPolicy, PeoplePolicy
 from choir.identity.repeats import Repeats
 from choir.ledger.accounts import Accounts
 from choir.ledger.expiry import HoldExpiry
@@ -64,6 +66,9 @@ def _build(base: Base) -> Iterable[object]:
     tokens = Tokens(clock, entropy, policy.of(DelegationsPolicy))
     sealers = SealerRing(lambda: load_node_secret(base.settings), lambda: load_retired_secrets(base.settings))
     account_keys = AccountKeys(sealers, clock, entropy, policy.of(DelegationsPolicy))
+    agents = Agents(rates, clock, entropy, policy.of(DelegationsPolicy))
+    logins = Logins(tokens, rates, clock, entropy, policy.of(DelegationsPolicy))
+    repeats = Repeats(clock, policy.of(DelegationsPolicy))
     return (
         rates,
         challenges,
@@ -78,10 +83,12 @@ def _build(base: Base) -> Iterable[object]:
         Sessions(clock, entropy, policy.of(PeoplePolicy)),
         Recovery(passkeys, challenges, rates, clock, entropy, policy.of(PeoplePolicy)),
         Erasure(people, accounts, base.of(Objects), outbox, clock, base.forget),
-        Agents(rates, clock, entropy, policy.of(DelegationsPolicy)),
+        agents,
         Transfers(people, delegations, accounts, spending, clock, policy.of(DelegationsPolicy)),
-        Logins(tokens, rates, clock, entropy, policy.of(DelegationsPolicy)),
-        Repeats(clock, policy.of(DelegationsPolicy)),
+        logins,
+        Confirmations(logins, agents, delegations, tokens, repeats),
+        repeats,
+        OperatorSessions(rates, clock, entropy, policy.of(OperatorsPolicy)),
         NostrAuth(delegations, clock, policy.of(DelegationsPolicy)),
     )
 
@@ -99,6 +106,7 @@ def _work(base: Base, _: Stopping) -> BackgroundWork:
         base.of(Challenges).forget(tx)
         base.of(Sessions).forget(tx)
         base.of(Logins).forget(tx)
+        base.of(OperatorSessions).forget(tx)
         base.of(Repeats).forget(tx)
         base.of(Rates).forget(tx)
 

@@ -251,4 +251,21 @@ class DelegationsPolicy:
     )
 
 
-SECTIONS = {"people": PeoplePolicy, "delegations": DelegationsPolicy}
+@dataclass(frozen=True, slots=True)
+class OperatorsPolicy:
+    """How operators get into the browser, and for how long."""
+
+    code_s: int = value(120, "seconds", 10, 3600, _ENGINEERING, "Time to use a one-time code of an operator.")
+    session_s: int = value(
+        8 * 3600, "seconds", 60, 7 * _DAY_S, _ENGINEERING, "Lifetime of an operator's browser session; not prolonged."
+    )
+    enter_window_s: int = value(600, "seconds", 60, _DAY_S, _ENGINEERING, "The window of tried codes of operators.")
+    enters_per_place: int = value(
+        20, "tries", 1, 10**6, _ENGINEERING, "Maximum codes of operators tried from one source in a window."
+    )
+    enters_global: int = value(
+        320, "tries", 16, 10**9, _ENGINEERING, "Maximum codes of operators tried on this node in a window."
+    )
+
+
+SECTIONS = {"people": PeoplePolicy, "delegations": DelegationsPolicy, "operators": OperatorsPolicy}

@@ -42,6 +42,16 @@ class Repeats:
             raise KeyReused
         return made
 
+    def made(self, tx: Tx, who: Principal, key: str, content: Any) -> UUID | None:
+        """What this key made before, if it did; nothing is kept or locked by asking."""
+        found = store.repeat(tx, who.source, key)
+        if found is None:
+            return None
+        content_before, made = found
+        if content_before != bytes.fromhex(canonical_hash(content).removeprefix("sha256:")):
+            raise KeyReused
+        return made
+
     def bind(self, tx: Tx, who: Principal, key: str, made: UUID) -> None:
         """What the key made now."""
         store.bind_repeat(tx, who.source, key, made)

@@ -40,6 +40,25 @@ def _pointer(scene: Scene) -> str:
     return f"{scene.desk.source}@0-{TEXT.index('.') + 1}"
 
 
+_NO_TAKEDOWN = "takedown_" + "0" * 26
+
+TAKEDOWNS = [
+    Row(
+        "POST",
+        "/v1/takedowns",
+        operator(404),
+        body=always({"subject": NO_HASH, "category": "legal", "reason": "an order"}),
+    ),
+    Row("GET", "/v1/takedowns", operator(200)),
+    Row(
+        "POST",
+        "/v1/takedowns/{takedown}/restore",
+        operator(404),
+        path=always(f"/v1/takedowns/{_NO_TAKEDOWN}/restore"),
+        body=always({"reason": "lifted"}),
+    ),
+]
+
 SOURCES = [
     Row("POST", "/v1/sources", (401, 422, 422, 403, 422, 403)),  # no bytes are no document
     Row("POST", "/v1/sources/fetched", (401, 409, 409, 403, 409, 403), body=always({"url": "https://example.org/"})),
@@ -151,4 +170,4 @@ CHALLENGES = [
     ),
 ]
 
-ROWS = [*SOURCES, *ATOMS, *ARTICLES, *CHALLENGES]
+ROWS = [*SOURCES, *ATOMS, *ARTICLES, *CHALLENGES, *TAKEDOWNS]

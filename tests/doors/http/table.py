@@ -115,6 +115,10 @@ class Scene:
     def key(self) -> str:
         return str(done(self.owner.http.post("/v1/keys", json={}))["key"]["public"])
 
+    def confirmation(self) -> str:
+        """An act that the owner is asked to confirm."""
+        return str(done(self.owner.http.post("/v1/confirmations", json=_confirmation_body(self)))["login"])
+
     def login(self) -> str:
         return str(begin_login(self.node, new_verifier()[1])["login"])
 
@@ -199,6 +203,10 @@ def _login_body(_: Scene) -> Json:
     return {"challenge": new_verifier()[1], "name": "a terminal", "scopes": ["read"], "days": 1}
 
 
+def _confirmation_body(_: Scene) -> Json:
+    return {"challenge": new_verifier()[1], "name": "a terminal", "agent": {"name": "helper"}}
+
+
 NODE = [
     Row("GET", "/healthz", EVERYBODY),
     Row("GET", "/readyz", EVERYBODY),
@@ -207,6 +215,9 @@ NODE = [
     Row("GET", "/v1/node", EVERYBODY),
     Row("GET", "/v1/policy", EVERYBODY),
     Row("GET", "/v1/events", (401, 200, 403, 200, 200, 200), params={"follow": "false"}),
+    Row("POST", "/v1/operator/codes", operator(201)),
+    Row("POST", "/v1/operator/enter", (401,) * 6, body=always({"code": "none"})),
+    Row("POST", "/v1/operator/leave", operator(204)),
     Row("GET", "/v1/explain/{subject}", operator(404), path=always(f"/v1/explain/{_NO_ID}")),
 ]
 
@@ -367,6 +378,14 @@ AGENTS = [
         path=lambda s: f"/v1/logins/{s.login()}/token",
         body=lambda _: {"verifier": new_verifier()[0]},
     ),
+    Row("POST", "/v1/confirmations", people(201), body=_confirmation_body),
+    Row(
+        "POST",
+        "/v1/confirmations/{login}/result",
+        (401,) * 6,
+        path=lambda s: f"/v1/confirmations/{s.confirmation()}/result",
+        body=lambda _: {"verifier": new_verifier()[0]},
+    ),
     Row("GET", "/v1/logins/{login}", PEOPLE, path=lambda s: f"/v1/logins/{s.login()}"),
     Row("POST", "/v1/logins/{login}/approve", PEOPLE, path=lambda s: f"/v1/logins/{s.login()}/approve"),
     Row("POST", "/v1/logins/{login}/deny", PEOPLE, path=lambda s: f"/v1/logins/{s.login()}/deny"),
@@ -423,6 +442,13 @@ PAGES = [
     Row("GET", "/search", EVERYBODY, params={"q": "bridges"}),
     Row("GET", "/sources/{source}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/sources/{s.desk.source}"),
     Row("GET", "/live", LET_IN),  # it wants topics; tests/doors/test_web_data.py has the rest
+    Row("GET", "/confirm/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/confirm/{s.confirmation()}"),
+    Row("GET", "/operator/enter", EVERYBODY),
+    Row("GET", "/operator", (401,) * 6),
+    Row("GET", "/operator/rulings", (401,) * 6),
+    Row("GET", "/operator/money", (401,) * 6),
+    Row("GET", "/operator/people", (401,) * 6),
+    Row("GET", "/operator/takedowns", (401,) * 6),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 

@@ -32,6 +32,8 @@ GENEROUS = {
     "CHOIR_POLICY__PEOPLE__FRESH_S": "3600",  # a slow machine does not make a passkey stale
     "CHOIR_POLICY__DELEGATIONS__LOGINS_PER_PLACE": "1000000",
     "CHOIR_POLICY__DELEGATIONS__STANDS_PER_PLACE": "1000000",
+    "CHOIR_POLICY__OPERATORS__ENTERS_PER_PLACE": "1000000",
+    "CHOIR_POLICY__OPERATORS__ENTERS_GLOBAL": "16000000",
     "CHOIR_POLICY__PEOPLE__GIFT_PLAY_SAT": "0",  # tests of money say themselves who has some
     "CHOIR_POLICY__PROVIDERS__QUALIFICATION_REQUIRED": "0",  # else nobody could sell before the node has tried them
 }

@@ -28,6 +28,8 @@ from choir.commons.articles.model import (
 from choir.commons.articles.syntax import check_front, parse
 from choir.commons.people import owner_of
 from choir.commons.policy import CommonsPolicy
+from choir.commons.takedowns import store as takedown_store
+from choir.commons.takedowns.rules import tombstone
 from choir.foundation.clock import Clock, Entropy
 from choir.foundation.ids import uuid7
 from choir.identity.model import Principal, Role
@@ -117,7 +119,18 @@ class Articles:
         found = store.get(tx, id_)
         if found is None or not (found.versions or who.role is Role.OPERATOR or self.is_author(tx, who, id_)):
             raise UnknownArticle(article=article_id(id_))
+        if who.role is not Role.OPERATOR:
+            taken = takedown_store.of_article(tx, id_)
+            if taken is not None and not self.is_author(tx, who, id_):
+                raise tombstone(taken)
         return found
+
+    @staticmethod
+    def must_be_up(tx: Tx, id_: UUID) -> None:
+        """Raise while an article is taken down, for whoever would show it to others."""
+        taken = takedown_store.of_article(tx, id_)
+        if taken is not None:
+            raise tombstone(taken)
 
     def lock_own(self, tx: Tx, who: Principal, id_: UUID) -> Article:
         """An article of one's own, kept from others until the transaction ends."""

@@ -65,7 +65,8 @@ def own_page(tx: Tx, owners: Collection[str], before: UUID | None, limit: int) -
 
 def public_page(tx: Tx, before: UUID | None, limit: int) -> list[Article]:
     rows = tx.rows(
-        f"select {_COLUMNS} from articles where state = 'promoted' and id < %s order by id desc limit %s",  # noqa: S608
+        f"select {_COLUMNS} from articles where state = 'promoted' and id < %s and not exists (select"  # noqa: S608
+        " from takedowns t where t.article = articles.id and t.restored_us is null) order by id desc limit %s",
         before or LAST_ID, limit,
     )  # fmt: skip
     return [_article(row) for row in rows]

@@ -18,6 +18,7 @@ from choir.commons.atoms.rules import said_hash
 from choir.commons.atoms.schemas import Content
 from choir.commons.policy import CommonsPolicy, SourcesPolicy
 from choir.commons.sources.text import normalise
+from choir.commons.takedowns import store as takedown_store
 from choir.foundation.canonical import ObjectHash, hash_digest
 from choir.foundation.clock import Clock
 from choir.foundation.policy import Policy
@@ -226,11 +227,17 @@ class Atoms:
         return bool(self._readable_ids(tx, who, store.find(tx, [name]).values()))
 
     @staticmethod
+    def is_public(tx: Tx, name: ObjectHash) -> bool:
+        """Whether everybody may read an atom, or could but for a takedown."""
+        return any(atom.state is not State.UNTRUSTED for atom in store.find(tx, [name]).values())
+
+    @staticmethod
     def _readable_ids(tx: Tx, who: Principal, atoms: Collection[Atom]) -> set[int]:
         """Those that are open to everybody, or that the reader made; an operator reads all."""
         if who.role is Role.OPERATOR:
             return {atom.id for atom in atoms}
         private = {atom.id for atom in atoms if atom.state is State.UNTRUSTED}
+        private |= takedown_store.hidden(tx, [atom.id for atom in atoms])
         own = store.made_by(tx, private, who.owners) if private else set()
         return {atom.id for atom in atoms if atom.id not in private or atom.id in own}
 

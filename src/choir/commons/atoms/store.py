@@ -13,6 +13,8 @@ from choir.foundation.canonical import ObjectHash, hash_digest
 from choir.foundation.ids import show_id
 from choir.storage.database import Tx
 
+# What a standing takedown hides; its makers find it by its hash alone.
+_UP = "not exists (select from taken_atoms h where h.atom = {}.id)"
 _ATOM = (
     "a.id, a.hash, a.kind, a.state, a.made_us, exists (select from atom_flags f where f.atom = a.id and f.root <> a.id)"
 )
@@ -198,7 +200,8 @@ def page(
     last = 2**63 - 1 if before is None else before
     rows = tx.rows(
         "with found (id) as ("  # noqa: S608 - names of columns
-        " (select id from atoms where kind = %s and state <> 'UNTRUSTED' and (%s::text is null or state = %s)"
+        f" (select id from atoms where kind = %s and state <> 'UNTRUSTED' and {_UP.format('atoms')}"
+        " and (%s::text is null or state = %s)"
         " and id < %s order by id desc limit %s) union"
         " (select a.id from atom_makers m join atoms a on a.id = m.atom where m.owner = any(%s) and m.atom < %s"
         " and a.kind = %s and a.state = 'UNTRUSTED' and (%s::text is null or a.state = %s)"
@@ -223,7 +226,7 @@ def search(
     rows = tx.rows(
         "with q as (select websearch_to_tsquery('english', %s) as q), w as ("  # noqa: S608
         " select w.atom, w.words, w.search from atom_words w join atoms a on a.id = w.atom, q where w.search @@ q.q"
-        " and a.kind = any(%s) and a.state = any(%s) and (a.state <> 'UNTRUSTED'"
+        f" and a.kind = any(%s) and a.state = any(%s) and {_UP.format('a')} and (a.state <> 'UNTRUSTED'"
         " or exists (select from atom_makers m where m.atom = a.id and m.owner = any(%s))) limit %s)"
         f" select {_ATOM}, w.words from w join atoms a on a.id = w.atom, q"
         " order by ts_rank(w.search, q.q) desc, a.id desc limit %s",

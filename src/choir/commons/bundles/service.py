@@ -16,6 +16,8 @@ from choir.commons.policy import CommonsPolicy
 from choir.commons.publication import store as publication_store
 from choir.commons.publication.model import Publication
 from choir.commons.publication.service import Publications
+from choir.commons.takedowns import store as takedown_store
+from choir.commons.takedowns.rules import tombstone
 from choir.foundation.canonical import ObjectHash, canonical_bytes, canonical_hash, hash_digest
 from choir.foundation.clock import Clock, format_time
 from choir.foundation.errors import TooLarge
@@ -50,6 +52,10 @@ class Bundles:
         publication = self._publications.version(tx, who, id_, version)
         found = self._publications.footing(tx, publication.synthesis)
         ids = [atom.id for atom in found]
+        for hidden in sorted(takedown_store.hidden(tx, ids)):
+            taken = takedown_store.of_atom(tx, hidden)
+            assert taken is not None
+            raise tombstone(taken)  # a bundle leaves the node, whoever asks for it
         atoms = {atom.hash: self._objects.get(tx, atom.hash) for atom in found}
         objects = self._objects_of(tx, publication, [atom.hash for atom in found if atom.kind is Kind.SOURCE], ids)
         said = self._signed(tx, publication, ids)

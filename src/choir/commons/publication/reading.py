@@ -21,6 +21,7 @@ from choir.commons.publication.model import Publication
 from choir.commons.publication.service import REFEREE, ExaminedDraft, Publications
 from choir.commons.sources.model import Pointer, parse_pointer
 from choir.commons.sources.service import Sources
+from choir.commons.takedowns import store as takedown_store
 from choir.commons.verifiers.model import CheckFinding, Level, Outcome, Verification
 from choir.foundation.canonical import ObjectHash
 from choir.identity.model import Principal
@@ -144,6 +145,8 @@ class ArticleReading:
 
     def _quote(self, tx: Tx, pointer: Pointer) -> Quote:
         source = self._sources.get(tx, REFEREE, pointer.source)
+        if takedown_store.of_atom(tx, source.atom) is not None:
+            return Quote("(taken down)", "A source that was taken down")
         return Quote(self._sources.text_of(tx, source)[pointer.start : pointer.end], source.title)
 
     def _marks(self, tx: Tx, article: ParsedArticle) -> dict[str, ClaimMark]:

@@ -204,6 +204,7 @@ class Publications:
             if known.article != id_ or (examined.named and known.draft != examined.n):
                 raise KeyReused
             return known, False
+        self._articles.must_be_up(tx, id_)
         if article.state in (ArticleState.IN_REVIEW, ArticleState.IN_WINDOW):
             raise ArticleBusy(article=article_id(id_), state=article.state.value)
         quote = self._quote(tx, owner, examined)

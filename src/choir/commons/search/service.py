@@ -20,6 +20,7 @@ from choir.commons.publication import store as publication_store
 from choir.commons.search import rules, store
 from choir.commons.search.model import Candidate, Feed, Found
 from choir.commons.search.policy import SearchPolicy
+from choir.commons.takedowns import store as takedown_store
 from choir.commons.verifiers.model import Level
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS, Clock
@@ -128,7 +129,7 @@ class Search:
     def refresh(self, tx: Tx, article: UUID) -> None:
         """Have the index say what is true of an article now; the caller has locked it."""
         found = publication_store.promoted_version(tx, article)
-        if found is None or found.promoted_us is None:
+        if found is None or found.promoted_us is None or takedown_store.of_article(tx, article) is not None:
             store.drop(tx, article)
             return
         content = self._atoms.content(tx, atom_store.by_id(tx, found.synthesis).hash)

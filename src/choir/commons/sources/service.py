@@ -32,6 +32,8 @@ from choir.commons.sources.model import (
 )
 from choir.commons.sources.reader import DocumentReader
 from choir.commons.sources.text import find_span, line, normalise, passages
+from choir.commons.takedowns import store as takedown_store
+from choir.commons.takedowns.rules import tombstone
 from choir.foundation.canonical import ObjectHash, bytes_hash
 from choir.foundation.clock import Clock, format_time
 from choir.identity.model import Principal
@@ -140,6 +142,9 @@ class Sources:
         """A source that one may read; nobody is told whether others have one."""
         found = store.get(tx, name)
         if found is None or not self._atoms.is_readable(tx, who, name):
+            taken = None if found is None else takedown_store.of_atom(tx, found.atom)
+            if taken is not None and self._atoms.is_public(tx, name):
+                raise tombstone(taken)
             raise UnknownSource(source=name)
         return found
 

@@ -14,7 +14,11 @@ _COLUMNS = (
     "a.hash, a.id, a.state, s.owner, s.media_type, s.bytes_hash, s.text_hash, s.size, s.chars, s.reader, s.origin,"
     " s.url, s.title, s.added_us"
 )
-_READABLE = "(a.state <> 'UNTRUSTED' or exists (select from atom_makers m where m.atom = a.id and m.owner = any(%s)))"
+_UP = "not exists (select from taken_atoms h where h.atom = {}.id)"  # no standing takedown hides it
+_READABLE = (
+    "(a.state <> 'UNTRUSTED' or exists (select from atom_makers m where m.atom = a.id and m.owner = any(%s)))"
+    f" and {_UP.format('a')}"
+)
 
 
 def insert(tx: Tx, source: SourceRecord) -> None:
@@ -61,7 +65,8 @@ def page(tx: Tx, mine: Collection[str], *, own: bool, before: int | None, limit:
     last = 2**63 - 1 if before is None else before
     rows = tx.rows(
         "with found (id) as ("  # noqa: S608 - names of columns
-        " (select id from atoms where kind = 'SOURCE' and state <> 'UNTRUSTED' and not %s and id < %s"
+        f" (select id from atoms where kind = 'SOURCE' and state <> 'UNTRUSTED' and {_UP.format('atoms')}"
+        " and not %s and id < %s"
         " order by id desc limit %s) union"
         " (select atom from sources where owner = any(%s) and atom < %s order by atom desc limit %s))"
         f" select {_COLUMNS} from found join atoms a using (id) join sources s on s.atom = a.id"

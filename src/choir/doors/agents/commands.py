@@ -9,6 +9,7 @@ import typer
 from choir.doors.agents.options import AgentArgument, AllOption, asking, tell
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+from choir.doors.logins.approval import NoBrowserOption, confirmed
 
 app = typer.Typer(help="Create, list and retire agents that act for you.", no_args_is_help=True)
 
@@ -33,13 +34,21 @@ def agent_ls(every: AllOption = False, node: NodeOption = None, as_json: AsJson 
 def agent_create(
     name: Annotated[str, typer.Argument(help="Name.")],
     key: KeyOption = None,
+    no_browser: NoBrowserOption = False,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create an agent. It can do nothing until it has a delegation."""
+    """Create an agent; you confirm it in the browser. It can do nothing until it has a delegation."""
     output.want_json(as_json)
-    with asking(node, "agents") as client:
-        made = client.agents.create(name, key=key)
+    made = confirmed(
+        node,
+        lambda client: client.agents.create(name, key=key),
+        "agent",
+        {"name": name},
+        lambda done: done.agent,
+        key=key,
+        browse=not no_browser,
+    )
     tell(as_json, made, f"{made.id}  {made.name}")
 
 

@@ -38,7 +38,7 @@ class DelegationsClient(Room[R]):
         key: str | None = None,
     ) -> Call[DelegationOut]:
         """Grant a delegation from the calling person to an agent, for `days` or until `expires_at`."""
-        body = _terms(agent, scopes, caps, days, expires_at, name)
+        body = terms(agent, scopes, caps, days, expires_at, name)
         return Call("POST", "/v1/delegations", DelegationOut, body, key=key_or_new(key))
 
     @call
@@ -56,7 +56,7 @@ class DelegationsClient(Room[R]):
     ) -> Call[DelegationOut]:
         """Narrow a delegation: grant a subset of it to an agent."""
         where = path("/v1/delegations/{delegation}/narrow", delegation=delegation)
-        body = _terms(agent, scopes, caps, days, expires_at, name)
+        body = terms(agent, scopes, caps, days, expires_at, name)
         return Call("POST", where, DelegationOut, body, key=key_or_new(key))
 
     @call
@@ -65,9 +65,10 @@ class DelegationsClient(Room[R]):
         return Call("DELETE", path("/v1/delegations/{delegation}", delegation=delegation), type(None), again=True)
 
 
-def _terms(
+def terms(
     agent: str, scopes: Sequence[str], caps: Sequence[Cap], days: int | None, expires_at: str | None, name: str | None
 ) -> dict[str, Any]:
+    """The content of a request for a delegation."""
     shown = [{"asset": asset_code(asset), "period": period, "cap": str(units)} for asset, period, units in caps]
     return {"agent": agent, "scopes": list(scopes), "caps": shown, "name": name, **lasting(days, expires_at)}
 

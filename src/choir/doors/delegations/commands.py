@@ -23,6 +23,7 @@ from choir.doors.agents.options import (
     end_of,
     tell,
 )
+from choir.doors.logins.approval import NoBrowserOption, confirmed
 
 app = typer.Typer(help="Set what an agent may do and spend, and until when.", no_args_is_help=True)
 
@@ -72,14 +73,24 @@ def delegation_grant(
     days: DaysOption = 30,
     name: NameOption = None,
     key: KeyOption = None,
+    no_browser: NoBrowserOption = False,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Grant a delegation: let an agent act for you within limits."""
+    """Grant a delegation: let an agent act for you within limits. You confirm it in the browser."""
+    from choir.doors.delegations.client import terms
+
     output.want_json(as_json)
     caps = [_typed_cap(item) for item in cap or []]
-    with asking(node, f"agents/{agent}") as client:
-        made = client.delegations.grant(agent, scope, caps=caps, days=days, name=name, key=key)
+    made = confirmed(
+        node,
+        lambda client: client.delegations.grant(agent, scope, caps=caps, days=days, name=name, key=key),
+        "delegation",
+        terms(agent, scope, caps, days, None, name),
+        lambda done: done.delegation,
+        key=key,
+        browse=not no_browser,
+    )
     _show(made, as_json=as_json)
 
 

@@ -77,6 +77,11 @@ def _check_fresh(who: Principal, now_us: int) -> None:
     who.must_be_fresh(now_us)
 
 
+def _check_any_person(who: Principal, _: int) -> None:
+    if who.role is not Role.PERSON:
+        raise PersonNeeded
+
+
 def _check_operator(who: Principal, _: int) -> None:
     if who.role is not Role.OPERATOR:
         raise OperatorNeeded
@@ -126,6 +131,7 @@ ANYONE = Access("anyone", None, ())
 PUBLIC = PublicAccess("anyone, as a reader", None, ())
 SIGNED_IN = Access("any principal", lambda _who, _now: None, _EVERY_SCHEME)
 PERSON = Access("person by session", _check_person, ("session",))
+ANY_PERSON = Access("person", _check_any_person, ("token", "nostr", "session"))  # by any credential of theirs
 FRESH = Access("person by session, fresh", _check_fresh, ("session",))
 OPERATOR = Access("operator", _check_operator, ("operator",))
 KEY_HOLDER = Access("holder of a Nostr key", None, ("nostr",))
@@ -145,6 +151,7 @@ AnyoneDep = Annotated[Principal | None, Depends(ANYONE)]
 PublicDep = Annotated[Principal, Depends(PUBLIC)]
 SignedInDep = Annotated[Principal, Depends(SIGNED_IN)]
 PersonDep = Annotated[Principal, Depends(PERSON)]
+AnyPersonDep = Annotated[Principal, Depends(ANY_PERSON)]
 FreshDep = Annotated[Principal, Depends(FRESH)]
 OperatorDep = Annotated[Principal, Depends(OPERATOR)]
 ReaderDep = Annotated[Principal, Depends(READER)]
@@ -222,7 +229,9 @@ async def _admit(request: Request, access: Access) -> None:
     if access is KEY_HOLDER:
         request.state.key = await key_of(request, node)
         return
-    principal = await principal_of(request, node, or_nobody=access.check is None)
+    principal = await principal_of(
+        request, node, or_nobody=access.check is None, for_operators=access is OPERATOR
+    )
     if access.check is not None:
         if principal is None:
             raise Unauthenticated

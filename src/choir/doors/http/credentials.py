@@ -1,4 +1,5 @@
-"""From a request to whom it speaks for: an operator's token, an API token, a signature, a browser's session.
+"""From a request to whom it speaks for: an operator's token, an API token, a signature, a browser's session,
+an operator's session in a browser.
 
 An `Authorization` header wins over a cookie. A bad one is refused also where none was needed; a cookie whose session
 has ended is no credential any more, since nobody chose to send it.
@@ -18,10 +19,11 @@ from anyio import to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from choir.doors.http.cookies import session_token
+from choir.doors.http.cookies import operator_session_token, session_token
 from choir.foundation.errors import Invalid, Unauthenticated
 from choir.identity.credentials.model import BadCredential, CrossSite
 from choir.identity.credentials.nostr import SignedRequest
+from choir.identity.credentials.operator_sessions import OperatorSessions
 from choir.identity.credentials.tokens import TOKEN_PREFIX
 from choir.identity.keys.model import KeyNeeded
 from choir.identity.model import Principal, Role
@@ -50,6 +52,17 @@ class Operators:
         found = self._further().get(source.removeprefix(f"{_FIRST}:"))
         return None if found is None else found.added_us
 
+    def mark(self, source: str) -> bytes | None:
+        """What stands for the token of an operator as it is now, without telling it; None: there is no such operator.
+
+        A session in the browser keeps it, and so ends with the token.
+        """
+        digest = self._digest if source == _FIRST else None
+        if source.startswith(f"{_FIRST}:"):
+            found = self._further().get(source.removeprefix(f"{_FIRST}:"))
+            digest = None if found is None else found.digest
+        return hashlib.sha256(b"choir-operator-mark-v1" + digest).digest() if digest else None
+
     def recognise(self, given: str) -> Principal | None:
         digest = hashlib.sha256(given.encode()).digest()
         if self._digest and hmac.compare_digest(digest, self._digest):
@@ -68,11 +81,18 @@ def node_of(request: Request) -> Node:
     return node
 
 
-async def principal_of(request: Request, node: Node, *, or_nobody: bool = False) -> Principal | None:
-    """Whom a request speaks for, None if it has no credential; raises if it has a bad one."""
+async def principal_of(
+    request: Request, node: Node, *, or_nobody: bool = False, for_operators: bool = False
+) -> Principal | None:
+    """Whom a request speaks for, None if it has no credential; raises if it has a bad one.
+
+    An operator's cookie counts only where nobody but operators may ask; elsewhere the browser's person asks.
+    """
     authorization = request.headers.get("authorization")
     if authorization is not None:
         return await _by_header(request, node, authorization)
+    if for_operators and (operator := await _by_operator_cookie(request, node)) is not None:
+        return operator
     token = session_token(request, node)
     check_site(request, node, by_cookie=token is not None)
     if token is None:
@@ -83,6 +103,16 @@ async def principal_of(request: Request, node: Node, *, or_nobody: bool = False)
         if or_nobody:
             return None
         raise
+
+
+async def _by_operator_cookie(request: Request, node: Node) -> Principal | None:
+    """The operator in this browser; one whose session has ended is nobody."""
+    token = operator_session_token(request, node)
+    if token is None:
+        return None
+    check_site(request, node, by_cookie=True)
+    mark = request.app.state.operators.mark
+    return await _look_up(node, lambda tx: node.of(OperatorSessions).principal_of(tx, token, mark))
 
 
 async def _by_header(request: Request, node: Node, authorization: str) -> Principal:

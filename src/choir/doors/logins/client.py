@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
+from choir.doors.logins.confirmation_shapes import ConfirmedOut
 from choir.doors.logins.shapes import LoginStartedOut
 from choir.doors.sdk.calls import Call, R, Room, call, path
 from choir.doors.shapes import Wire
@@ -35,3 +36,16 @@ class LoginsClient(Room[R]):
     def token(self, login: str, verifier: str) -> Call[LoginAnswer]:
         """Fetch the token, once. No idempotency key: the answer cannot be repeated."""
         return Call("POST", path("/v1/logins/{login}/token", login=login), LoginAnswer, {"verifier": verifier})
+
+    @call
+    def ask(
+        self, challenge: str, *, name: str, act: str, content: dict[str, Any], key: str | None = None
+    ) -> Call[LoginStartedOut]:
+        """Ask for one act that needs a passkey: an `agent`, a `delegation` or a `token`, with its content."""
+        body = {"challenge": challenge, "name": name, act: content, "key": key}
+        return Call("POST", "/v1/confirmations", LoginStartedOut, body)
+
+    @call
+    def result(self, login: str, verifier: str) -> Call[ConfirmedOut]:
+        """What became of an act. Sent again it says the same, without the secret of a token."""
+        return Call("POST", path("/v1/confirmations/{login}/result", login=login), ConfirmedOut, {"verifier": verifier})

@@ -6,20 +6,15 @@ address only. The browser and the terminal show the same code, so that nobody ap
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import os
-import secrets
-import socket
 import sys
-import time
-import webbrowser
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.doors.logins import approval
+from choir.doors.logins.approval import LoginOver, NoBrowserOption
 from choir.doors.tokens.scopes import OFFERED, SCOPES
 from choir.foundation.clock import SystemClock, format_time
 from choir.foundation.errors import Invalid, NotFound, Refusal, Unauthenticated, Unavailable
@@ -27,13 +22,10 @@ from choir.foundation.errors import Invalid, NotFound, Refusal, Unauthenticated,
 if TYPE_CHECKING:
     from choir.doors.logins.client import LoginAnswer
     from choir.doors.logins.saved_logins import SavedLogin
-    from choir.doors.logins.shapes import LoginStartedOut
     from choir.doors.people.shapes import MeOut
-    from choir.doors.sdk.client import Client
 
 _SCOPES = ("read",)  # what the commands here need; more is asked for with --scope
 _DAYS = 30
-_AWAY_S_MAX = 30.0  # how long a node may be away while it is asked for the token
 _STANDARD_INPUT = "-"
 
 
@@ -43,14 +35,6 @@ class NotLoggedIn(Unauthenticated):
     code = "cli.not_logged_in"
     sentence = "You are not authenticated at {node}: {why}."
     hint = "Log in with `choir login`, or set CHOIR_TOKEN."
-
-
-class LoginOver(Refusal):
-    """The time to approve is over, or the token was lost on its way."""
-
-    code = "cli.login_over"
-    sentence = "The login failed: {why}."
-    hint = "Start again with `choir login`."
 
 
 def register(app: typer.Typer) -> None:
@@ -68,9 +52,7 @@ def login(
         typer.Option(help=f"Allowed use: {SCOPES}; may be repeated. Default: read.", metavar="SCOPE"),
     ] = None,
     days: Annotated[int, typer.Option(help="Lifetime in days.", min=1)] = _DAYS,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the URL to open; do not open a browser.")
-    ] = False,
+    no_browser: NoBrowserOption = False,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -103,37 +85,20 @@ def login(
 
 def _by_browser(address: str, scopes: list[str], days: int, *, browse: bool) -> tuple[LoginAnswer, str]:
     """A token that somebody approved in the browser, and where the node's pages are."""
-    verifier = secrets.token_urlsafe(32)
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    verifier, challenge = approval.new_verifier()
     with output.stranger_at(address) as client:
-        started = client.logins.begin(challenge, name=_program(), scopes=scopes, days=days)
-        url = _checked_url(started.url)
-        output.say("Open this URL, and approve if the page shows the same code:")
-        output.say(f"  URL      {url}")
-        output.say(f"  code     {_printable(started.code)}")
-        if browse and _has_browser():
-            webbrowser.open(url)
-        with output.waiting("Waiting for you to approve in the browser"):
-            made = _wait(client, started, verifier)
+        started = client.logins.begin(challenge, name=approval.program(), scopes=scopes, days=days)
+        url = approval.show(started, "approve", browse=browse)
+
+        def token() -> LoginAnswer | None:
+            try:
+                answer = client.logins.token(started.login, verifier)
+            except NotFound:
+                raise LoginOver(why="it was not approved in time, or its token was lost in transit") from None
+            return None if answer.token is None else answer
+
+        made = approval.wait(started, token, "Waiting for you to approve in the browser")
     return made, url.removesuffix(f"/login/{started.login}")
-
-
-def _wait(client: Client, started: LoginStartedOut, verifier: str) -> LoginAnswer:
-    """Ask now and then; a node that is away for a moment is asked again."""
-    heard_at = time.monotonic()
-    while True:
-        time.sleep(max(started.interval_s, 1))
-        try:
-            answer = client.logins.token(started.login, verifier)
-        except Unavailable:
-            if time.monotonic() > heard_at + _AWAY_S_MAX:
-                raise
-            continue
-        except NotFound:
-            raise LoginOver(why="it was not approved in time, or its token was lost in transit") from None
-        if answer.token is not None:
-            return answer
-        heard_at = time.monotonic()
 
 
 def _typed(token: str) -> str:
@@ -151,28 +116,6 @@ def _who(address: str, token: str) -> MeOut:
         raise Invalid(what="The token", why="standard input was empty")
     with output.stranger_at(address, token) as client:
         return client.me.who()
-
-
-def _program() -> str:
-    return f"choir on {_printable(socket.gethostname())[:40] or 'a machine'}"
-
-
-def _checked_url(url: str) -> str:
-    """An address that is safe to print and to hand to a browser."""
-    if not url.startswith(("http://", "https://")) or _printable(url) != url or " " in url:
-        raise Invalid(what="The URL from the node", why="it is not an http(s) URL")
-    return url
-
-
-def _printable(text: str) -> str:
-    """What a stranger wrote, without what could steer the terminal."""
-    return "".join(letter for letter in text if letter.isascii() and letter.isprintable())
-
-
-def _has_browser() -> bool:
-    """Whether a window can open; a browser inside the terminal would be in the way."""
-    names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in names)
 
 
 def logout(node: NodeOption = None, as_json: AsJson = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from choir.doors.door import Command, Door
 
 DOOR = Door(
-    routes=("routes:router",),
+    routes=("routes:router", "routes:confirmations"),
     pages=("pages:router",),
     commands=(
         Command(

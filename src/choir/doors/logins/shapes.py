@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -65,7 +65,7 @@ class LoginOut(
     Wire,
     json_schema_extra=example(
         id=LOGIN, name="choir on laptop", scopes=["read"], days=30, code="7HXQ-2M4T", state="waiting",
-        created_at=AT, expires_at=AT,
+        act="login", asked=None, created_at=AT, expires_at=AT,
     ),
 ):  # fmt: skip
     """A login request, as shown to the approving person."""
@@ -75,7 +75,9 @@ class LoginOut(
     scopes: list[str]
     days: int
     code: str
-    state: Literal["waiting", "approved", "denied"]
+    state: Literal["waiting", "approved", "denied", "done"]
+    act: Literal["login", "agent", "delegation", "token"] = Field(description="What is asked: a login, or one act.")
+    asked: dict[str, Any] | None = Field(description="The content of the act, as its own route takes it.")
     created_at: str
     expires_at: str
 
@@ -89,6 +91,8 @@ class LoginOut(
                 "days": item.days,
                 "code": item.code,
                 "state": item.state,
+                "act": item.act,
+                "asked": None if item.terms is None else item.terms["body"],
                 "created_at": format_time(item.created_us),
                 "expires_at": format_time(item.expires_us),
             }

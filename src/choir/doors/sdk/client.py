@@ -24,6 +24,7 @@ from choir.doors.liabilities.client import LiabilitiesClient
 from choir.doors.logins.client import LoginsClient
 from choir.doors.node.client import NodeClient
 from choir.doors.novelty.client import NoveltyClient
+from choir.doors.operator.client import OperatorClient
 from choir.doors.people.client import MeClient, PeopleClient
 from choir.doors.providers.client import AttemptsClient, ProvidersClient
 from choir.doors.sdk.auth import Bearer, NostrKey
@@ -33,6 +34,7 @@ from choir.doors.sdk.target import ChosenCredential, address_of, choose
 from choir.doors.sdk.transport import AsyncTransport, Transport
 from choir.doors.search.client import SearchClient
 from choir.doors.sources.client import SourcesClient
+from choir.doors.takedowns.client import TakedownsClient
 from choir.doors.tokens.client import TokensClient
 from choir.doors.treasury.client import TreasuryClient
 from choir.foundation.policy import Policy
@@ -59,6 +61,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.tokens: TokensClient[R] = TokensClient(transport)
         self.keys: KeysClient[R] = KeysClient(transport)
         self.logins: LoginsClient[R] = LoginsClient(transport)
+        self.operator: OperatorClient[R] = OperatorClient(transport)
         self.uploads: UploadsClient[R] = UploadsClient(transport)
         self.hall: HallClient[R] = HallClient(transport)
         self.jobs: JobsClient[R] = JobsClient(transport)
@@ -69,6 +72,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.atoms: AtomsClient[R] = AtomsClient(transport)
         self.articles: ArticlesClient[R] = ArticlesClient(transport)
         self.challenges: ChallengesClient[R] = ChallengesClient(transport)
+        self.takedowns: TakedownsClient[R] = TakedownsClient(transport)
         self.novelty: NoveltyClient[R] = NoveltyClient(transport)
         self.citations: CitationsClient[R] = CitationsClient(transport)
         self.search: SearchClient[R] = SearchClient(transport)

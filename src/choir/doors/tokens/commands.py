@@ -9,6 +9,7 @@ import typer
 from choir.doors.agents.options import AllOption, DaysOption, ScopeOption, asking, end_of, tell
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, KeyOption, NodeOption
+from choir.doors.logins.approval import NoBrowserOption, confirmed
 
 app = typer.Typer(help="Create, list and revoke tokens for programs.", no_args_is_help=True)
 
@@ -48,13 +49,23 @@ def token_create(
     ] = None,
     days: DaysOption = 30,
     key: KeyOption = None,
+    no_browser: NoBrowserOption = False,
     node: NodeOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a token. It is printed only once."""
+    """Create a token; you confirm it in the browser. It is printed here, only once."""
+    from choir.doors.tokens.shapes import NewTokenOut
+
     output.want_json(as_json)
-    with asking(node, "tokens") as client:
-        made = client.tokens.create(name, scope, days=days, delegation=delegation, key=key)
+    made = confirmed(
+        node,
+        lambda client: client.tokens.create(name, scope, days=days, delegation=delegation, key=key),
+        "token",
+        {"name": name, "scopes": scope, "delegation": delegation, "days": days},
+        lambda done: None if done.token is None else NewTokenOut(token=done.token, secret=done.secret),
+        key=key,
+        browse=not no_browser,
+    )
     if as_json:
         output.print_json(made.model_dump())
         return

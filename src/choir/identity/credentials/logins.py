@@ -6,6 +6,8 @@ random verifier and sends its hash, so what anybody else sees (the address, the 
 Guarantees: a login waits for a short time and gives one token, once, to whoever has the verifier; it is approved
 by a person who showed a passkey just now, and until it was fetched the same person can still deny it. The token
 itself is made when it is fetched, so it is never stored. How many begin, and how often one is tried, is limited.
+
+A terminal that asks for one act of its person goes the same way: see `confirmations`.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from choir.foundation.clock import MICROSECONDS, Clock, Entropy
@@ -58,9 +61,26 @@ class Logins:
     ) -> Login:
         """A program asks; nothing is promised to it."""
         policy = self._policy
-        name = checked_name(name, policy.name_chars_max)
         if not scopes or not 1 <= days <= policy.login_days_max:
             raise BadTerms(why=f"it needs a scope and a lifetime of 1 to {policy.login_days_max} days")
+        return self.open(tx, challenge, name=name, scopes=sorted(scopes), days=days, address=address)
+
+    def open(
+        self,
+        tx: Tx,
+        challenge: bytes,
+        *,
+        name: str,
+        address: str,
+        scopes: Sequence[str] = (),
+        days: int = 1,
+        act: str = "login",
+        terms: dict[str, Any] | None = None,
+        asked_by: UUID | None = None,
+    ) -> Login:
+        """Whatever a program asks for, waiting for a person; how many may be opened from a place is limited."""
+        policy = self._policy
+        name = checked_name(name, policy.name_chars_max)
         place = self._rates.place(tx, address)
         here, node = policy.logins_per_place, policy.logins_global
         self._rates.count_at(tx, "login", place, window_s=policy.login_window_s, here=here, node=node)
@@ -71,12 +91,15 @@ class Logins:
             challenge=challenge,
             code=_shown_code(random[8:]),
             name=name,
-            scopes=sorted(scopes),
+            scopes=list(scopes),
             days=days,
             created_us=now_us,
             expires_us=now_us + policy.login_s * MICROSECONDS,
             person=None,
             state="waiting",
+            act=act,
+            terms=terms,
+            asked_by=asked_by,
         )
         store.insert_login(tx, made)
         return made
@@ -97,34 +120,33 @@ class Logins:
 
     def fetch(self, tx: Tx, id_: UUID, verifier: str) -> FetchedToken | Refusal:
         """The token, once. A refusal is returned, so that the try is counted: see `attempts`."""
+        login = self.claimed(tx, id_, verifier, act=False)
+        if isinstance(login, Refusal):
+            return login
+        if login.state == "waiting":
+            return FetchedToken(None)
+        store.delete_login(tx, id_)
+        return FetchedToken(self._token(tx, login))
+
+    def claimed(self, tx: Tx, id_: UUID, verifier: str, *, act: bool) -> Login | Refusal:
+        """What the program that has the verifier asked for, unless it was denied; the try is counted."""
         policy = self._policy
         login = self._found(tx, id_)
+        if (login.act != "login") is not act:
+            raise UnknownLogin(login=login_id(id_))
         self._rates.count(tx, f"fetch:{id_}", window_s=policy.login_window_s, limit=policy.login_tries_max)
         if not hmac.compare_digest(hashlib.sha256(verifier.encode()).digest(), login.challenge):
             return BadCredential(why="the verifier does not match this login")
-        if login.state == "waiting":
-            return FetchedToken(None)
-        if login.state == "denied":
-            return LoginDenied()
-        store.delete_login(tx, id_)
-        return FetchedToken(self._token(tx, login))
+        return LoginDenied() if login.state == "denied" else login
 
     def forget(self, tx: Tx) -> int:
         """Remove logins whose time is over, some at a time; says how many."""
         return store.forget_logins(tx, self._clock.now_us(), _FORGET_ROWS)
 
     def _token(self, tx: Tx, login: Login) -> NewToken:
-        """Made in the name of the person who approved: their passkey was fresh then, and a login is short."""
         assert login.person is not None
         now_us = self._clock.now_us()
-        approver = Principal(
-            role=Role.PERSON,
-            source=person_owner(login.person),
-            person=login.person,
-            scopes=ALL_SCOPES,
-            fresh_until_us=login.expires_us,
-            credential=f"login:{login_id(login.id)}",
-        )
+        approver = approver_of(login, login.person)
         scopes = frozenset(Scope(scope) for scope in login.scopes)
         expires_us = now_us + login.days * _DAY_S * MICROSECONDS
         return self._tokens.for_person(tx, approver, name=login.name, scopes=scopes, expires_us=expires_us)
@@ -141,7 +163,8 @@ class Logins:
 
     @staticmethod
     def _visible(who: Principal, found: Login) -> Login:
-        if found.person not in (None, who.must_be_person()):
+        me = who.must_be_person()
+        if found.person not in (None, me) or found.asked_by not in (None, me):
             raise UnknownLogin(login=login_id(found.id))
         return found
 
@@ -151,6 +174,18 @@ class Logins:
         if found is None or self._clock.now_us() >= found.expires_us:
             raise UnknownLogin(login=login_id(id_))
         return found
+
+
+def approver_of(login: Login, person: UUID) -> Principal:
+    """Whoever approved: their passkey was fresh then, and a login is short."""
+    return Principal(
+        role=Role.PERSON,
+        source=person_owner(person),
+        person=person,
+        scopes=ALL_SCOPES,
+        fresh_until_us=login.expires_us,
+        credential=f"login:{login_id(login.id)}",
+    )
 
 
 def challenge_of(text: str) -> bytes:

@@ -45,7 +45,29 @@ class Login:
     created_us: int
     expires_us: int
     person: UUID | None
-    state: str  # waiting, approved, denied
+    state: str  # waiting, approved, denied; of an act also done
+    act: str = "login"  # or what one act is asked for: agent, delegation, token
+    terms: dict[str, Any] | None = None  # of the act: an `AskedAct`
+    asked_by: UUID | None = None  # the person whose credential asks for an act; nobody else can confirm it
+    made: UUID | None = None  # what the act made
+
+
+class ActKind(StrEnum):
+    """What a terminal may ask a person to confirm."""
+
+    AGENT = "agent"
+    DELEGATION = "delegation"
+    TOKEN = "token"  # noqa: S105 - a kind
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAct:
+    """One act as its own route would take it."""
+
+    kind: ActKind
+    body: dict[str, Any]  # the request's content; its form was checked by the door
+    ends_us: int = 0  # when what it makes ends; 0 where it has no end
+    key: str | None = None  # of several with one key, one makes something
 
 
 def token_id(value: UUID) -> str:

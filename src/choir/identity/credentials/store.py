@@ -62,9 +62,11 @@ def forget_challenges(tx: Tx, now_us: int, limit: int) -> int:
 
 def insert_login(tx: Tx, login: Login) -> None:
     tx.run(
-        "insert into logins (id, challenge, code, name, scopes, days, created_us, expires_us)"
-        " values (%s, %s, %s, %s, %s, %s, %s, %s)",
+        "insert into logins (id, challenge, code, name, scopes, days, created_us, expires_us, person, state, act,"
+        " terms, asked_by, made) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         login.id, login.challenge, login.code, login.name, login.scopes, login.days, login.created_us, login.expires_us,
+        login.person, login.state, login.act, None if login.terms is None else Jsonb(login.terms), login.asked_by,
+        login.made,
     )  # fmt: skip
 
 
@@ -75,6 +77,10 @@ def lock_login(tx: Tx, id_: UUID) -> Login | None:
 
 def decide_login(tx: Tx, id_: UUID, person: UUID, state: str) -> None:
     tx.run("update logins set person = %s, state = %s where id = %s", person, state, id_)
+
+
+def finish_login(tx: Tx, id_: UUID, made: UUID) -> None:
+    tx.run("update logins set state = 'done', made = %s where id = %s", made, id_)
 
 
 def delete_login(tx: Tx, id_: UUID) -> None:

@@ -175,7 +175,7 @@ def delete_passkeys(tx: Tx, person_: UUID) -> int:
 def end_under_way(tx: Tx, person_: UUID) -> None:
     """Forget ceremonies that wait for an answer, and what was approved for programs that have not fetched it."""
     tx.run("delete from challenges where person = %s", person_)
-    tx.run("delete from logins where person = %s", person_)
+    tx.run("delete from logins where person = %s or asked_by = %s", person_, person_)
 
 
 # Recovery codes

@@ -1,4 +1,6 @@
-"""`choir operator`: further operators of the node in this home. Needs no running node; takes effect at once."""
+"""`choir operator`: further operators of the node in this home, which needs no running node and takes effect at once;
+and the way into the operator's pages.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Annotated
 import typer
 
 from choir.doors.cli import output
-from choir.doors.cli.output import AsJson, HomeOption
+from choir.doors.cli.output import AsJson, HomeOption, NodeOption
 from choir.foundation.clock import SystemClock, SystemEntropy
 from choir.operations.operators import OperatorList
 
@@ -38,6 +40,34 @@ def ls(home: HomeOption = None, as_json: AsJson = False) -> None:
         output.print_table(["name", "added"], [(item.name, item.added_at) for item in found])
     else:
         output.print_line("There are no additional operators.")
+
+
+@app.command("open", epilog="Example: choir operator open")
+def open_(
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Open it in a browser; other users here may see the address meanwhile.")
+    ] = False,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print an address that opens the operator's pages in a browser, once and for a short time."""
+    import webbrowser
+
+    from choir.doors.logins.approval import checked_url
+
+    output.want_json(as_json)
+    if not output.settings_of().token:  # a named operator's own token counts; else this home's
+        output.want_operator(True)
+    with output.client_of(node) as client:
+        made = client.operator.code()
+    url = checked_url(made.url)
+    if as_json:
+        output.print_json(made.model_dump())
+    else:
+        output.say(f"Open this address in your browser. It works once, until {made.expires_at}:")
+        output.print_line(url)
+    if browser:
+        webbrowser.open(url)
 
 
 @app.command(epilog="Example: choir operator remove grace")

@@ -1,0 +1,1 @@
+"""Takedowns: what operators take out of public view, and put back."""

@@ -1,0 +1,1 @@
+"""What operators take out of public view, and put back."""
