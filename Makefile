@@ -56,8 +56,9 @@ format: setup ## Rewrite the code in house style
 bench: setup ## Measure; prints ratios (docs/benchmarks.md says how)
 	@$(BIN)/choir bench ledger
 
-docs: setup ## Write the generated parts of the documentation again
+docs: setup ## Write the generated parts of the documentation again, and the site into build/docs
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python -m choir.doors.docs.site build/docs
 
 lock: setup ## Resolve the dependencies anew (needs uv)
 	uv pip compile --generate-hashes --no-header --python-version 3.11 --universal --extra dev pyproject.toml -o requirements.lock
