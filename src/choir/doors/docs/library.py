@@ -3,7 +3,7 @@
 `project` beside this file holds the project's own files: links in a checkout, copies in an installed package. So what a
 node shows is what came with its code. `docs/README.md` is the table of contents: its headings are the sections of the
 navigation, and the pages it links to below a heading are that section, in the same order. A page that is itself a
-table (`…/README.md`) brings its own pages along.
+table (`…/README.md`) brings along those pages of its own folder that it links to.
 
 Guarantee: only what was found when the library was read has an address; nothing else can be asked for.
 """
@@ -124,7 +124,9 @@ class Library:
             taken.add(page.path)
             found.append(page)
             if page.path.endswith("/README.md"):
-                found += self._linked(page, _FENCED.sub("", page.text), taken)
+                below = self._linked(page, _FENCED.sub("", page.text), set(taken))
+                found += [one for one in below if one.path.startswith(posixpath.dirname(page.path) + "/")]
+                taken |= {one.path for one in found}
         return found
 
 

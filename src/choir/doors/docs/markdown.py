@@ -1,7 +1,7 @@
 """A page of the documentation as HTML.
 
-Guarantees: HTML in a page is shown as text; a heading is known by the same anchor as in the project's files; a link that
-leads nowhere is not made (a test finds it); wide tables and code scroll by themselves and can be reached by keyboard.
+Guarantees: HTML in a page is shown as text; a heading is known by the same anchor as in the project's files; a link
+that leads nowhere is told (a test finds it); wide tables and code scroll by themselves and can be reached by keyboard.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -52,7 +53,7 @@ def render(library: Library, page: Page, address: Address) -> Rendered:
     tokens = _engine().parse(page.text)
     headings = _name_headings(tokens)
     dead: list[str] = []
-    for token in (child for token in tokens for child in token.children or ()):
+    for token in (child for block in tokens for child in block.children or ()):
         key = {"link_open": "href", "image": "src"}.get(token.type)
         if key is None:
             continue
@@ -71,7 +72,7 @@ def _name_headings(tokens: list[Token]) -> list[Heading]:
     """Each heading gets the anchor that the project's files know it by; a second one of the same words a number."""
     found: list[Heading] = []
     used: dict[str, int] = {}
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
             continue
         anchor = anchor_of(inline.content)
@@ -127,4 +128,6 @@ def _heading_close(_self: object, tokens: list[Token], at: int, _options: object
     if opening.tag == "h1":
         return "</h1>\n"
     words = escape(plain(tokens[at - 1].content))
-    return f' <a class="docs-anchor" href="#{opening.attrs["id"]}" aria-label="Link to: {words}">#</a></{opening.tag}>\n'
+    return (
+        f' <a class="docs-anchor" href="#{opening.attrs["id"]}" aria-label="Link to: {words}">#</a></{opening.tag}>\n'
+    )

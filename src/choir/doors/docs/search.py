@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import unescape
 
-from choir.doors.docs.library import Library, Page, library, plain
+from choir.doors.docs.library import Page, library, plain
 from choir.doors.docs.markdown import anchor_of
 
 QUERY_MAX = 200
@@ -71,10 +72,10 @@ def search(query: str) -> list[Found]:
 @cache
 def index() -> list[Part]:
     """Every part of every page, made once."""
-    return [part for page in library().pages() for part in parts(library(), page)]
+    return [part for page in library().pages() for part in parts(page)]
 
 
-def parts(_library: Library, page: Page) -> list[Part]:
+def parts(page: Page) -> list[Part]:
     """A page in its parts; code belongs to the part it stands in."""
     found: list[tuple[str, list[str]]] = [(page.title, [])]
     used: dict[str, int] = {}
@@ -92,14 +93,12 @@ def parts(_library: Library, page: Page) -> list[Part]:
             continue
         found.append((plain(heading[1]), []))
         anchors.append(f"{anchor}-{used[anchor]}" if used[anchor] else anchor)
-    return [
-        Part(page, heading, anchor, _said(lines)) for (heading, lines), anchor in zip(found, anchors, strict=True)
-    ]
+    return [Part(page, heading, anchor, _said(lines)) for (heading, lines), anchor in zip(found, anchors, strict=True)]
 
 
 def _said(lines: Sequence[str]) -> str:
     kept = (line for line in lines if not line.startswith("```") and not re.fullmatch(r"[|\- ]*", line))
-    return " ".join(plain(" ".join(kept)).replace("|", " ").split())
+    return unescape(" ".join(plain(" ".join(kept)).replace("\\|", "|").replace("|", " ").split()))
 
 
 def _spaced(text: str) -> str:

@@ -79,7 +79,7 @@ def _relative(source: str) -> Callable[[str], str]:
 
 def _address(to: Callable[[str], str], target: Target) -> str:
     if target.page is None:
-        return target.outside or to(target.file)
+        return target.outside or to(target.file or "index.html")
     return to(file_of(target.page)) + (f"#{target.anchor}" if target.anchor else "")
 
 
