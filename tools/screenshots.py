@@ -67,13 +67,17 @@ def main() -> int:
         print("chromium is not installed; run: make browser")
         return 1
     IMAGES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="choir-pictures-") as folder, _node(Path(folder)) as (address, links):
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
-            page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
-            for name, places in _PICTURES.items():
-                _take(page, name, address, [links.get(place, place) for place in places])
-            browser.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="choir-pictures-") as folder,
+        _node(Path(folder)) as (address, links),
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme="light")
+        page = context.new_page()
+        for name, places in _PICTURES.items():
+            _take(page, name, address, [links.get(place, place) for place in places])
+        browser.close()
     return 0
 
 
@@ -127,9 +131,8 @@ def _node(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _told(process: subprocess.Popen[str]) -> dict[str, Any]:
     """The one JSON value that the demo prints when its story is over."""
-    assert process.stdout is not None
     text = ""
-    for line in process.stdout:
+    for line in process.stdout or ():
         text += line
         with contextlib.suppress(json.JSONDecodeError):
             told: dict[str, Any] = json.loads(text)
@@ -138,8 +141,7 @@ def _told(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def _until_up(process: subprocess.Popen[str]) -> dict[str, Any]:
-    assert process.stdout is not None
-    for line in process.stdout:
+    for line in process.stdout or ():
         if line.startswith("Stop it"):
             return {}
     raise SystemExit("The node did not start.")
