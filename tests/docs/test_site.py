@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class _Links(HTMLParser):
             self.ids.append(found["id"] or "")
 
 
+@cache
 def _rendered(page: Page) -> Rendered:
     return render(library(), page, address)
 
@@ -65,7 +67,7 @@ def test_no_heading_has_a_name_of_the_frame() -> None:
         assert len(names) == len(set(names)), page.path
 
 
-def test_the_static_site_leads_nowhere_else(tmp_path: Path) -> None:
+def test_the_static_site_leads_nowhere_else_and_is_light(tmp_path: Path) -> None:
     site.build(tmp_path)
     files = {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*") if file.is_file()}
     html = {name: _Links((tmp_path / name).read_text()) for name in files if name.endswith(".html")}
@@ -80,10 +82,6 @@ def test_the_static_site_leads_nowhere_else(tmp_path: Path) -> None:
             goal = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
             assert goal in files, (name, link)
             assert not anchor or anchor in html[goal].ids, (name, link)
-
-
-def test_the_static_site_is_light(tmp_path: Path) -> None:
-    site.build(tmp_path)
     loaded = [*site.STYLES, "docs_search.js"]
     assert sum((tmp_path / "static" / name).stat().st_size for name in loaded) < 100_000
 
