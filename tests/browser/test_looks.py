@@ -12,6 +12,7 @@ from tests.browser.desk import Desk, desk, new_handle
 from tests.operations.nodes import NodeUnderTest
 
 PUBLIC = ["/", "/sign-up", "/sign-in", "/recover", "/nowhere"]
+PUBLIC += ["/docs", "/docs/tutorials/buyer", "/docs/reference/settings", "/docs/search?q=hold"]
 PRIVATE = ["/", "/account", "/agents", "/tokens", "/recover", "/nowhere"]
 
 # What can be checked without judgement, of WCAG 2.2 A and AA.
@@ -143,13 +144,13 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     made.open("/sign-up")
     expect(made.button("Create a passkey and sign up")).to_be_visible()
     order = []
-    for _ in range(7):
+    for _ in range(8):
         made.page.keyboard.press("Tab")
         name, wake = made.page.evaluate(_FOCUS)
         assert wake, f"no ring around {name}"
         order.append(name)
     assert order == [
-        "Skip to the content", "Choir", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
+        "Skip to the content", "Choir", "Docs", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
         "I already have one: log in",
     ]  # fmt: skip
     for _ in range(2):
