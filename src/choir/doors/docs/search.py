@@ -31,10 +31,11 @@ class Part:
     heading: str
     anchor: str
     text: str
+    spaced: tuple[str, str, str]  # of title, heading and text; made once, since every search reads them
 
     def score(self, words: Sequence[str]) -> int:
         """How well it fits; 0 if a word is missing."""
-        title, heading, text = _spaced(self.page.title), _spaced(self.heading), _spaced(self.text)
+        title, heading, text = self.spaced
         total = 0
         for word in words:
             begun = f" {word}"
@@ -93,7 +94,11 @@ def parts(page: Page) -> list[Part]:
             continue
         found.append((plain(heading[1]), []))
         anchors.append(f"{anchor}-{used[anchor]}" if used[anchor] else anchor)
-    return [Part(page, heading, anchor, _said(lines)) for (heading, lines), anchor in zip(found, anchors, strict=True)]
+    return [_part(page, heading, anchor, _said(lines)) for (heading, lines), anchor in zip(found, anchors, strict=True)]
+
+
+def _part(page: Page, heading: str, anchor: str, text: str) -> Part:
+    return Part(page, heading, anchor, text, (_spaced(page.title), _spaced(heading), _spaced(text)))
 
 
 def _said(lines: Sequence[str]) -> str:
