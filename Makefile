@@ -15,14 +15,14 @@ QUICK := $(addprefix tests/,foundation features \
 	sandbox/test_builders.py sandbox/test_files.py sandbox/test_seccomp.py sandbox/test_uids.py \
 	auditor/test_rules.py auditor/test_receipts.py auditor/test_proofs.py \
 	doors/test_cli_usage.py doors/test_cli_terminal.py doors/test_web_tokens.py doors/mesh/test_job_words.py)
-.PHONY: help setup browser run test test-deep quick lint format bench docs lock clean
+.PHONY: help setup browser run test test-deep quick lint format bench docs screenshots sbom lock clean
 
 BIN := .venv/bin
 # Some images forbid Python to keep what it compiled, and then every process that a test starts compiles it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
 help: ## Show the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 setup: ## Install what the project needs into .venv (done by the others too)
 	@bash tools/setup.sh
@@ -56,8 +56,15 @@ format: setup ## Rewrite the code in house style
 bench: setup ## Measure; prints ratios (docs/benchmarks.md says how)
 	@$(BIN)/choir bench ledger
 
-docs: setup ## Write the generated parts of the documentation again
+docs: setup ## Write the generated parts of the documentation again, and the site into build/docs
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python -m choir.doors.docs.site build/docs
+
+screenshots: setup browser ## Take the pictures of the documentation again
+	@$(BIN)/python tools/screenshots.py
+
+sbom: setup ## Write a bill of materials (CycloneDX) into build
+	@$(BIN)/python tools/sbom.py build/choir.cdx.json
 
 lock: setup ## Resolve the dependencies anew (needs uv)
 	uv pip compile --generate-hashes --no-header --python-version 3.11 --universal --extra dev pyproject.toml -o requirements.lock

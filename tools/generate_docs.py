@@ -1,8 +1,8 @@
 """Writes the reference pages that the code itself can tell: `make docs`.
 
 The command line, the HTTP API, the events, the settings, the policy and the errors are read from the code that
-implements them, so these pages cannot say anything else. `--check` writes nothing and ends with
-code 1 if a page is not what it should be; a test runs that.
+implements them, and the licences from what is installed, so these pages cannot say anything else.
+`--check` writes nothing and ends with code 1 if a page is not what it should be; a test runs that.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from sbom import licences_page
 
 import choir
 from choir.doors.cli import output
@@ -39,6 +40,7 @@ def pages() -> dict[str, str]:
         "errors.md": errors_page(),
         "events.md": events_page(),
         "http.md": http_page(),
+        "licences.md": _HEAD + licences_page(),
         "policy.md": policy_page(),
         "settings.md": settings_page(),
     }

@@ -33,5 +33,6 @@ DOORS: tuple[str, ...] = (
     "choir.doors.sandbox",
     "choir.doors.node",
     "choir.doors.bench",
+    "choir.doors.docs",
     "choir.doors.cli",
 )

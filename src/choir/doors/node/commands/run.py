@@ -108,7 +108,7 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
             f"  {choir} provider serve",
             f"  {choir} job submit run -- python3 -c 'print(6*7)'",
             "",
-            "To write an article whose claims can be checked (docs/tutorial-article.md):",
+            "To write an article whose claims can be checked (docs/tutorials/writer.md):",
             f"  {choir} source add REPORT.pdf",
             f"  {choir} article new ARTICLE.md",
         ]
