@@ -62,8 +62,8 @@ def test_the_ledger_is_what_it_was_and_goes_on(upgraded: NodeUnderTest) -> None:
     assert upgraded.run("ledger", "verify").code == 0
     file = upgraded.temporary / "ledger.jsonl"
     assert upgraded.run("ledger", "export", str(file)).code == 0
-    verifier = [sys.executable, ROOT / "auditor" / "choir_verify.py", "export", file]
-    trusted = ["--key", KEY, "--checkpoint", LANDED / "checkpoint.note"]
+    verifier = [sys.executable, str(ROOT / "auditor" / "choir_verify.py"), "export", str(file)]
+    trusted = ["--key", KEY, "--checkpoint", str(LANDED / "checkpoint.note")]
     done = subprocess.run([*verifier, *trusted], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "VERIFIED" in done.stdout

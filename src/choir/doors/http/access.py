@@ -229,9 +229,7 @@ async def _admit(request: Request, access: Access) -> None:
     if access is KEY_HOLDER:
         request.state.key = await key_of(request, node)
         return
-    principal = await principal_of(
-        request, node, or_nobody=access.check is None, for_operators=access is OPERATOR
-    )
+    principal = await principal_of(request, node, or_nobody=access.check is None, for_operators=access is OPERATOR)
     if access.check is not None:
         if principal is None:
             raise Unauthenticated
