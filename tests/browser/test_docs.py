@@ -19,7 +19,7 @@ QUERY = "rotate key"
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:  # type: ignore[override]
+    def log_message(self, *_: object) -> None:
         pass
 
 
