@@ -115,19 +115,8 @@ def test_an_installed_package_serves(tmp_path: Path) -> None:
     home = tmp_path / "environment"
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        str(wheel),
-    ]
-    subprocess.run(pip, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
     site = next((home / "lib").glob("python3*")) / "site-packages"
     (site / "lent.pth").write_text(str(Path(pytest.__file__).parents[1]) + "\n")
     port = free_port()
@@ -166,17 +155,6 @@ def _wheel(folder: Path) -> Path:
     source = folder / "source"
     leave = shutil.ignore_patterns(".venv", ".git", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", "tests")
     shutil.copytree(ROOT, source, symlinks=True, ignore=leave)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        str(source),
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        str(folder),
-    ]
-    subprocess.run(pip, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "-w", str(folder), str(source)], check=True, capture_output=True)
     return next(folder.glob("choir-*.whl"))

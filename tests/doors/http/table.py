@@ -450,7 +450,6 @@ PAGES = [
     Row("GET", "/operator/people", (401,) * 6),
     Row("GET", "/operator/takedowns", (401,) * 6),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
-    Row("GET", "/live", EVERYBODY, path=lambda _: "/live?topics=commons"),
 ]
 
 ROWS = [*NODE, *LEDGER, *PEOPLE_ROWS, *AGENTS, *MONEY, *PAGES]  # those of the bazaar and the commons are beside this
