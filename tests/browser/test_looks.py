@@ -151,14 +151,14 @@ def test_sign_up_by_keyboard_alone(new_desk: NewDesk) -> None:
     made.open("/sign-up")
     expect(made.button("Create a passkey and sign up")).to_be_visible()
     order = []
-    for _ in range(8):
+    for _ in range(12):
         made.page.keyboard.press("Tab")
         name, wake = made.page.evaluate(_FOCUS)
         assert wake, f"no ring around {name}"
         order.append(name)
     assert order == [
-        "Skip to the content", "Choir", "Hall", "Sign up", "Log in", "Handle", "Create a passkey and sign up",
-        "I already have one: log in",
+        "Skip to the content", "Choir", "Hall", "Articles", "Treasury", "Ledger", "Docs", "Sign up", "Log in", "Handle",
+        "Create a passkey and sign up", "I already have one: log in",
     ]  # fmt: skip
     for _ in range(2):
         made.page.keyboard.press("Shift+Tab")

@@ -50,6 +50,7 @@ def home(request: Request, node: NodeDep, visitor: VisitorDep) -> Response:
             "key": str(node.keys.current(tx).vkey),
             "checkpoint": node.checkpoints.latest(tx),
             "rate": node.of(CitationRates).fixed(tx, month_of(node.clock.now_us())),
+            "cleared": node.bazaar.hall.totals(tx),
             **_articles(node, tx),
         }
     facts["gifts"] = gifts(node.people.gift(NO_ID))
