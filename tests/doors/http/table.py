@@ -406,6 +406,7 @@ MONEY = [
 
 # Pages are for people with a browser: other credentials count for nothing there.
 _NEWCOMERS = (200, 303, 200, 200, 303, 200)
+_OWN_ARTICLE = (401, 403, 401, 401, 200, 401)
 _VISITORS = (401, 200, 401, 401, 200, 401)
 PAGES = [
     Row("GET", "/", EVERYBODY),
@@ -441,6 +442,15 @@ PAGES = [
     Row("GET", "/articles/{article}/history", EVERYBODY, path=lambda s: f"/articles/{s.desk.published}/history"),
     Row("GET", "/search", EVERYBODY, params={"q": "bridges"}),
     Row("GET", "/sources/{source}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/sources/{s.desk.source}"),
+    Row("GET", "/desk", _VISITORS),
+    Row("GET", "/desk/new", _VISITORS),
+    Row("GET", "/desk/sources", _VISITORS),
+    Row("GET", "/desk/{article}", _OWN_ARTICLE, path=lambda s: f"/desk/{s.desk.published}"),
+    Row("GET", "/desk/{article}/check", _OWN_ARTICLE, path=lambda s: f"/desk/{s.desk.published}/check"),
+    Row("GET", "/desk/{article}/drafts", _OWN_ARTICLE, path=lambda s: f"/desk/{s.desk.published}/drafts"),
+    Row("GET", "/docs", EVERYBODY),
+    Row("GET", "/docs/search", EVERYBODY, params={"q": "hold"}),
+    Row("GET", "/docs/{name:path}", EVERYBODY, path=lambda _: "/docs/reference/settings"),
     Row("GET", "/live", LET_IN),  # it wants topics; tests/doors/test_web_data.py has the rest
     Row("GET", "/confirm/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/confirm/{s.confirmation()}"),
     Row("GET", "/operator/enter", EVERYBODY),
