@@ -49,6 +49,13 @@ SINCE = {
     "bazaar/0005_absences.sql": "3fda1c97721867a230d51bd1e62d738f74af1eb77eb4a02ffdc9c948caea4adf",
     "bazaar/0006_job_summaries.sql": "ed8f92da5cd0701f45317d145b534eb95cabeff212f9a59d21034911668d46f4",
     "bazaar/0007_public_jobs.sql": "263b5c8724d9b67bdd604dd3fb115746cac7ac166af661256f5c3fa4dec9c300",
+    "objects/0002_blobs_become_atoms.sql": "3a8ddeaf8c876a4de408673d7d5fba11a04be72438e5bec6c4aef2b0870d2c8c",
+    "identity/0004_confirmations.sql": "2e7816ff399560eaf44bccab3f319bb39578e84563e56111d8469714cefd837f",
+    "identity/0005_operator_sessions.sql": "2529fb9d10392d57d0dcd5f489be3368f620ea98e889d928950af9cdc3f1ebed",
+    "treasury/0001_treasury.sql": "c7c1490e2750f9a453e993ef4768224ada901232b11c57258d24d8f8f8728462",
+    "commons/0001_commons.sql": "65e82fa3e261e28497fbedac75ce9c9cb3751cb148413a7191932b7a79f06869",
+    "commons/0002_novelty.sql": "ca4fd3e96cdaf98e981227d80b090d2e10f2a01b0e9af9fbc230235f4a06bfe0",
+    "commons/0003_takedowns.sql": "5d0a4a6ec3d5ed76c5e49d3e28e46ff5ee6649df3ce624009cc7ab52acc1582a",
 }
 
 
