@@ -156,15 +156,18 @@ def test_send_money_once_however_often_one_presses(ada: Desk, new_desk: NewDesk)
     ada.reads("There is nobody with the handle")
     ada.fill("Handle", f"@{handle}")
     ada.press("Continue")
-    for amount, words in (("", "fill this in"), ("ten", "is not an amount"), ("0.0001", "at most 3 decimals")):
+    for amount, words in (
+        ("", "fill this in"), ("ten", "is not an amount"), ("12,5", "is not an amount"), ("1,2500", "is not an amount"),
+        ("0.0001", "at most 3 decimals"),
+    ):  # fmt: skip
         ada.fill("Amount", amount)
         ada.button("Send").click()
         if amount:
             ada.page.get_by_role("dialog").get_by_role("button", name="Send").click()
         ada.reads(words)
-    ada.fill("Amount", "999999999")
+    ada.fill("Amount", "999,999,999")  # as pages write it
     ada.button("Send").click()
-    ada.agrees("Send 999999999 SAT")
+    ada.agrees("Send 999,999,999 SAT")
     ada.reads("were requested")
     ada.fill("Amount", "12.5")
     ada.fill("Memo (optional)", "for the notes")

@@ -131,7 +131,7 @@ def owner_id(owner: str) -> tuple[str, UUID]:
 class ScopeMissing(NotAllowed):
     code = "identity.scope_missing"
     sentence = "The credential does not have the scope '{scope}'."
-    hint = "Use a token or delegation that has it; a delegation can be narrowed, never widened."
+    hint = "Log in with it (choir login --scope read --scope SCOPE), or use a token or delegation that has it."
 
 
 class FreshAssertionNeeded(NotAllowed):

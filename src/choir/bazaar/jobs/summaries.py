@@ -7,26 +7,34 @@ order learns nothing more. It is kept beside the job, in no hash, and is erased 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from choir.bazaar.jobs.model import JobType
 
 CHARS_MAX = 120  # of a line that stands in lists; the migration allows a little more
 _COMMIT_CHARS = 8
+_BY_SHELL = ("sh", "-c")
 
 
 def summary_of(type_: JobType, request: Mapping[str, Any]) -> str:
     """A line about a request in its canonical form."""
     match type_:
         case JobType.SANDBOX_RUN:
-            return one_line(shlex.join(request.get("argv", ())))
+            return one_line(command_line(request.get("argv", ())))
         case JobType.PATCH_GEN:
             return _patch(request)
         case JobType.CODE_REVIEW:
             return _review(request)
         case JobType.TEXT_GEN:
             return one_line(request.get("prompt", ""))
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """A command as somebody would type it; what a shell was given to run is shown as it was typed."""
+    if len(argv) == len(_BY_SHELL) + 1 and tuple(argv[:-1]) == _BY_SHELL:
+        return argv[-1]
+    return shlex.join(argv)
 
 
 def _patch(request: Mapping[str, Any]) -> str:

@@ -22,9 +22,11 @@ def job_page(request: Request, job: str, node: NodeDep, visitor: VisitorDep, mor
     id_ = parse_job_id(job)
     with node.read() as tx:
         view = job_view(node, tx, visitor.principal if visitor else None, id_, more=more)
+        key = str(node.keys.current(tx).vkey)
     context = {
         "view": view,
         "more": more,
+        "key": key,
         "triggers": [(item.value, words.TRIGGERS[item]) for item in Trigger],
         "buyer_side": Side.BUYER,
         "provider_side": Side.PROVIDER,

@@ -6,7 +6,6 @@ and cut; what is read for one page is bounded.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,7 +19,9 @@ from choir.bazaar.disputes.model import Dispute, NotDisputable, Ruling, Side, Tr
 from choir.bazaar.hall.model import Sides
 from choir.bazaar.jobs.model import Job, JobState, JobType, UnknownJob, job_id
 from choir.bazaar.jobs.reasons import in_words
+from choir.bazaar.jobs.summaries import command_line
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.providers.model import provider_id
 from choir.bazaar.settlement import pricing
 from choir.doors.hall import texts, words
 from choir.doors.web.names import names
@@ -75,7 +76,7 @@ class AttemptView:
     id: str
     attempt: Attempt
     provider: str
-    owner: str
+    provider_id: str | None  # None: it was erased, and has no page
     state: str
     badge: str
     why: str
@@ -159,7 +160,7 @@ class _Reader:
             id=attempt_id(item.id),
             attempt=item,
             provider=texts.visible(provider.name or "a provider that was erased", 60),
-            owner=names(self.node, self.tx, [item.owner])[item.owner].text,
+            provider_id=provider_id(item.provider) if provider.name else None,
             state=state,
             badge=badge,
             why=texts.visible(in_words(item.reason)) if item.reason else "",
@@ -322,7 +323,7 @@ def facts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _told(name: str, value: Any) -> str:
     if name == "argv":
-        told = shlex.join(value)
+        told = command_line(value)
     elif isinstance(value, bool):
         told = "yes" if value else ""
     elif isinstance(value, list | tuple):

@@ -83,5 +83,8 @@ def _mark(point: Point, x: float, width: float, scale: float) -> Mark:
 
 
 def _some(points: Sequence[Point]) -> tuple[Point, ...]:
-    every = max(1, -(-len(points) // _LABELS_MAX))
-    return tuple(points[::every])
+    """The first, the last and some between, at even distances."""
+    last = len(points) - 1
+    if last < _LABELS_MAX:
+        return tuple(points)
+    return tuple(points[round(n * last / (_LABELS_MAX - 1))] for n in range(_LABELS_MAX))

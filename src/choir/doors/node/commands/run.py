@@ -96,7 +96,8 @@ def _greet(settings: Settings, *, first: bool, as_json: bool) -> None:
     if first:
         lines += [
             "",
-            f"New here? In another terminal, `{choir} demo` plays a story on this node in two minutes.",
+            "New here? In another terminal, this plays a story on a node of its own in two minutes:",
+            f"  {choir} demo --home /tmp/choir-demo --bind 127.0.0.1:8421",
             "",
             "Or try, in another terminal:",
             f"  {choir} fund person:ada/available/SAT 100",
