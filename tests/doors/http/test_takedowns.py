@@ -9,7 +9,7 @@ import pytest
 
 from tests.commons.desk import CLAIMS
 from tests.doors.http.reading_room import PROSE, Book, ReadingRoom, reading_room
-from tests.doors.http.visitors import Browser, Json, done
+from tests.doors.http.visitors import Browser, Json, client, done
 from tests.operations.nodes import NodeUnderTest
 
 SECRET_NOTE = "court order 12 C 34/26"
@@ -162,6 +162,21 @@ def test_other_articles_do_not_tell_of_one_that_was_taken_down(
     assert cited.mark in page_of(room, cited.id)  # its author has its page
     restore(served, made["id"])
     assert cited.mark in page_of(bob, citing.id)
+
+
+def test_people_do_not_hear_which_operator_it_was(served: NodeUnderTest, book: Book, bob: Browser) -> None:
+    token = served.run("operator", "add", "ines", "--json").json["token"]
+    body = {"subject": book.id, "category": "legal", "reason": SECRET_NOTE}
+    with client(served, Authorization=f"Bearer {token}") as ines:
+        made = done(ines.post("/v1/takedowns", json=body), 201)
+        asked = {"after": "0-0", "follow": "false", "subject": made["id"]}
+        known = ines.get("/v1/events", params=asked).text
+        done(ines.post(f"/v1/takedowns/{made['id']}/restore", json={"reason": "lifted"}))
+    heard = bob.http.get("/v1/events", params=asked).text
+    served.run("operator", "remove", "ines")
+    assert '"actor":"operator:ines"' in known
+    assert heard.count('"actor":"operator"') == 2
+    assert "ines" not in heard
 
 
 def test_many_at_once_take_it_down_once(served: NodeUnderTest, book: Book, bob: Browser) -> None:
