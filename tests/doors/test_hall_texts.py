@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.bazaar.hall.model import Figure, Place
-from choir.bazaar.hall.rules import next_place
+from choir.bazaar.hall.rules import SAME_MOMENT_MAX, next_place
+from choir.bazaar.hall.service import Hall
 from choir.bazaar.jobs.model import JobState, JobType
 from choir.doors.hall import texts, words
+from choir.foundation.clock import ManualClock
 
 _DIFF = b"""diff --git a/a.py b/a.py
 --- a/a.py
@@ -68,6 +72,12 @@ def test_pages_of_figures_have_no_gap_where_moments_are_equal(times: list[int], 
         seen += page
         place = next_place(page, place)
     assert seen == every
+
+
+def test_a_made_up_place_far_behind_costs_nothing() -> None:
+    untouched = cast("Any", None)  # there is no database that could be asked
+    found = Hall(untouched, ManualClock(1)).figures(untouched, Place(1, SAME_MOMENT_MAX + 1), 10)
+    assert found == ([], None)
 
 
 def test_times_in_words() -> None:

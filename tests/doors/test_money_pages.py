@@ -118,6 +118,14 @@ def test_text_of_others_is_escaped_and_no_formula(both: tuple[Neighbour, Neighbo
     assert row["other"] == "'@earner"  # a handle begins as a formula does in some spreadsheets
 
 
+def test_a_memo_turns_nothing_around(both: tuple[Neighbour, Neighbour]) -> None:
+    spender, earner = both
+    number = send(earner, "spender", 7, memo="paid \u202e000,1 TAS\u202c\u200b back")["posted"]["seq"]
+    for path in ("/account/statement", f"/ledger/entries/{number}"):
+        shown = get(spender, path).text
+        assert 'dir="auto">paid 000,1 TAS back</q>' in shown, path
+
+
 def test_sending_is_offered_to_people_who_exist(both: tuple[Neighbour, Neighbour]) -> None:
     spender, _ = both
     told = get(spender, "/account/send", to="@earner").text

@@ -175,3 +175,9 @@ class BadName(Invalid):
 class TooManyTries(Refusal):
     code = "identity.too_many_tries"
     sentence = "Too many attempts; retry in {retry_s} seconds."
+
+
+def told_source(who: Principal, source: str) -> str:
+    """Who did something, as somebody is told: only operators are told an operator's name."""
+    is_named = source.startswith(f"{Role.OPERATOR}:") and who.role is not Role.OPERATOR
+    return Role.OPERATOR.value if is_named else source

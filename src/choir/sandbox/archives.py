@@ -300,6 +300,8 @@ def _unpack_zip(source: BinaryIO, size: int, writer: _Writer, policy: SandboxPol
 
 def _unpack_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, writer: _Writer) -> None:
     mode = member.external_attr >> 16
+    if not member.filename:
+        raise UnsafeEntry(path="", why="it has no name")
     if member.flag_bits & 1:
         raise UnsafeEntry(path=member.filename[:100], why="it is encrypted")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -309,6 +311,8 @@ def _unpack_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, writer
     if member.is_dir():
         writer.folder(member.filename)
         return
+    if member.header_offset < 0:  # zipfile moves what a directory says by where it found the directory
+        raise Invalid(what="The archive", why="a file in it begins before the archive does")
     with archive.open(member) as content:
         writer.file(member.filename, iter(lambda: content.read(_PIECE), b""), bool(mode & 0o100))
 

@@ -368,15 +368,30 @@ def test_a_bundle_is_kept_as_it_is(served: NodeUnderTest, hands: Inside) -> None
     refused(stranger.http.post("/v1/repositories", json={"hash": bytes_hash(bundle)}), 404, "bazaar.not_uploaded")
 
 
+def test_names_of_files_may_be_in_any_encoding(served: NodeUnderTest) -> None:
+    who = market.buyer(served)
+    made = done(_made(who, _tar({"a.txt": b"a", "\udcff.txt": b"b", "\udcff.pem": b"c"}, {})))
+    assert (made["files"], [item["path"] for item in made["left_out"]]) == (2, ["\ufffd.pem"])
+    refused(_made(who, _tar({"../\udcff": b"a"}, {})), 422, "sandbox.unsafe_entry")
+
+
+def _late(data: bytes) -> bytes:
+    """A zip file that says that its directory begins later than it does, so that its files would begin before it."""
+    at = data.rindex(b"PK\5\6") + 16
+    return data[:at] + (10_000).to_bytes(4, "little") + data[at + 4 :]
+
+
 @pytest.mark.parametrize(
     "data",
     [
+        _late(_zip(name=b"x")), _zip(name=b"x").replace(b"name", bytes(4)),
         b"", b"hello", b"PK\3\4", b"\x1f\x8bnothing", b"# v2 git bundle\n",
         b"# v2 git bundle\n-" + b"0" * 40 + b" x\n\n",
         _zip(**{"../out": b"x"}), _zip(**{"a\\b": b"x"}), _zip(**{".git/config": b"x"}), _zip(bomb=b"\0" * 30_000_000),
         _tar({}, {"out": "/etc/passwd"}), _tar({"../../out": b"x"}, {}),
     ],
     ids=[
+        "begins too early", "no name",
         "empty", "text", "cut zip", "cut gzip", "no commit", "needs others", "zip leads out", "backslash", "only git",
         "bomb", "link leads out", "tar leads out",
     ],

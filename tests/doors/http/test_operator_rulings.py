@@ -8,7 +8,7 @@ from tests.doors.http import market
 from tests.doors.http.market import order, verdict
 from tests.doors.http.press import WritersDesk, writer
 from tests.doors.http.test_operator_sessions import HTML, office
-from tests.doors.http.visitors import done, fund, key
+from tests.doors.http.visitors import client, done, fund, key
 from tests.operations.nodes import NodeUnderTest
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -42,14 +42,20 @@ def test_a_challenge_is_shown_whole_and_ruled_on(served: NodeUnderTest) -> None:
     version = desk.wait(article["id"], "promoted")
     body = {"atom": version["synthesis"], "ground": "misleading", "statement": f"It leaves out the rest. {HOSTILE}"}
     opened = done(challenger.http.post("/v1/challenges", json=body, headers=key()), 201)
-    browser = office(served)
+    browser = office(served, served.run("operator", "add", "judith", "--json").json["token"])
     shown = browser.get("/operator/rulings", headers=HTML).text
     assert HOSTILE not in shown
     for expected in (SHOWN, f"@{challenger.handle}", "Misleading", opened["id"]):
         assert expected in shown
-    ruling = {"upheld": False, "reasoning": "It is all there."}
-    assert done(browser.post(f"/v1/challenges/{opened['id']}/rulings", json=ruling))["state"] == "lost"
+    ruling = {"upheld": True, "reasoning": "It is not there."}
+    decided = done(browser.post(f"/v1/challenges/{opened['id']}/rulings", json=ruling))
+    assert (decided["state"], decided["rulings"][0]["operator"]) == ("won", "operator:judith")
     assert opened["id"] not in browser.get("/operator/rulings", headers=HTML).text
+    served.run("operator", "remove", "judith")
+    # Everybody reads what was decided, and not by whom.
+    for path in (f"/v1/challenges/{opened['id']}", f"/v1/atoms/{version['synthesis']}"):
+        told = client(served).get(path)
+        assert (told.status_code, "judith" in told.text, '"operator"' in told.text) == (200, False, True), path
 
 
 def test_money_and_takedowns_are_shown(served: NodeUnderTest) -> None:

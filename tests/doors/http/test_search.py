@@ -56,7 +56,7 @@ def test_by_sense_too(room: ReadingRoom, book: Book) -> None:
 
 def test_topics_and_the_feed(room: ReadingRoom, book: Book, bob: Browser) -> None:
     assert room.find(book.mark, topic=TOPIC)["results"][0]["article"] == book.id
-    for odd in ("sourdough", "a'b", 'a"b', "{a,b}", "%", "\\", "💥", TOPIC.upper()):
+    for odd in ("sourdough", "a'b", 'a"b', "{a,b}", "%", "\\", "💥", "\0", TOPIC.upper()):
         assert room.find(book.mark, topic=odd)["results"] == []
         assert done(bob.http.get("/v1/feed", params={"topic": odd}))["new"] == []
     feed = done(bob.http.get("/v1/feed", params={"topic": TOPIC}))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.commons.desk import CLAIMS
 from tests.doors.http.reading_room import PROSE, Book, ReadingRoom, reading_room
-from tests.doors.http.visitors import Browser, Json, done
+from tests.doors.http.visitors import Browser, Json, client, done
 from tests.operations.nodes import NodeUnderTest
 
 SECRET_NOTE = "court order 12 C 34/26"
@@ -111,6 +113,70 @@ def test_a_source_is_out_of_view_and_out_of_its_articles(
     restore(served, made["id"])
     assert bob.http.get(f"/v1/sources/{source}").status_code == 200
     assert done(bob.http.get(f"/v1/articles/{book.id}/rendered"))["html"] == quotes
+
+
+def page_of(reader: Browser | ReadingRoom, article: str) -> str:
+    answer = reader.http.get(f"/articles/{article}", headers={"Accept": "text/html"})
+    assert answer.status_code == 200, answer.status_code
+    return answer.text
+
+
+def test_the_page_of_an_article_tells_nothing_of_a_source_that_was_taken_down(
+    served: NodeUnderTest, book: Book, bob: Browser
+) -> None:
+    source = done(bob.http.get(f"/v1/articles/{book.id}/rendered"))["text"].split(" supports ")[1].split("@")[0]
+    quote, around, finding = CLAIMS["c2"][1], "copy number", "60 percent&#39;"
+    before = page_of(bob, book.id)
+    assert all(words in before for words in (quote, around, finding, "A survey"))
+    made = take_down(served, source)
+    shown = page_of(bob, book.id)
+    assert "(taken down)" in shown
+    for words in (quote, around, finding, "A survey"):
+        assert words not in shown, words
+    # How far it was verified stays, and what can be challenged has its own name.
+    assert shown.count("the wording<") == before.count("the wording<")
+    assert re.findall(r'<option value="(sha256:\w+)', shown) == re.findall(r'<option value="(sha256:\w+)', before)
+    restore(served, made["id"])
+    assert page_of(bob, book.id).count(quote) == before.count(quote)
+
+
+def test_other_articles_do_not_tell_of_one_that_was_taken_down(
+    served: NodeUnderTest, room: ReadingRoom, bob: Browser
+) -> None:
+    cited = room.book(PROSE[2])
+    other = reading_room(served)
+    citing = other.book(PROSE[0], cites=cited.id)
+    draft = other.draft_of(PROSE[2])
+    measured = done(other.http.post(f"/v1/articles/{draft}/novelty", json={}))
+    assert any(work["name"] == cited.id and work["excerpt"] for work in measured["nearest"])
+    assert cited.mark in page_of(bob, citing.id)
+    made = take_down(served, cited.id)
+    assert cited.mark not in page_of(bob, citing.id)
+    assert cited.mark not in bob.http.get(f"/v1/articles/{citing.id}/novelty").text
+    [work] = [
+        each
+        for each in done(other.http.post(f"/v1/articles/{draft}/novelty", json={}))["nearest"]
+        if each["name"] == cited.id
+    ]
+    assert (work["title"], work["excerpt"]) == ("a work that was taken down", "")
+    assert cited.mark in page_of(room, cited.id)  # its author has its page
+    restore(served, made["id"])
+    assert cited.mark in page_of(bob, citing.id)
+
+
+def test_people_do_not_hear_which_operator_it_was(served: NodeUnderTest, book: Book, bob: Browser) -> None:
+    token = served.run("operator", "add", "ines", "--json").json["token"]
+    body = {"subject": book.id, "category": "legal", "reason": SECRET_NOTE}
+    with client(served, Authorization=f"Bearer {token}") as ines:
+        made = done(ines.post("/v1/takedowns", json=body), 201)
+        asked = {"after": "0-0", "follow": "false", "subject": made["id"]}
+        known = ines.get("/v1/events", params=asked).text
+        done(ines.post(f"/v1/takedowns/{made['id']}/restore", json={"reason": "lifted"}))
+    heard = bob.http.get("/v1/events", params=asked).text
+    served.run("operator", "remove", "ines")
+    assert '"actor":"operator:ines"' in known
+    assert heard.count('"actor":"operator"') == 2
+    assert "ines" not in heard
 
 
 def test_many_at_once_take_it_down_once(served: NodeUnderTest, book: Book, bob: Browser) -> None:

@@ -13,6 +13,8 @@ from choir.bazaar.jobs.model import Job
 # What programs are started with often holds secrets; the key is the buyer's own business.
 PRIVATE_FIELDS = frozenset({"environment", "stdin", "idempotency_key"})
 
+SAME_MOMENT_MAX = 1_000  # more jobs than can be ordered in one microsecond
+
 
 def for_everybody(job: Job) -> Job:
     """Without inputs, hidden checks, whom the buyer prefers, and by which credential it was ordered."""

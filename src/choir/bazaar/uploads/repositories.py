@@ -95,7 +95,7 @@ def _packed(top: Path) -> SentRepository:
         for file in (Path(folder, name) for name in [*names, *linked]):
             path = file.relative_to(top).as_posix()
             if why := _why_not(file, path):
-                out.append((path, why))
+                out.append((os.fsencode(path).decode(errors="replace"), why))  # names may be in any encoding
             elif file.is_symlink():
                 files[path], modes[path] = os.fsencode(file.readlink()), LINK
             else:

@@ -156,7 +156,7 @@ class Articles:
 
     @staticmethod
     def titles(tx: Tx, articles: Collection[UUID]) -> dict[UUID, str]:
-        """What published articles are called."""
+        """What published articles are called, but for those that are taken down."""
         return store.titles(tx, articles)
 
     def own_page(self, tx: Tx, who: Principal, before: UUID | None, limit: int) -> list[Article]:

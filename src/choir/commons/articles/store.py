@@ -36,8 +36,12 @@ def get(tx: Tx, id_: UUID, *, lock: bool = False) -> Article | None:
 
 
 def titles(tx: Tx, articles: Collection[UUID]) -> dict[UUID, str]:
-    """What these articles are called, of those of which a version was published."""
-    rows = tx.rows("select id, title from articles where id = any(%s) and versions > 0", list(articles))
+    """What these articles are called, of those of which a version was published and that are not taken down."""
+    rows = tx.rows(
+        "select id, title from articles a where id = any(%s) and versions > 0"
+        " and not exists (select from takedowns t where t.article = a.id and t.restored_us is null)",
+        list(articles),
+    )
     return {row[0]: row[1] for row in rows}
 
 

@@ -25,7 +25,7 @@ from choir.foundation.policy import Policy
 from choir.identity.keys.model import UnknownKey
 from choir.identity.keys.public_keys import public_key_of, public_keys_of
 from choir.identity.keys.signer import LocalSigner
-from choir.identity.model import Principal, Role
+from choir.identity.model import Principal, Role, told_source
 from choir.ledger.keys import NodeKeys
 from choir.objects.model import Scheme, Signature, SignedObject
 from choir.objects.service import Objects
@@ -267,7 +267,8 @@ class Atoms:
     def history(self, tx: Tx, who: Principal, atom: Atom) -> list[Transition]:
         """Every change of an atom's state; who made it in private is told to nobody else."""
         found = store.transitions(tx, atom.id)
-        return [item for item in found if item.before is not None or item.by in _names(who)]
+        shown = [item for item in found if item.before is not None or item.by in _names(who)]
+        return [replace(item, by=told_source(who, item.by)) for item in shown]
 
     def rests_on(self, tx: Tx, atom: Atom) -> list[Atom]:
         return store.rests_on(tx, atom.id)

@@ -45,6 +45,7 @@ class Work:
     cluster: str | None = None  # people who are not independent of each other share it; None: the owner alone
     copies: frozenset[str] = frozenset()  # ids of works that it is known to copy from
     standing: bool = True  # False: it fell, and is paid nothing any more
+    taken: bool = False  # it was taken down: it counts, but nobody is told its title or its words
 
 
 @dataclass(frozen=True, slots=True)

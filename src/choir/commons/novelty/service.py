@@ -27,7 +27,7 @@ from choir.commons.novelty.measure import EmbeddedPassage, Measured, Neighbour, 
 from choir.commons.novelty.model import CorpusBusy, NearestWork, NoveltyQuote, NoveltyReward, NoveltyScore, UnknownScore
 from choir.commons.novelty.policy import NoveltyPolicy
 from choir.commons.novelty.versions import same_as_before
-from choir.commons.novelty.works import works_of
+from choir.commons.novelty.works import TAKEN, taken_names, works_of
 from choir.commons.passages import store as passage_store
 from choir.commons.passages.embedding import Vector, distance_ppm
 from choir.commons.passages.index import PassageIndex
@@ -217,7 +217,7 @@ class Novelty:
         found = store.get(tx, publication.id)
         if found is None:
             raise UnknownScore(article=article_id(publication.article), version=publication.version)
-        return found, store.reward(tx, publication.id)
+        return replace(found, report=_shown(tx, found.report)), store.reward(tx, publication.id)
 
     def rewarded_in_month(self, tx: Tx, owner: str) -> int:
         """How many of an owner's articles are rewarded this month so far; the policy has the limit."""
@@ -384,9 +384,20 @@ def _nearest(found: Measured) -> tuple[NearestWork, ...]:
     for item in sorted(found.passages, key=lambda item: item.d):
         work = item.nearest
         if work is not None:
-            excerpt = textwrap.shorten(item.beside, _EXCERPT_CHARS, placeholder="…")
+            excerpt = "" if work.taken else textwrap.shorten(item.beside, _EXCERPT_CHARS, placeholder="…")
             least.setdefault(work.id, NearestWork(work.kind.value, work.id, work.title, item.d, excerpt))
     return tuple(least.values())[:_NEAREST_MAX]
+
+
+def _shown(tx: Tx, report: dict[str, Any]) -> dict[str, Any]:
+    """A report that was kept, without the titles of what was taken down since."""
+    reasons, nearest = list(report["reasons"]), []
+    taken = taken_names(tx, [work["name"] for work in report["nearest"]])
+    for work in report["nearest"]:
+        if work["name"] in taken:
+            reasons = [reason.replace(f"“{work['title']}”", f"“{TAKEN}”") for reason in reasons]
+        nearest.append({**work, "title": TAKEN} if work["name"] in taken else work)
+    return {**report, "reasons": reasons, "nearest": nearest}
 
 
 def _report(quote: NoveltyQuote) -> dict[str, Any]:

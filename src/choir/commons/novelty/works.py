@@ -10,15 +10,19 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from choir.commons.articles.model import article_id
+from choir.commons.articles.model import article_id, parse_article_id
+from choir.commons.atoms import store as atom_store
 from choir.commons.atoms.store import hash_name
 from choir.commons.novelty import store
 from choir.commons.novelty.measure import Neighbour, Work, WorkKind
 from choir.commons.passages.store import StoredPassage
+from choir.commons.takedowns import store as takedown_store
+from choir.foundation.canonical import ObjectHash
 from choir.identity.clusters.service import Clusters
 from choir.storage.database import Tx
 
 _LAST = 2**62
+TAKEN = "a work that was taken down"
 _STANDING = ("in_review", "in_window", "promoted")
 
 
@@ -45,7 +49,11 @@ def works_of(tx: Tx, clusters: Clusters, owner: str, items: Sequence[StoredPassa
     """Look up all that these passages belong to, as the owner of a draft sees it."""
     articles = sorted({item.article for item in items if item.article is not None})
     sources = sorted({item.source for item in items if item.source is not None})
-    return Works(_articles(tx, clusters, owner, articles), _sources(tx, sources))
+    known = _articles(tx, clusters, owner, articles)
+    for id_ in takedown_store.taken_articles(tx, articles):
+        if known[id_].kind is not WorkKind.OWN:
+            known[id_] = _taken(known[id_])
+    return Works(known, _sources(tx, sources))
 
 
 def _articles(tx: Tx, clusters: Clusters, owner: str, ids: list[UUID]) -> dict[UUID, Work]:
@@ -71,4 +79,18 @@ def _article(row: Sequence[Any], owner: str, known: dict[str, str], copies: Sequ
 
 
 def _sources(tx: Tx, ids: list[int]) -> dict[int, Work]:
-    return {row[0]: Work(hash_name(row[1]), row[2], WorkKind.SOURCE) for row in store.sources(tx, ids)}
+    found = {row[0]: Work(hash_name(row[1]), row[2], WorkKind.SOURCE) for row in store.sources(tx, ids)}
+    return found | {id_: _taken(found[id_]) for id_ in takedown_store.hidden(tx, ids)}
+
+
+def taken_names(tx: Tx, names: Sequence[str]) -> set[str]:
+    """Those of these works, by the names that reports have, that are taken down."""
+    articles = {parse_article_id(name): name for name in names if name.startswith("article_")}
+    sources = atom_store.find(tx, [ObjectHash(name) for name in names if name.startswith("sha256:")])
+    hashes = {atom.id: str(name) for name, atom in sources.items()}
+    gone = {articles[id_] for id_ in takedown_store.taken_articles(tx, list(articles))}
+    return gone | {hashes[id_] for id_ in takedown_store.hidden(tx, list(hashes))}
+
+
+def _taken(work: Work) -> Work:
+    return replace(work, title=TAKEN, taken=True)

@@ -1,12 +1,13 @@
 """Reading a published version: its text as safe HTML, its quotes from their sources, each claim with its level.
 
 Guarantees: a level is shown only where an attestation says so; what was not attested is shown as not verified. Whoever
-may read the article sees of its sources what it points to, with a little around it.
+may read the article sees of its sources what it points to, with a little around it, and of a source that was taken down
+nothing but how far it was verified.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +30,7 @@ from choir.objects.service import Objects
 from choir.storage.database import Tx
 
 _AROUND_CHARS = 300  # of a source, before and after what an article points to
+_TAKEN = Quote("(taken down)", "A source that was taken down")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class ArticleReading:
         return ShownArticle(publication, synthesis, article.title, article.topics, article.words, html, claims)
 
     def _claims(self, tx: Tx, article: ParsedArticle, marks: dict[str, ClaimMark]) -> tuple[ShownClaim, ...]:
-        spans = {str(item.pointer): self._quote(tx, item.pointer).text for item in article.evidence}
+        spans = self._spans(tx, article)
         bindings: dict[str, list[ShownBinding]] = {claim.label: [] for claim in article.claims}
         for line, name in zip(article.evidence, assembly.binding_names(article, spans), strict=True):
             verifications = marks.get(line.label, ClaimMark({})).verifications
@@ -124,6 +126,8 @@ class ArticleReading:
 
     def _binding(self, tx: Tx, line: EvidenceLine, name: ObjectHash, found: Verification | None) -> ShownBinding:
         source = self._sources.get(tx, REFEREE, line.pointer.source)
+        if takedown_store.of_atom(tx, source.atom) is not None:
+            return ShownBinding(name, line, _TAKEN.title, "", _TAKEN.text, "", found)
         text, start, end = self._sources.text_of(tx, source), line.pointer.start, line.pointer.end
         before, after = text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS]
         return ShownBinding(name, line, source.title, before, text[start:end], after, found)
@@ -146,17 +150,26 @@ class ArticleReading:
     def _quote(self, tx: Tx, pointer: Pointer) -> Quote:
         source = self._sources.get(tx, REFEREE, pointer.source)
         if takedown_store.of_atom(tx, source.atom) is not None:
-            return Quote("(taken down)", "A source that was taken down")
+            return _TAKEN
         return Quote(self._sources.text_of(tx, source)[pointer.start : pointer.end], source.title)
 
+    def _spans(self, tx: Tx, article: ParsedArticle) -> dict[str, str]:
+        """What the evidence points to, which bindings are named by; never shown, since a source may be taken down."""
+        found = {}
+        for pointer in {item.pointer for item in article.evidence}:
+            source = self._sources.get(tx, REFEREE, pointer.source)
+            found[str(pointer)] = self._sources.text_of(tx, source)[pointer.start : pointer.end]
+        return found
+
     def _marks(self, tx: Tx, article: ParsedArticle) -> dict[str, ClaimMark]:
-        spans = {str(item.pointer): self._quote(tx, item.pointer).text for item in article.evidence}
+        spans = self._spans(tx, article)
         names = assembly.binding_names(article, spans)
         verifications = self._verifications(tx, names)
         by_label: dict[str, dict[Pointer, Verification]] = {}
         for line, name in zip(article.evidence, names, strict=True):
             if name in verifications:
-                by_label.setdefault(line.label, {})[line.pointer] = verifications[name]
+                found, quote = verifications[name], self._quote(tx, line.pointer)
+                by_label.setdefault(line.label, {})[line.pointer] = _silent(found) if quote is _TAKEN else found
         return {label: ClaimMark(found) for label, found in by_label.items()}
 
     def _verifications(self, tx: Tx, names: list[ObjectHash]) -> dict[ObjectHash, Verification]:
@@ -172,6 +185,11 @@ def _claim(claim: MarkedClaim, bindings: list[ShownBinding], marks: dict[str, Cl
     lines = [item.line for item in bindings]
     mark = marks.get(claim.label, ClaimMark({})).level(lines) if lines else OWN
     return ShownClaim(claim.label, claim.text, mark, tuple(bindings))
+
+
+def _silent(found: Verification) -> Verification:
+    """What it came to, without words, which tell pieces of the quote."""
+    return replace(found, findings=tuple(replace(item, words="", data={}) for item in found.findings))
 
 
 def _verification(said: dict[str, Any]) -> Verification:

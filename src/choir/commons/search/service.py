@@ -59,6 +59,7 @@ class Search:
         query = self._checked(query)
         policy, now_us = self._policy, self._clock.now_us()
         since_us = 0 if days is None else now_us - days * _DAY_US
+        topic = _topic(topic)
         by_words = store.by_words(tx, query, topic, since_us, policy.candidates)
         by_sense = self._by_sense(tx, query, topic)
         recency = rules.asks_for_new(query) if new is None else new
@@ -110,7 +111,7 @@ class Search:
     def feed(self, tx: Tx, *, topic: str | None = None) -> Feed:
         """New and much-cited work, with sponsored places beside it."""
         now_us, policy = self._clock.now_us(), self._policy
-        since_us = now_us - policy.cited_window_s * MICROSECONDS
+        since_us, topic = now_us - policy.cited_window_s * MICROSECONDS, _topic(topic)
         return Feed(
             tuple(store.newest(tx, topic, policy.feed_rows)),
             tuple(store.most_cited(tx, topic, since_us, policy.feed_rows)),
@@ -147,3 +148,8 @@ class Search:
             found.promoted_us,
         )
         store.put(tx, row, own_words(read))
+
+
+def _topic(asked: str | None) -> str | None:
+    """A topic as the database takes it; none that an article has contains a NUL."""
+    return asked if asked is None else asked.replace("\0", " ")

@@ -81,6 +81,12 @@ def hidden(tx: Tx, atoms: Collection[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
+def taken_articles(tx: Tx, articles: Collection[UUID]) -> set[UUID]:
+    """Those of these articles that are taken down."""
+    rows = tx.rows("select article from takedowns where article = any(%s) and restored_us is null", list(articles))
+    return {row[0] for row in rows}
+
+
 def page(tx: Tx, before: UUID | None, limit: int) -> list[Takedown]:
     """Newest first."""
     rows = tx.rows(

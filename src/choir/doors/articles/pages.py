@@ -23,6 +23,7 @@ from choir.commons.novelty.model import NoveltyScore, UnknownScore
 from choir.commons.policy import CommonsPolicy
 from choir.commons.publication.model import STANDING, Publication
 from choir.commons.publication.reading import ShownArticle
+from choir.commons.publication.service import REFEREE
 from choir.commons.revisions.model import Revision, RevisionState, UnknownRevision, parse_revision_id, revision_id
 from choir.doors.articles import words
 from choir.doors.http.access import NodeDep
@@ -117,7 +118,7 @@ def article_page(
 
 def _about(node: Node, tx: Tx, found: Article, shown: ShownArticle) -> dict[str, Any]:
     commons, publication = node.commons, shown.publication
-    atom = commons.atoms.readable(tx, reader(None), [shown.synthesis])[shown.synthesis]
+    atom = commons.atoms.readable(tx, REFEREE, [shown.synthesis])[shown.synthesis]  # whoever reads it was asked before
     authors = commons.articles.authors(tx, found.id)
     called = names(node, tx, authors)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -23,6 +24,7 @@ from choir.doors.http.openapi import also, problems
 from choir.doors.http.paging import IdCursor, Limit, before_id, page_rows
 from choir.doors.http.rooms import RoomRouter
 from choir.foundation.canonical import parse_object_hash
+from choir.identity.model import Principal, told_source
 from choir.node import Node
 from choir.storage.database import Tx
 
@@ -43,7 +45,7 @@ def open_challenge(
     def challenge(tx: Tx) -> tuple[ChallengeOut, bool]:
         ground = ground_of(body.ground)
         found, new = node.commons.challenges.open(tx, who, name, ground, body.statement, body.evidence, key)
-        return _shown(tx, node, found), new
+        return _shown(tx, node, who, found), new
 
     shown, new = node.write(challenge)
     if not new:
@@ -70,16 +72,16 @@ def list_challenges(
         found = node.commons.challenges.page(
             tx, who, article=about, mine=mine, to_rule=to_rule, before=before, limit=size
         )
-        shown = [_shown(tx, node, item) for item in found]
+        shown = [_shown(tx, node, who, item) for item in found]
     return ChallengePage(items=shown, next=challenge_id(found[-1].id) if len(found) == size else None)
 
 
 @router.get("/{challenge}", responses=problems(404))
-def get_challenge(challenge: str, who: PublicDep, node: NodeDep) -> ChallengeOut:  # noqa: ARG001
+def get_challenge(challenge: str, who: PublicDep, node: NodeDep) -> ChallengeOut:
     """Get a challenge, what the verifiers said, and its rulings."""
     id_ = parse_challenge_id(challenge)
     with node.read() as tx:
-        return _shown(tx, node, node.commons.challenges.get(tx, id_))
+        return _shown(tx, node, who, node.commons.challenges.get(tx, id_))
 
 
 @router.post("/{challenge}/rulings", responses=problems(404, 409))
@@ -88,12 +90,13 @@ def rule_on_challenge(challenge: str, body: ChallengeRulingIn, who: OperatorDep,
     id_, challenges = parse_challenge_id(challenge), node.commons.challenges
 
     def rule(tx: Tx) -> ChallengeOut:
-        return _shown(tx, node, challenges.rule(tx, who, id_, upheld=body.upheld, reasoning=body.reasoning))
+        return _shown(tx, node, who, challenges.rule(tx, who, id_, upheld=body.upheld, reasoning=body.reasoning))
 
     return node.write(rule)
 
 
-def _shown(tx: Tx, node: Node, item: Challenge) -> ChallengeOut:
+def _shown(tx: Tx, node: Node, who: Principal, item: Challenge) -> ChallengeOut:
     challenges = node.commons.challenges
     atom, article = challenges.target(tx, item)
-    return ChallengeOut.of(item, atom, article, challenges.rulings(tx, item.id))
+    rulings = [replace(each, operator=told_source(who, each.operator)) for each in challenges.rulings(tx, item.id)]
+    return ChallengeOut.of(item, atom, article, rulings)

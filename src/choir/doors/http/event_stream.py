@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from prometheus_client import Gauge
 from starlette.responses import StreamingResponse
@@ -77,21 +78,26 @@ class EventStream(StreamingResponse):
             yield f"event: events.missed\ndata: {json.dumps({'after': str(stream.position)})}\n\n"
         while (past := await self._streams.past(stream)) is not None:
             for event in past:
-                yield frame(event)
+                yield self._told(event)
             if stream.over.is_set():
                 return
         if not self._follow:
             return
         for event in await self._streams.follow(stream):
-            yield frame(event)
+            yield self._told(event)
         while not stream.over.is_set():
             events = await stream.next(policy.stream_heartbeat_s)
             for event in events:
-                yield frame(event)
+                yield self._told(event)
                 stream.position = event.position
             if not events and not stream.over.is_set():
                 yield heartbeat(self._streams.told(stream))
         yield f": over: {stream.why}\n\n"
+
+    def _told(self, event: Event) -> str:
+        """An operator hears which operator did something, others that an operator did."""
+        is_named = self._stream.hearing.name is not None and event.actor.startswith("operator:")
+        return frame(replace(event, actor="operator") if is_named else event)
 
 
 def frame(event: Event) -> str:
