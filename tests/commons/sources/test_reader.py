@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -126,10 +127,11 @@ def test_endless_work_is_ended(narrow: DocumentReader) -> None:
     assert narrow.read(PAGE, MediaType.HTML).text == "Hello"
 
 
-def test_memory_is_bounded(narrow: DocumentReader) -> None:
+def test_memory_is_bounded() -> None:
     attributes = b"<p " + b" ".join(b"a%d=1" % number for number in range(1_500_000)) + b">x</p>"
-    with pytest.raises(ReadingTooLong, match="150 MB of memory"):
-        narrow.read(attributes, MediaType.HTML)
+    policy = SourcesPolicy(read_s_max=60, read_bytes_max=150_000_000, readers_max=1)
+    with closing(DocumentReader(policy)) as reader, pytest.raises(ReadingTooLong, match="150 MB of memory"):
+        reader.read(attributes, MediaType.HTML)
 
 
 def test_who_waits_too_long_for_a_reader_is_told(narrow: DocumentReader) -> None:

@@ -60,8 +60,8 @@ def test_topics_and_the_feed(room: ReadingRoom, book: Book, bob: Browser) -> Non
         assert room.find(book.mark, topic=odd)["results"] == []
         assert done(bob.http.get("/v1/feed", params={"topic": odd}))["new"] == []
     feed = done(bob.http.get("/v1/feed", params={"topic": TOPIC}))
-    assert [item["article"] for item in feed["new"]] == [book.id]
-    assert feed["cited"] == []
+    assert book.id in [item["article"] for item in feed["new"]]
+    assert book.id not in [item["article"] for item in feed["cited"]]
     times = [item["promoted_at"] for item in done(bob.http.get("/v1/feed"))["new"]]
     assert times == sorted(times, reverse=True)
 
