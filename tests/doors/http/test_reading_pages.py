@@ -190,8 +190,23 @@ def test_a_source_shows_its_cited_span_and_no_more_than_a_part(shelf: Shelf) -> 
     assert shelf.nobody.get("/sources/sha256:zz").status_code == 404
 
 
+_GREENHOUSE = (
+    "The botanical garden heats its oldest glass house with the warmth of a bakery next door, which is pumped through"
+    " lead pipes that nobody dares to replace. Each night a student walks the rows with a torch, reads nine"
+    " thermometers every four hours, and writes the figures on a slate beside the orchids. Twice a winter the ovens stop,"
+    " and then the whole staff carries blankets, candles and jam jars of hot water to the cacti, because those came"
+    " by ship and have no heirs. A visitor once asked why the garden does not simply buy a boiler. The head gardener"
+    " answered that a boiler needs a chimney, a chimney needs a permit, and a permit needs a council that has not met"
+    " about anything green since the tram depot burned. So the bread decides which fern survives. Customers know it:"
+    " when frost is forecast they order more rye than they can eat, freeze the loaves, and call that their membership"
+    " fee. The ledger of the garden has a column for it, headed crumbs, which auditors do not ask about."
+    " Last spring a fig tree ripened in April, and the baker hung its first fruit in the shop window with a small label"
+    " in Latin."
+)
+
+
 def test_history_compares_versions(shelf: Shelf) -> None:
-    article = shelf.author.draft_of(PROSE[0], "On change")
+    article = shelf.author.draft_of(_GREENHOUSE, "On change")  # nobody else's: a revision may not become that
     shelf.author.publish(article)
     shelf.author.wait(article, "promoted")
     text = done(shelf.author.http.get(f"/v1/articles/{article}/rendered"))["text"]
