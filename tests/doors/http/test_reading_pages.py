@@ -193,7 +193,7 @@ def test_a_source_shows_its_cited_span_and_no_more_than_a_part(shelf: Shelf) -> 
 _GREENHOUSE = (
     "The botanical garden heats its oldest glass house with the warmth of a bakery next door, which is pumped through"
     " lead pipes that nobody dares to replace. Each night a student walks the rows with a torch, reads nine"
-    " thermometers every four hours, and writes the figures on a slate beside the orchids. Twice a winter the ovens stop,"
+    " thermometers every four hours, and writes the figures on a slate by the orchids. Twice a winter the ovens stop,"
     " and then the whole staff carries blankets, candles and jam jars of hot water to the cacti, because those came"
     " by ship and have no heirs. A visitor once asked why the garden does not simply buy a boiler. The head gardener"
     " answered that a boiler needs a chimney, a chimney needs a permit, and a permit needs a council that has not met"
