@@ -53,8 +53,8 @@ format: setup ## Rewrite the code in house style
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-bench: setup ## Measure; prints ratios (docs/benchmarks.md says how)
-	@$(BIN)/choir bench ledger
+bench: setup ## Measure, and write plots into docs/benchmarks.md (ARGS="ledger pages" for some)
+	@$(BIN)/python tools/write_benchmarks.py $(ARGS)
 
 docs: setup ## Write the generated parts of the documentation again, and the site into build/docs
 	@$(BIN)/python tools/generate_docs.py
