@@ -110,9 +110,8 @@ def test_the_order_is_the_selections_own_and_adds_up(
     asked = {"type": "code_review", "max_price": str(10**12), "criteria": {"units_milli": 7000}}
     told = done(stranger.post("/v1/selections", json=asked))["explanation"]
     scores = {item["provider"]: item for item in told["candidates"]}
-    assert set(found) == set(scores)
     text = words(page)
-    for id_ in found:
+    for id_ in (seller.id, other.id):  # those of other tests may come and go meanwhile
         assert f"{scores[id_]['total']:,}" in text
         assert sum(part["points"] for part in scores[id_]["components"]) == scores[id_]["total"]
         for part in scores[id_]["components"]:

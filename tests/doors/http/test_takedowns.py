@@ -143,13 +143,25 @@ def test_the_page_of_an_article_tells_nothing_of_a_source_that_was_taken_down(
     assert page_of(bob, book.id).count(quote) == before.count(quote)
 
 
+_FERRY = (
+    "The cable ferry below the weir has carried bicycles, priests and one disputed piano since the bridge was sold for"
+    " scrap. It has no engine: the current pushes it, and the ferryman only leans the rudder into the stream like a man"
+    " holding a door against wind. Children pay with a riddle. If he cannot answer before the far bank, they ride back"
+    " for nothing, so he keeps a notebook of answers under the life vests, sorted by first letter and by village. In"
+    " dry years the river forgets its job, and then the parish rings a cracked bell and everybody walks the long way"
+    " round by the quarry, carrying their groceries in wheelbarrows that nobody owns. An engineer from the ministry"
+    " offered a motor, a timetable and a ticket machine. The village held a vote in the boathouse, with beans for yes"
+    " and buttons for no, and the buttons filled the bucket twice."
+)
+
+
 def test_other_articles_do_not_tell_of_one_that_was_taken_down(
     served: NodeUnderTest, room: ReadingRoom, bob: Browser
 ) -> None:
-    cited = room.book(PROSE[2])
+    cited = room.book(_FERRY)  # nobody else's, so that it is the nearest
     other = reading_room(served)
     citing = other.book(PROSE[0], cites=cited.id)
-    draft = other.draft_of(PROSE[2])
+    draft = other.draft_of(_FERRY)
     measured = done(other.http.post(f"/v1/articles/{draft}/novelty", json={}))
     assert any(work["name"] == cited.id and work["excerpt"] for work in measured["nearest"])
     assert cited.mark in page_of(bob, citing.id)
