@@ -153,7 +153,7 @@ def test_without_a_sandbox_the_rest_is_played() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("line", ["adds a source", "published: ", "is ready; ", "the money is held", "is promoted"])
+@pytest.mark.parametrize("line", ["adds a source", "published: ", "' is ready; ", "the money is held", "is promoted"])
 def test_killed_in_the_middle_it_goes_on(line: str) -> None:
     with new_node() as cut:
         said = cut.temporary / "said"
