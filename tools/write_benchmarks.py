@@ -23,10 +23,10 @@ _BENCH_S_MAX = 1_800
 Bars = Mapping[str, float]
 
 PUBLISHED = (
-    ("TigerBeetle", "250 000 to 370 000 transfers per second in batches of 8189", "its own benchmark, measured by us on two cores"),
-    ("TigerBeetle", "48 000 to 54 000 transfers per second in batches", "its Python client, measured by us on two cores"),
+    ("TigerBeetle", "250 000 to 370 000 transfers per second in batches of 8189", "its benchmark, on two cores, by us"),
+    ("TigerBeetle", "48 000 to 54 000 transfers per second in batches", "its Python client, on two cores, by us"),
     ("pgledger", "10 600 transfers per second", "its author, on a fast laptop"),
-    ("pgvector", "recall 1.000 in 0.8 to 2 ms among 100 000 vectors of 384 numbers", "measured by us on two cores, alone"),
+    ("pgvector", "recall 1.000 in 0.8 to 2 ms among 100 000 vectors of 384 numbers", "on two cores, by us"),
 )
 
 
