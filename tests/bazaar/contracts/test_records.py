@@ -206,3 +206,30 @@ def test_a_text_request_takes_only_schemas_that_are_really_looked_at() -> None:
     for schema in schemas:
         with pytest.raises(Invalid):
             TextGenRequest.from_json(MINIMAL[JobType.TEXT_GEN] | {"schema": schema}, POLICY)
+
+
+def test_a_field_that_came_later_is_not_in_the_bytes_until_it_says_something() -> None:
+    request = PatchGenRequest.from_json(PATCH, POLICY)
+    assert PatchGenRequest.later.isdisjoint(request.to_json())
+    more = {"level": "V3", "hidden": bytes_hash(b"x"), "checks": [{"command": "true", "output_sha256": "0" * 64}]}
+    more |= {"writable_paths": ["build"], "mutation": True, "mutation_floor_bps": 6_000}
+    asked = PatchGenRequest.from_json(PATCH | more, POLICY)
+    assert asked.to_json().items() >= more.items()
+    assert PatchGenRequest.from_bytes(asked.to_bytes(), POLICY) == asked
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"level": "V5"}, "level"),
+        ({"level": "V3"}, "level"),
+        ({"mutation_floor_bps": 1}, "mutation_floor_bps"),
+        ({"mutation": True, "mutation_floor_bps": 10_001}, "mutation_floor_bps"),
+        ({"writable_paths": ["build/*"]}, "writable_paths"),
+        ({"writable_paths": ["../x"]}, "writable_paths"),
+        ({"checks": [{"command": "true", "output_sha256": ""}]}, "output_sha256"),
+    ],
+)
+def test_what_is_asked_of_the_verdict_must_go_together(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(Invalid, match=field if field != "writable_paths" else ""):
+        PatchGenRequest.from_json(PATCH | change, POLICY)

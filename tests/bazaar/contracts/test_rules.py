@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from choir.bazaar.contracts import TextGenRequest, schemas
-from choir.bazaar.contracts.commands import parse_pytest
+from choir.bazaar.contracts.commands import parse_tests
 from choir.bazaar.contracts.paths import DISALLOWED, BadPattern, check_pattern, fits, fits_any
 from choir.bazaar.policy import VerificationPolicy
 
@@ -57,10 +57,11 @@ def test_the_default_disallows_secrets_in_any_case_and_gits_own_switches() -> No
         ("python -m pytest", (), True),
         ("/usr/bin/python3.11 -m pytest -k 'a or b'", ("-k", "a or b"), True),
         ("PYTHONPATH=src python3 -m pytest", (), True),
+        ("python3 -m unittest discover -s tests", ("discover", "-s", "tests"), True),
     ],
 )
 def test_a_pytest_command_is_taken_apart(command: str, arguments: tuple[str, ...], as_module: bool) -> None:
-    found = parse_pytest(command)
+    found = parse_tests(command)
     assert found is not None
     assert (found.arguments, found.as_module) == (arguments, as_module)
 
@@ -84,7 +85,7 @@ def test_a_pytest_command_is_taken_apart(command: str, arguments: tuple[str, ...
     ],
 )
 def test_anything_else_is_a_shell_command(command: str) -> None:
-    assert parse_pytest(command) is None
+    assert parse_tests(command) is None
 
 
 @pytest.mark.parametrize(

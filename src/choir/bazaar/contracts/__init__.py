@@ -15,6 +15,7 @@ from choir.bazaar.contracts.patches import (
     HiddenCheck,
     HiddenChecks,
     HiddenFile,
+    OutsideCheck,
     PatchGenRequest,
     PatchGenResult,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "HiddenChecks",
     "HiddenFile",
     "JobResult",
+    "OutsideCheck",
     "PatchGenRequest",
     "PatchGenResult",
     "Request",

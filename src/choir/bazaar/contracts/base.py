@@ -67,6 +67,8 @@ class Record:
 
     __slots__ = ()
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+    # fields that came later: left out of JSON at their default, so that hashes from before they existed stay
+    later: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def read(cls, value: Any, context: Any) -> Self:
@@ -103,7 +105,11 @@ class Record:
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema
 
-        return core_schema.with_info_wrap_validator_function(partial(cls._read, cls.names()), handler(source))
+        shape = core_schema.with_info_wrap_validator_function(partial(cls._read, cls.names()), handler(source))
+        if cls.later:
+            written = core_schema.wrap_serializer_function_ser_schema(partial(_without_defaults, cls.later))
+            shape["serialization"] = written
+        return shape
 
     @classmethod
     def _read(
@@ -117,6 +123,13 @@ class Record:
         if len(known) < len(value):  # told by one name: an error for each of millions would take all memory
             raise Wrong("unknown field", min(value.keys() - names)[:_NAME_CHARS_MAX])
         return found
+
+
+def _without_defaults(later: frozenset[str], record: Any, write: Callable[[Any], Any]) -> dict[str, Any]:
+    """The record's JSON without those later fields that say nothing."""
+    found: dict[str, Any] = write(record)
+    silent = {item.name for item in fields(record) if item.name in later and getattr(record, item.name) == item.default}
+    return {name: value for name, value in found.items() if name not in silent}
 
 
 class Document(Record):

@@ -1,7 +1,7 @@
-"""Understanding a test command: is it pytest, with which words and which environment?
+"""Understanding a test command: is it pytest or unittest, with which words and which environment?
 
-Only a plain command counts as pytest: no pipes, no substitutions, no second command. Anything else is a shell command
-of which nothing is known but how it ends.
+Only a plain command counts: no pipes, no substitutions, no second command. Anything else is a shell command of which
+nothing is known but how it ends.
 """
 
 from __future__ import annotations
@@ -9,23 +9,35 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from enum import StrEnum
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)\Z", re.DOTALL)
 _PYTHON = re.compile(r"(?:/usr/bin/)?python(?:3(?:\.\d+)?)?\Z")
+_MODULES = ("pytest", "unittest")
 _SHELL_SIGNS = set("|&;<>()$`\\\n*?[]#~{}!")
 _OUR_OWN = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONHOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTEST_PLUGINS")
 
 
-@dataclass(frozen=True, slots=True)
-class PytestCommand:
-    """A pytest call taken apart."""
+class Runner(StrEnum):
+    """Test runners whose report is read test by test."""
 
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+
+
+@dataclass(frozen=True, slots=True)
+class TestCommand:
+    """A call of a test runner taken apart."""
+
+    __test__ = False  # not a test, whatever its name
+
+    runner: Runner
     arguments: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
-    as_module: bool = False  # python -m pytest, which puts the working folder first on the path
+    as_module: bool = False  # python -m …, which puts the working folder first on the path
 
 
-def parse_pytest(command: str) -> PytestCommand | None:
+def parse_tests(command: str) -> TestCommand | None:
     """The call, or nothing if the command is something else."""
     quoted = re.sub(r"'[^']*'", "", command)
     if _SHELL_SIGNS & set(quoted):
@@ -41,9 +53,9 @@ def parse_pytest(command: str) -> PytestCommand | None:
     if any(name in _OUR_OWN for name, _ in environment) or not words:
         return None
     if words[0] in ("pytest", "py.test"):
-        return PytestCommand(tuple(words[1:]), tuple(environment))
-    if len(words) >= 3 and _PYTHON.match(words[0]) and words[1:3] == ["-m", "pytest"]:
-        return PytestCommand(tuple(words[3:]), tuple(environment), as_module=True)
+        return TestCommand(Runner.PYTEST, tuple(words[1:]), tuple(environment))
+    if len(words) >= 3 and _PYTHON.match(words[0]) and words[1] == "-m" and words[2] in _MODULES:
+        return TestCommand(Runner(words[2]), tuple(words[3:]), tuple(environment), as_module=True)
     return None
 
 

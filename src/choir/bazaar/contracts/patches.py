@@ -31,7 +31,7 @@ from choir.bazaar.contracts.base import (
     Wrong,
     Yes,
 )
-from choir.bazaar.contracts.commands import parse_pytest
+from choir.bazaar.contracts.commands import parse_tests
 from choir.bazaar.contracts.terms import (
     FREE_TEXT,
     ID,
@@ -42,6 +42,7 @@ from choir.bazaar.contracts.terms import (
     Terms,
     TokenUsage,
 )
+from choir.bazaar.jobs.model import Level
 from choir.bazaar.policy import VerificationPolicy
 from choir.foundation.canonical import ObjectHash, canonical_hash
 from choir.foundation.errors import Invalid
@@ -66,14 +67,16 @@ _COMMAND = Text(lambda policy: policy.command_chars_max, 1)
 _COMMANDS = Texts(lambda policy: policy.list_items_max, lambda policy: policy.command_chars_max)
 _PATTERNS = Texts(lambda policy: policy.list_items_max, 300)
 _FILES_MAX = Whole(1, lambda policy: policy.patch_files_max)
+_BPS = Whole(0, 10_000)
 _LIST = Records(lambda policy: policy.list_items_max)
 _LIST_OF_SOME = Records(lambda policy: policy.list_items_max, least=1)
 _NO_REPORT = (
-    "it is not a plain pytest command, and only that gives a report of each test. Use one (it runs unittest tests"
-    " too), such as `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
+    "it is not a plain pytest or unittest command, and only those give a report of each test. Use one, such as"
+    " `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
     " (in a request: `evidence` is `exit_code`): then only its exit code is checked, a weak proof (V1)"
     " that the patched code can forge; hidden checks make it stronger"
 )
+_NO_HIDDEN = "V3 and V4 need hidden checks: whoever knows every test can answer exactly them"
 SUITE = "python3 -m pytest -q"
 
 
@@ -121,6 +124,28 @@ class Patterns(Rule):
             raise Wrong(error) from None
 
 
+class Digest(Rule):
+    """A SHA-256 in hex, or nothing."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> str:
+        text = _HASH_TEXT.read(value, info)
+        if text and (len(text) != _HASH_CHARS or not _HEX_DIGITS.issuperset(text)):
+            raise Wrong("it must be 64 lower-case hex digits")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideCheck(Record):
+    """A command that the verifier starts itself. All it writes to stdout is compared with this hash, outside."""
+
+    command: Annotated[str, _COMMAND]
+    output_sha256: Annotated[str, Digest()]
+
+    def check(self) -> None:
+        if not self.output_sha256:
+            raise Wrong(BadField(field="output_sha256", why="an outside check needs the hash of what it must write"))
+
+
 @dataclass(frozen=True, slots=True)
 class PatchGenRequest(RequestRecord):
     """What a buyer orders."""
@@ -140,10 +165,17 @@ class PatchGenRequest(RequestRecord):
     fail_before: Annotated[bool, Yes()] = True  # the tests must fail without the patch
     whole_suite: Annotated[bool, Yes()] = False  # an extra: nothing that passed before may fail after
     suite_command: Annotated[str, _COMMAND] = SUITE
-    # whether the patch may look into the interpreter or name the test runner
+    # decides nothing any more: what it allowed is a sign on the verdict and no reason to refuse
     allow_introspection: Annotated[bool, Yes()] = False
     files_max: Annotated[int, _FILES_MAX] = 10  # most files it is paid for
     hidden: Annotated[ObjectHash, Hash()] | None = None  # commitment to the hidden checks
+    level: Annotated[Level, OneOf(Level)] = Level.V1  # the least level that the verdict must have
+    checks: Annotated[tuple[OutsideCheck, ...], _LIST] = ()  # outside checks that everybody may see
+    writable_paths: Annotated[tuple[str, ...], Patterns()] = ()  # folders that tests may write to, no others
+    mutation: Annotated[bool, Yes()] = False  # an extra: change the patched lines, and count what the tests notice
+    mutation_floor_bps: Annotated[int, _BPS] = 0  # the least share of mutants that the tests must notice
+
+    later: ClassVar[frozenset[str]] = frozenset({"level", "checks", "writable_paths", "mutation", "mutation_floor_bps"})
 
     @classmethod
     def absent(cls, context: VerificationPolicy) -> dict[str, Any]:
@@ -152,8 +184,14 @@ class PatchGenRequest(RequestRecord):
 
     def check(self) -> None:
         commands = [self.test_command] * (self.evidence is Evidence.REPORT) + [self.suite_command] * self.whole_suite
-        if any(parse_pytest(command) is None for command in commands):
+        if any(parse_tests(command) is None for command in commands):
             raise Wrong(BadField(field="test_command", why=_NO_REPORT))
+        if self.level >= Level.V3 and self.hidden is None:
+            raise Wrong(BadField(field="level", why=_NO_HIDDEN))
+        if self.mutation_floor_bps and not self.mutation:
+            raise Wrong(BadField(field="mutation_floor_bps", why="`mutation` must be true for it"))
+        if any(any(sign in path for sign in "*?") for path in self.writable_paths):
+            raise Wrong(BadField(field="writable_paths", why="it must name folders, without * and ?"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +206,6 @@ class PatchGenResult(ResultRecord):
 
 
 # --- hidden checks ----------------------------------------------------------------------------------
-
-
-class Digest(Rule):
-    """A SHA-256 in hex, or nothing."""
-
-    def read(self, value: Any, info: ValidationInfo[Any]) -> str:
-        text = _HASH_TEXT.read(value, info)
-        if text and (len(text) != _HASH_CHARS or not _HEX_DIGITS.issuperset(text)):
-            raise Wrong("it must be 64 lower-case hex digits")
-        return text
 
 
 class Salt(Rule):

@@ -6,7 +6,8 @@ sandbox that the provider never touched; only then money moves. Every transition
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -67,6 +68,24 @@ class Visibility(StrEnum):
     HIDDEN = "hidden"
 
 
+class Level(StrEnum):
+    """How sure a verdict is. Each level has what those below it have."""
+
+    V1 = "V1"  # an exit code, which tested code can force
+    V2 = "V2"  # a report of exactly the buyer's tests, controlled as far as they can be
+    V3 = "V3"  # hidden tests, controlled
+    V4 = "V4"  # outside checks that only the verifier knew, in more than one setting
+
+
+class Strength(StrEnum):
+    """How a test is held from outside, the strongest first."""
+
+    OUTSIDE = "outside"  # it reports what it observed; what is expected never enters the tested process
+    BLIND = "blind"  # what it expects is replaced by a plausible other value, and it must notice
+    CONTRADICTION = "contradiction"  # a contradiction is added: shows only that failures are reported
+    NONE = "none"  # not controlled
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at. `reason` is a stable code such as "patch.does_not_apply"; empty if passed."""
@@ -88,6 +107,12 @@ class Verdict:
     units_milli: int  # measured by us, in thousandths of the job type's unit
     tier: str  # the sandbox it was checked in
     evidence: tuple[dict[str, Any], ...] = ()  # the atoms behind the checks' hashes
+    level: Level | None = None  # of a patch that passed: how sure the verdict is
+    strengths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # "visible", "hidden" -> strength -> tests
+    signs: tuple[str, ...] = ()  # what a reader of the patch may want to look at; never a reason
+    lines_added: int = 0
+    lines_deleted: int = 0
+    mutants: tuple[int, int] | None = None  # how many the tests noticed, of how many
 
     @property
     def visible_passed(self) -> bool:

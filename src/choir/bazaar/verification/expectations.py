@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from choir.bazaar.contracts.commands import parse_pytest
+from choir.bazaar.contracts.commands import parse_tests
 from choir.bazaar.verification import syntax as parsing
 from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.trees import entries_of
@@ -52,7 +52,7 @@ class ExpectedOutcome:
 
 def expected_from(tree: Path, command: str, subdir: str, before: Report) -> ExpectedOutcome:
     """What the buyer's tree says must be reported after the patch."""
-    found = parse_pytest(command)
+    found = parse_tests(command)
     assert found is not None
     if before.has_collected:
         files: Iterable[str] = _files_of(tree, subdir, before)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenRequest
-from choir.bazaar.contracts.commands import parse_pytest
+from choir.bazaar.contracts.commands import parse_tests
 from choir.bazaar.jobs.model import Visibility
 from choir.bazaar.verification.expectations import ExpectedOutcome, judge, statics_of
 from choir.bazaar.verification.model import Findings
@@ -41,7 +41,7 @@ def run(hidden: HiddenChecks, tree: Path, request: PatchGenRequest, bench: Bench
 
 
 def _fault(check: HiddenCheck, expected: ExpectedOutcome, report: Report) -> tuple[str, str]:
-    if parse_pytest(check.command) is not None:
+    if parse_tests(check.command) is not None:
         good = bool(report.collected) and not judge(expected, report)[0]
     else:
         good = report.ended_well

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from choir.bazaar.contracts.commands import PytestCommand, parse_pytest
+from choir.bazaar.contracts.commands import TestCommand, parse_tests
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report, read_report
@@ -86,7 +86,7 @@ class Bench:
         return {(file, name): frozenset(codes) for file, names in read.items() for name, codes in names.items()}
 
     def _config(self, command: str, subdir: str, key: bytes, control: Control) -> dict[str, Any]:
-        found = parse_pytest(command)
+        found = parse_tests(command)
         cwd = f"{TREE}/{subdir}".rstrip("/")
         config: dict[str, Any] = {
             "key": key.hex(),
@@ -141,7 +141,7 @@ class Bench:
         return read_report(_NO_REPORT | {"exit_code": result.exit_code or 1, "stopped": stopped})
 
 
-def _pytest_config(found: PytestCommand, cwd: str, control: Control) -> dict[str, Any]:
+def _pytest_config(found: TestCommand, cwd: str, control: Control) -> dict[str, Any]:
     path = dict(found.environment).get("PYTHONPATH", "")
     return {
         "arguments": list(found.arguments),
