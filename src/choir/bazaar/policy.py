@@ -345,8 +345,21 @@ class VerificationPolicy:
     )
     tests_max: int = value(20_000, "tests", 1, 10**6, _ENG, "Maximum tests in one report.")
     hidden_runs: int = value(3, "runs", 1, 20, "spec: three times each", "Runs of a hidden check; one pass is enough.")
-    control_runs_max: int = value(
-        3, "runs", 1, 20, _ENG, "Runs of the negative control before a test counts as bound to the runner."
+    control_pairs_max: int = value(
+        3, "pairs", 1, 20, _ENG, "Maximum pairs of control runs, where few assertions can be held or some stay unclear."
+    )
+    control_bits_min: int = value(
+        12,
+        "bits",
+        1,
+        64,
+        _ENG,
+        "Guesses that a delivery which forges its report must get right by chance; more control runs are made for it.",
+    )
+    runs_at_once: int = value(2, "runs", 1, 16, _ENG, "Maximum runs of one verification side by side.")
+    mutants_max: int = value(20, "mutants", 1, 500, _ENG, "Maximum mutants of the changed lines that are tried.")
+    mutants_min: int = value(
+        4, "mutants", 1, 500, _ENG, "A floor for mutants applies from this number on; fewer say little."
     )
     bases_kept: int = value(4, "trees", 1, 100, _ENG, "Base trees and their test results kept in the cache.")
 

@@ -1,4 +1,4 @@
-"""Hostile patches whose code fights the tests while they run. Most are let through the look at the code on purpose."""
+"""Hostile patches whose code fights the tests while they run."""
 
 from __future__ import annotations
 
@@ -53,9 +53,6 @@ _REWRITE += "_file.write_text(_text.replace('== total', '!= 12345'))\n"
 _AT_CALL = "import sys\n\n\ndef add(a, b):\n    module = sys.modules['test_calc']\n"
 _AT_CALL += "    module.test_add.__code__ = (lambda a, b, total: None).__code__\n"
 _AT_CALL += "    return {(1, 2): 3, (-1, 1): 0}.get((a, b), 0)\n" + MUL
-_HIDDEN_NAME = "import sys\n\n_modules = getattr(sys, 'mod' + 'ules')\n\n\ndef add(a, b):\n"
-_HIDDEN_NAME += "    return a + b if 'py' + 'test' in _modules else a - b\n" + MUL
-_PIECES = "import sys\n\n\ndef add(a, b):\n    return a + b if 'py' + 'test' in sys.argv[0] else a - b\n" + MUL
 _ASK_ARGV = "import sys\n\n\ndef add(a, b):\n    return a + b if sys.argv[0].startswith('py') else a - b\n" + MUL
 _HALF_MUL = "def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b if b == 3 else 0\n"
 
@@ -64,114 +61,84 @@ _WORDS_FIRST = "python3 -m pytest -q tests/test_words.py tests/test_calc.py"
 CODE = [
     Case("exits on import", "`sys.exit(0)` when the module is loaded", "tests.missing", code(_EXIT)),
     Case(
-        "exits hard, seen in the code",
-        "`os._exit(0)` when the module is loaded",
-        "patch.reaches_into_runner",
-        code(_HARD_EXIT),
-    ),
-    Case(
         "exits hard",
-        "the same where the order allows such code",
+        "`os._exit(0)` when the module is loaded",
         "tests.report_incomplete",
-        code(_HARD_EXIT, allow_introspection=True),
+        code(_HARD_EXIT),
     ),
     Case(
         "exits at the end",
         "failing tests, and code 0 forced at exit",
         "tests.exit_code_forged",
-        code(_AT_END, allow_introspection=True),
+        code(_AT_END),
     ),
     Case(
         "exits in the call",
         "`os._exit(0)` when the test calls it",
         "tests.report_incomplete",
-        whole(_IN_CALL, allow_introspection=True),
-    ),
-    Case(
-        "forced reports, seen in the code",
-        "report classes that always say passed",
-        "patch.detects_tests",
-        code(_FORCED),
+        whole(_IN_CALL),
     ),
     Case(
         "forced reports",
-        "the same where the order allows such code",
+        "report classes that always say passed",
         "tests.report_forged",
-        code(_FORCED, allow_introspection=True),
+        code(_FORCED),
     ),
     Case(
         "tests that never run",
         "the runner's own method replaced by nothing",
         "tests.report_forged",
-        code(_NEVER_RUN, allow_introspection=True),
+        code(_NEVER_RUN),
     ),
     Case(
         "swallowed failures",
         "the runner's own method wrapped",
         "tests.report_forged",
-        code(_SWALLOW, allow_introspection=True),
+        code(_SWALLOW),
     ),
     Case("forged frames", "lines written into every pipe of the process", "tests.report_forged", code(_PIPES)),
     Case(
         "forged statement",
         "a supervisor's statement written past it",
         "tests.report_incomplete",
-        code(_STATEMENT, allow_introspection=True),
+        code(_STATEMENT),
     ),
     Case("kills the supervisor", "a signal to the parent process", "tests.report_incomplete", code(_KILL)),
     Case(
         "skips",
         "tests that skip themselves in the tested code",
         "tests.skipped",
-        whole(_SKIP, allow_introspection=True),
-    ),
-    Case(
-        "detects the tests, seen in the code",
-        "right results only if pytest is loaded",
-        "patch.detects_tests",
-        whole(_ASK),
+        whole(_SKIP),
     ),
     Case(
         "detects the runner",
-        "the same where the order allows such code",
-        "tests.depends_on_runner",
-        whole(_ASK, allow_introspection=True),
+        "right results only if pytest is loaded",
+        "hidden.failed",
+        whole(_ASK, hidden=PRODUCT),
     ),
     Case(
         "detects the environment",
         "right results only with pytest's variable",
-        "tests.depends_on_runner",
-        whole(_ASK_ENV, allow_introspection=True),
+        "hidden.failed",
+        whole(_ASK_ENV, hidden=PRODUCT),
     ),
     Case(
         "swaps a test's code",
         "the code of a test function replaced while another runs",
         "tests.test_replaced",
-        whole(_AT_CALL, allow_introspection=True),
+        whole(_AT_CALL),
     ),
     Case(
         "rewrites the tests on disk",
-        "the tested module rewrites a test file that is loaded after it",
-        "tests.test_replaced",
+        "the tested module rewrites a test file that is loaded after it; the tree is read-only",
+        "tests.missing",
         edits({"words.py": _REWRITE + FILES["words.py"]}, fix=False, test_command=_WORDS_FIRST),
-    ),
-    Case(
-        "hides what it looks for",
-        "names put together from pieces",
-        "patch.detects_tests",
-        whole(_HIDDEN_NAME),
-    ),
-    Case(
-        "hides the runner's name",
-        "the same with the runner's name alone",
-        "patch.detects_tests",
-        whole(_PIECES),
     ),
     Case(
         "detects the command line",
         "right results only under a program whose name begins with py",
-        "tests.depends_on_runner",
-        whole(_ASK_ARGV),
+        "hidden.failed",
+        whole(_ASK_ARGV, hidden=PRODUCT),
     ),
     Case("sleeps", "a function that takes an hour", "tests.timed_out", whole(_SLEEP), strict=True),
     Case(
@@ -191,7 +158,7 @@ CODE = [
     Case(
         "equal to everything",
         "a result that says yes to every comparison",
-        "hidden.failed",
+        "cheat.flattered",
         whole(_LIAR, hidden=PRODUCT),
     ),
     Case(

@@ -53,17 +53,17 @@ SUB = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
 def test_tests_that_cannot_be_imported_before_the_patch_are_read(verifier: Verifier, tmp_path: Path) -> None:
     assert outcome(verifier, tmp_path / "a", NEW_FUNCTION, {"calc.py": SUB}) == "passed"
     leaves = SUB + "\n\nimport pytest\n\npytest.skip('all of it', allow_module_level=True)\n"
-    found = outcome(verifier, tmp_path / "b", NEW_FUNCTION, {"calc.py": leaves}, allow_introspection=True)
+    found = outcome(verifier, tmp_path / "b", NEW_FUNCTION, {"calc.py": leaves})
     assert found == "tests.missing"
 
 
 def test_a_test_that_could_only_be_read_before_is_still_the_buyers(verifier: Verifier, tmp_path: Path) -> None:
-    """The patched module rewrites the second test file while the first is being loaded."""
+    """The patched module would rewrite the second test file while the first is being loaded."""
     files = NEW_FUNCTION | {"test_zero.py": "from calc import sub\n\n\ndef test_zero():\n    assert sub(1, 1) == 0\n"}
     files["test_sub.py"] = "from calc import sub\n\n\ndef test_one():\n    assert sub(3, 1) == 2\n"
     rewrite = "import pathlib\n\n_file = pathlib.Path(__file__).with_name('test_zero.py')\n"
     rewrite += "_file.write_text(_file.read_text().replace('== 0', '== 2'))\n\n\ndef sub(a, b):\n    return 2\n"
-    assert outcome(verifier, tmp_path, files, {"calc.py": rewrite}) == "tests.test_replaced"
+    assert outcome(verifier, tmp_path, files, {"calc.py": rewrite}) == "tests.missing"
 
 
 def test_tests_that_hang_before_the_patch_failed_before(strict_verifier: Verifier, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_tests_in_classes_of_unittest_are_watched_too(verifier: Verifier, tmp_pa
     assert outcome(verifier, tmp_path / "a", UNITTEST, fixed) == "passed"
     forced = "import unittest\n\nunittest.TestCase.assertEqual = lambda *_: None\n" + UNITTEST["calc.py"]
     found = outcome(verifier, tmp_path / "b", UNITTEST, {"calc.py": forced + "\n"})
-    assert found == "patch.detects_tests"
+    assert found == "tests.failed"
 
 
 BUSY = """

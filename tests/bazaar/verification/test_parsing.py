@@ -11,7 +11,7 @@ import pytest
 
 from choir.bazaar.contracts import BadField, TextGenRequest
 from choir.bazaar.policy import VerificationPolicy
-from choir.bazaar.verification import changes, expectations, introspection, syntax, texts, trees
+from choir.bazaar.verification import changes, expectations, signs, syntax, texts, trees
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.trees import Change, Entry
 
@@ -60,7 +60,7 @@ def test_nothing_that_looks_at_code_stands_still(tmp_path: Path) -> None:
     change = Change("long.py", None, Entry(LONG))
     began = time.process_time()
     assert expectations.statics_of(tmp_path, ["test_long.py"]) == ()
-    assert introspection.fault([change])[0] == "patch.unreadable_code"
+    assert signs.signs([change]) == ("has Python code that cannot be parsed",)
     assert [item.path for item in changes.counted([change])] == ["long.py"]
     assert time.process_time() - began < 3
 

@@ -50,6 +50,7 @@ _ORDERS = {
     "objects.bad_label": "a name or type of an object is not valid",
     "objects.not_an_atom": "an object is not canonical JSON",
     "objects.wrong_hash": "an object's bytes do not match its hash",
+    "order.level_unreachable": "the order's checks cannot reach the level that it asks for",
     "order.no_tests": "the test command finds no test in the buyer's tree",
     "order.tests_passed_before": "the tests pass already, without any work",
     "policy.out_of_bounds": "a policy value is out of bounds",
@@ -57,8 +58,14 @@ _ORDERS = {
 }
 
 _ANY_DELIVERY = {
+    "cheat.flattered": "results compare as equal to values that they cannot be equal to",
+    "cheat.runner_subverted": "a test that was made to fail is not reported as failed",
+    "cheat.test_bypassed": "a test is reported as passed, but its assertions were not evaluated",
+    "checks.failed": "an outside check does not write what the buyer expects",
+    "checks.stopped": "an outside check was stopped at a limit",
     "artifact.hash_mismatch": "the artifact does not match its claimed hash",
     "commands.failed": "a verification command of the buyer failed",
+    "hidden.level_missed": "the verdict reaches a lower level than was ordered",
     "hidden.failed": "a hidden check failed in every one of its runs",
     "result.not_success": "the provider did not report success",
 }
@@ -69,7 +76,6 @@ _PATCHES = {
     "patch.deciding_test_added": "the patch adds a file that affects the verdict",
     "patch.deciding_test_changed": "the patch changes a test or a file among the tests",
     "patch.deciding_test_deleted": "the patch deletes a test or a file among the tests",
-    "patch.detects_tests": "the patch adds code that detects tests",
     "patch.does_not_apply": "the diff does not apply to the base commit",
     "patch.empty": "the diff changes nothing",
     "patch.git_internals": "the patch changes git's own files",
@@ -81,7 +87,6 @@ _PATCHES = {
     "patch.path_disallowed": "the patch changes a file that the order disallows",
     "patch.path_escapes": "a path of the diff points outside the repository",
     "patch.path_not_allowed": "the patch changes a file outside the allowed paths",
-    "patch.reaches_into_runner": "the patch adds code that manipulates the running interpreter",
     "patch.shadows_module": "the patch adds a module that shadows one of the test runner or Python",
     "patch.startup_hook": "the patch changes code that Python loads at startup",
     "patch.submodule": "the diff adds or moves a submodule, which cannot be inspected",
@@ -90,14 +95,14 @@ _PATCHES = {
     "patch.test_plugin_changed": "the patch changes a plugin of the test runner",
     "patch.too_large": "the diff or its result is larger than the limit",
     "patch.too_many_files": "the patch changes too many files",
-    "patch.unreadable_code": "the patch adds Python code that cannot be parsed, so it cannot be inspected",
+    "patch.unreadable_code": "a Python file that could be parsed before the patch cannot be parsed now",
     "patch.unsafe_entry": "the patched tree contains something that is not a regular file",
     "patch.whitespace_only": "the patch changes only white space",
     "patch.wrong_base": "the diff was made against another commit",
 }
 
 _TESTS = {
-    "tests.depends_on_runner": "tests pass only where the code can detect that it is being tested",
+    "tests.mutation_floor": "the tests notice fewer mutants of the changed lines than the order's floor",
     "tests.exit_code_forged": "the process exit code differs from the test runner's",
     "tests.failed": "the buyer's tests fail",
     "tests.missing": "tests of the buyer are missing from the report",
@@ -106,7 +111,6 @@ _TESTS = {
     "tests.output_flood": "the tests exceeded the output limit and were stopped",
     "tests.report_forged": "the test report does not match the test run",
     "tests.report_incomplete": "the tests ended before all of the buyer's tests were reported",
-    "tests.runner_subverted": "a test that was made to fail is not reported as failed",
     "tests.skipped": "tests of the buyer were skipped that were not skipped before",
     "tests.suite_incomplete": "the whole suite did not finish",
     "tests.test_replaced": "a test with the name of a buyer's test is not the buyer's",

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from choir.bazaar.verification import trees
+from choir.bazaar.verification.controlled.draws import Known
+from choir.bazaar.verification.controlled.runs import Tests, calibrate
 from choir.bazaar.verification.decision import Deciders
 from choir.bazaar.verification.expectations import ExpectedOutcome, expected_from
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report
 from choir.bazaar.verification.test_runs import Bench
+from choir.foundation.canonical import bytes_hash, canonical_hash
 
 _PIECE = 1 << 20
 
@@ -48,6 +52,7 @@ class BaseTree:
     users: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     known: dict[tuple[str, str], BaseState | Report] = field(default_factory=dict)
+    sites: dict[str, tuple[Report, dict[str, Known]]] = field(default_factory=dict)
 
     def before(self, bench: Bench, command: str, subdir: str) -> BaseState:
         """A pytest command, run once and remembered."""
@@ -61,6 +66,30 @@ class BaseTree:
                 self.known[command, subdir] = found
             return found
 
+    def known_sites(self, bench: Bench, tests: Tests, plain: Report) -> dict[str, Known]:
+        """What is known of the tests' assertions by running them here, without any delivery; found out once."""
+        name = _name_of(tests, {path: suite.source for path, suite in tests.suites.items()})
+        with self.lock:
+            if name not in self.sites:
+                self.sites[name] = plain, calibrate(bench, self.tree, tests, plain)
+            return self.sites[name][1]
+
+    def known_hidden(self, bench: Bench, tests: Tests, files: Mapping[str, bytes]) -> tuple[Report, dict[str, Known]]:
+        """The same for hidden tests, which are put over the buyer's tree for it."""
+        name = _name_of(tests, files)
+        with self.lock:
+            if name not in self.sites:
+                self.sites[name] = self._calibrated(bench, tests, files)
+            return self.sites[name]
+
+    def _calibrated(self, bench: Bench, tests: Tests, files: Mapping[str, bytes]) -> tuple[Report, dict[str, Known]]:
+        with tempfile.TemporaryDirectory(prefix="hidden-", dir=self.folder) as folder:
+            tree = trees.lay_out(self.tree, Path(folder) / "tree")
+            for path, content in files.items():
+                trees.put(tree, path, trees.Entry(content))
+            report = bench.run(tree, tests.command, tests.subdir)
+            return report, calibrate(bench, tree, tests, report)
+
     def plain(self, bench: Bench, command: str, subdir: str) -> Report:
         """Any other command, run once and remembered."""
         with self.lock:
@@ -68,6 +97,11 @@ class BaseTree:
             if not isinstance(found, Report):
                 found = self.known[command, subdir] = bench.run(self.tree, command, subdir)
             return found
+
+
+def _name_of(tests: Tests, files: Mapping[str, bytes]) -> str:
+    content = canonical_hash([[path, bytes_hash(source)] for path, source in sorted(files.items())])
+    return f"{tests.command}\0{tests.subdir}\0{content}"
 
 
 class Bases:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from choir.bazaar.contracts.patches import PatchGenRequest
@@ -28,6 +29,7 @@ _MODES = {"100644", "100755", LINK}
 _COMPILED = {".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".o", ".a"}
 _GITLINK = "160000"
 _MENTION_CHARS_MIN = 3
+_LINES_EXACT = 2_000  # files beyond are compared without their commonest lines
 
 
 def header_fault(headers: Headers, policy: VerificationPolicy) -> Fault:
@@ -106,6 +108,15 @@ def compiled_fault(changes: Iterable[Change]) -> Fault:
     return GOOD
 
 
+def syntax_fault(changes: Iterable[Change]) -> Fault:
+    """Python that could be read before and cannot be read any more works for nobody."""
+    for change in changes:
+        both = change.before is not None and change.after is not None and change.path.endswith(".py")
+        if both and _meaning(change.before) is not None and _meaning(change.after) is None:
+            return "patch.unreadable_code", "A Python file that could be parsed before the patch cannot be parsed now."
+    return GOOD
+
+
 def substance_fault(changes: Iterable[Change]) -> Fault:
     if all(_without_space(change.before) == _without_space(change.after) for change in changes):
         return "patch.whitespace_only", "The patch changes only white space."
@@ -136,6 +147,21 @@ def _without_space(entry: Entry | None) -> bytes | None:
     return None if entry is None else b"".join(entry.content.split())
 
 
+def lines(changes: Iterable[Change]) -> tuple[int, int]:
+    """How many lines a patch adds and deletes, by comparing what was with what is."""
+    added = deleted = 0
+    for change in changes:
+        before, after = _lines_of(change.before), _lines_of(change.after)
+        for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=len(before) > _LINES_EXACT).get_opcodes():
+            if kind != "equal":
+                deleted, added = deleted + b - a, added + d - c
+    return added, deleted
+
+
+def _lines_of(entry: Entry | None) -> list[bytes]:
+    return [] if entry is None or entry.link is not None else entry.content.splitlines()
+
+
 # --- units ------------------------------------------------------------------------------------------
 
 
@@ -149,7 +175,7 @@ def counted(changes: Sequence[Change]) -> list[Change]:
     gone = {change.before.content for change in changes if change.after is None and change.before is not None}
     found = []
     for change in changes:
-        if change.after is None or decision.is_test(change.path) or not _has_substance(change):
+        if change.after is None or decision.is_test_change(change) or not _has_substance(change):
             continue
         shape = _without_space(change.after) or b""
         moved = change.before is None and change.after.content in gone
@@ -158,7 +184,7 @@ def counted(changes: Sequence[Change]) -> list[Change]:
         seen.add(shape)
         found.append(change)
     if not found and changes:  # a deletion or a move can be all that was asked for
-        return [change for change in changes if not decision.is_test(change.path)][:1]
+        return [change for change in changes if not decision.is_test_change(change)][:1]
     return found
 
 
@@ -169,7 +195,7 @@ def padding(changes: Sequence[Change]) -> int:
     return sum(
         change.path not in paid
         and change.after is not None
-        and not decision.is_test(change.path)
+        and not decision.is_test_change(change)
         and not (change.before is None and change.after.content in gone)
         for change in changes
     )
@@ -177,7 +203,7 @@ def padding(changes: Sequence[Change]) -> int:
 
 def _is_mentioned(change: Change, changes: Sequence[Change]) -> bool:
     """Whether a new file's name stands in another changed file; alone it may be all that was asked for."""
-    if sum(not decision.is_test(other.path) for other in changes) == 1:
+    if sum(not decision.is_test_change(other) for other in changes) == 1:
         return True
     parts = change.path.rsplit("/", 2)
     stem = parts[-1].split(".")[0]

@@ -9,6 +9,7 @@ every run they are put back as well, so that a rule that was too narrow still pr
 from __future__ import annotations
 
 import configparser
+import re
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from choir.bazaar.contracts.patches import PatchGenRequest
 from choir.bazaar.contracts.paths import fits_any
 from choir.bazaar.verification.trees import Change, Entry, Kind, put
 
+_HAS_TESTS = re.compile(rb"^\s*(async\s+)?def test|^class \w*Test|TestCase", re.MULTILINE)
 _TEST_FOLDERS = {"test", "tests"}
 _RUNNER = {
     "pytest",
@@ -61,6 +63,15 @@ def is_test(path: str) -> bool:
     name = place.name
     by_name = name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
     return by_name or name == "conftest.py" or any(part.lower() in _TEST_FOLDERS for part in place.parts[:-1])
+
+
+def is_test_change(change: Change) -> bool:
+    """Whether a patch changes a test. A name alone does not make one: `ab_test.py` may be about something else."""
+    parts = PurePosixPath(change.path).parts
+    if parts[-1] == "conftest.py" or any(part.lower() in _TEST_FOLDERS for part in parts[:-1]):
+        return True
+    entry = change.before or change.after
+    return is_test(change.path) and entry is not None and _HAS_TESTS.search(entry.content) is not None
 
 
 def fault(changes: Iterable[Change], deciders: Deciders, request: PatchGenRequest) -> tuple[str, str]:
@@ -118,7 +129,7 @@ def _test_fault(change: Change, deciders: Deciders, request: PatchGenRequest) ->
         if fits_any(change.path, request.deciding_paths):
             return "patch.deciding_test_added", "The patch adds a file that affects the verdict."
         return None  # other new tests never count and are taken away before the run
-    if decides or is_test(change.path):
+    if decides or is_test_change(change):
         if change.kind is Kind.DELETED:
             return "patch.deciding_test_deleted", "The patch deletes a test or a file among the tests."
         return "patch.deciding_test_changed", "The patch changes a test or a file among the tests."
@@ -165,7 +176,7 @@ def restore(tree: Path, changes: Iterable[Change], deciders: Deciders, request: 
     """Put everything that decides back to what it was in the buyer's tree; returns how many files that were."""
     count = 0
     for change in changes:
-        if is_test(change.path) or fault([change], deciders, request)[0]:
+        if is_test_change(change) or fault([change], deciders, request)[0]:
             put(tree, change.path, change.before)
             count += 1
     return count

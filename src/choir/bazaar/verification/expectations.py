@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts.commands import parse_tests
 from choir.bazaar.verification import syntax as parsing
+from choir.bazaar.verification.controlled import literals
 from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.trees import entries_of
 
@@ -59,10 +60,32 @@ def expected_from(tree: Path, command: str, subdir: str, before: Report) -> Expe
     else:
         files = _test_files(tree, subdir, found.arguments)
     statics = statics_of(tree, files)
-    choosing = any(word.startswith(_CHOOSING) or "::" in word for word in found.arguments)
-    partial = choosing or not before.has_collected  # which files the configuration chooses is not known then
+    partial = (
+        chooses(found.arguments) or not before.has_collected
+    )  # which files the configuration chooses is not known then
     skipped = frozenset(before.with_outcome(Outcome.SKIPPED))
     return ExpectedOutcome(frozenset(before.collected), statics, skipped, before.codes, partial=partial)
+
+
+def chooses(arguments: Iterable[str]) -> bool:
+    """Whether a command runs only some of the tests in its files."""
+    return any(word.startswith(_CHOOSING) or "::" in word for word in arguments)
+
+
+def may_skip_in(source: bytes, name: str) -> bool:
+    """Whether a test of a file may be skipped by its own decision."""
+    try:
+        module = parsing.parse(source)
+    except parsing.UNREADABLE:
+        return False
+    path = name.split("::")
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name in path:
+            calls = {literals.called(item) for item in ast.walk(node) if isinstance(item, ast.Call)}
+            leaf = not isinstance(node, ast.ClassDef)
+            if _may_skip(node) or (leaf and calls & {"skip", "skipTest", "importorskip", "skipif", "xfail"}):
+                return True
+    return False
 
 
 def judge(expected: ExpectedOutcome, report: Report) -> Fault:  # noqa: PLR0911 - a list of reasons, each its own line

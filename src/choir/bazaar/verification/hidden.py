@@ -1,50 +1,121 @@
-"""Hidden checks: run after every visible check has passed, several times each; one pass is enough.
+"""Hidden checks: run after every visible check has passed, several times where they fail; one pass is enough.
 
-Their files lie over the patched tree, in which all that decides is the buyer's again. Their commands, files and output
-never go into a check's sentence or evidence, only hashes do.
+Their files lie over the patched tree, in which all that decides is the buyer's again. Hidden tests are controlled: the
+originals never enter a sandbox with a delivery, and what they expect stays outside where it can. Their commands, files
+and output never go into a check's sentence or evidence, only hashes do.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenRequest
-from choir.bazaar.contracts.commands import parse_tests
-from choir.bazaar.jobs.model import Visibility
-from choir.bazaar.verification.expectations import ExpectedOutcome, judge, statics_of
+from choir.bazaar.contracts.commands import TestCommand, parse_tests
+from choir.bazaar.jobs.model import Strength, Visibility
+from choir.bazaar.verification.bases import BaseTree
+from choir.bazaar.verification.controlled.draws import Known
+from choir.bazaar.verification.controlled.judging import TestName, test_of
+from choir.bazaar.verification.controlled.runs import Controlled, Tests, control, read_suites
+from choir.bazaar.verification.expectations import chooses, may_skip_in
+from choir.bazaar.verification.levels import HIDDEN
 from choir.bazaar.verification.model import Findings
+from choir.bazaar.verification.outside import run_check
 from choir.bazaar.verification.reports import Report
 from choir.bazaar.verification.test_runs import Bench
-from choir.bazaar.verification.trees import Entry, put
+from choir.bazaar.verification.trees import Entry, lay_out, put
 from choir.foundation.canonical import bytes_hash
 
+Fault = tuple[str, str]
+_FAILED: Fault = ("hidden.failed", "A hidden check failed in every one of its runs.")
 
-def run(hidden: HiddenChecks, tree: Path, request: PatchGenRequest, bench: Bench, findings: Findings) -> None:
-    """All hidden checks. The tree is the caller's last use of it: hidden files stay in it."""
+
+def run(
+    hidden: HiddenChecks, tree: Path, base: BaseTree, request: PatchGenRequest, bench: Bench, findings: Findings
+) -> None:
+    """All hidden checks."""
+    counts: Counter[str] = Counter()
+    place = lay_out(tree, tree.with_name("hidden"))
     for item in hidden.files:
-        put(tree, item.path, Entry(item.content))
-    for place, check in enumerate(hidden.checks):
-        named = [item.path for item in hidden.files if PurePosixPath(item.path).name in check.command]
-        statics, codes = statics_of(tree, named), bench.codes(tree, named)
-        faults, last = [], None
-        for _ in range(bench.policy.hidden_runs):
-            last = bench.run(tree, check.command, request.subdir)
-            faults.append(
-                _fault(check, ExpectedOutcome(frozenset(last.collected), statics, frozenset(), {}, codes), last)
-            )
-            if not faults[-1][0]:
+        put(place, item.path, Entry(item.content))
+    work = _Work(hidden, place, base, request, bench)
+    for number, check in enumerate(hidden.checks):
+        parsed = parse_tests(check.command)
+        found = work.outside(check) if parsed is None else work.tests(check, parsed, more=bool(findings.signs))
+        counts.update(found.strengths)
+        name = bytes_hash((hidden.salt + check.command).encode())
+        evidence = {"command": name, "strengths": dict(found.strengths)} | dict(found.facts)
+        findings.add(f"hidden check {number + 1}", *found.fault, evidence, Visibility.HIDDEN)
+    findings.strengths[HIDDEN] = {kind.value: counts[kind.value] for kind in Strength}
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    fault: Fault
+    strengths: Mapping[str, int]
+    facts: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    hidden: HiddenChecks
+    tree: Path
+    base: BaseTree
+    request: PatchGenRequest
+    bench: Bench
+
+    def outside(self, check: HiddenCheck) -> _Found:
+        """A command: what it writes, or, where nothing is said of that, that it ends with code 0."""
+        for _ in range(self.bench.policy.hidden_runs):
+            if check.output_sha256:
+                found = run_check(self.bench, self.tree, check.command, check.output_sha256, self.request)
+                good, facts = not found.fault[0], found.evidence(check.command, self.hidden.salt)
+            else:
+                report = self.bench.run(self.tree, check.command, self.request.subdir)
+                good, facts = report.ended_well, report.summary()
+            if good:
                 break
-        reason, sentence = faults[-1]
-        assert last is not None
-        evidence = {"command": bytes_hash((hidden.salt + check.command).encode()), "runs": len(faults)}
-        findings.add(f"hidden check {place + 1}", reason, sentence, evidence | last.summary(), Visibility.HIDDEN)
+        return _Found(("", "") if good else _FAILED, {}, facts)
+
+    def tests(self, check: HiddenCheck, parsed: TestCommand, *, more: bool) -> _Found:
+        """Tests, in control runs only. A failure may be flaky and is tried again; a cheat is not."""
+        tests = self._expected(check, parsed)
+        report, known = self._known(tests)
+        tests = _with_counts(tests, report)
+        for _ in range(self.bench.policy.hidden_runs):
+            found = control(self.bench, self.tree, tests, known, more)
+            if not found.fault[0] or found.fault[0].startswith("cheat."):
+                break
+        return _Found(_told(found), found.counts(), {})
+
+    def _expected(self, check: HiddenCheck, parsed: TestCommand) -> Tests:
+        """The tests that must be reported: those that can be read in the hidden files that the command names."""
+        names = [item.path for item in self.hidden.files]
+        named = [path for path in names if PurePosixPath(path).name in check.command] or names
+        suites = read_suites(self.tree, named)
+        expected = {(path, test.name): 1 for path, suite in suites.items() for test in suite.tests}
+        skips = frozenset(name for name in expected if may_skip_in(suites[name[0]].source, name[1]))
+        chosen = {} if chooses(parsed.arguments) else expected
+        return Tests(check.command, self.request.subdir, suites, chosen, skips)
+
+    def _known(self, tests: Tests) -> tuple[Report, Mapping[str, Known]]:
+        return self.base.known_hidden(self.bench, tests, {item.path: item.content for item in self.hidden.files})
 
 
-def _fault(check: HiddenCheck, expected: ExpectedOutcome, report: Report) -> tuple[str, str]:
-    if parse_tests(check.command) is not None:
-        good = bool(report.collected) and not judge(expected, report)[0]
-    else:
-        good = report.ended_well
-    if good and check.output_sha256:
-        good = report.stdout_sha256 == check.output_sha256
-    return ("", "") if good else ("hidden.failed", "A hidden check failed in every one of its runs.")
+def _with_counts(tests: Tests, report: Report) -> Tests:
+    """How often each test runs, as far as that is known from the buyer's own tree."""
+    counts: Counter[TestName] = Counter(test_of(node, file) for node, (_, file) in report.collected.items())
+    expected = {name: max(least, counts[name]) for name, least in tests.expected.items()}
+    if not expected:  # the command chooses among tests: those that it chose there
+        expected = {name: count for name, count in counts.items() if name[0] in tests.suites}
+    return Tests(tests.command, tests.subdir, tests.suites, expected, tests.may_skip)
+
+
+def _told(found: Controlled) -> Fault:
+    """A reason that names cheating is told; what else failed is nobody's to know."""
+    reason, sentence = found.fault
+    if not reason or reason.startswith("cheat."):
+        return reason, sentence
+    return _FAILED

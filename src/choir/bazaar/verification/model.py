@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from choir.bazaar.contracts import HiddenChecks, JobResult, Request
-from choir.bazaar.jobs.model import Check, JobType, Verdict, Visibility
+from choir.bazaar.jobs.model import Check, JobType, Level, Verdict, Visibility
 from choir.foundation.canonical import ObjectHash, canonical_hash
 from choir.foundation.errors import ChoirError
 from choir.sandbox.model import Result, Spec
@@ -64,6 +64,12 @@ class Findings:
     units_milli: int = 0
     checks: list[Check] = field(default_factory=list)
     evidence: list[dict[str, Any]] = field(default_factory=list)
+    level: Level | None = None
+    strengths: dict[str, dict[str, int]] = field(default_factory=dict)
+    signs: tuple[str, ...] = ()
+    lines_added: int = 0
+    lines_deleted: int = 0
+    mutants: tuple[int, int] | None = None
 
     def add(
         self,
@@ -89,5 +95,17 @@ class Findings:
     def verdict(self) -> Verdict:
         """Units are measured where every visible check passed: a part of the price is due there in any case."""
         passed = bool(self.checks) and all(check.passed for check in self.checks)
-        found = Verdict(passed, tuple(self.checks), self.units_milli, self.tier or "none", tuple(self.evidence))
+        found = Verdict(
+            passed,
+            tuple(self.checks),
+            self.units_milli,
+            self.tier or "none",
+            tuple(self.evidence),
+            level=self.level if passed else None,
+            strengths=self.strengths,
+            signs=self.signs,
+            lines_added=self.lines_added,
+            lines_deleted=self.lines_deleted,
+            mutants=self.mutants,
+        )
         return found if found.visible_passed else replace(found, units_milli=0)

@@ -11,13 +11,18 @@ from collections.abc import Collection
 from pathlib import Path
 
 from choir.bazaar.contracts import Evidence, PatchGenRequest, PatchGenResult
+from choir.bazaar.jobs.model import Visibility
 from choir.bazaar.verification import changes as rules
-from choir.bazaar.verification import control, decision, hidden, introspection, trees
+from choir.bazaar.verification import decision, hidden, mutation, trees
 from choir.bazaar.verification.bases import BaseTree
+from choir.bazaar.verification.controlled.runs import Tests, control
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.expectations import judge
+from choir.bazaar.verification.levels import level_of
 from choir.bazaar.verification.model import Delivery, Findings, Order
+from choir.bazaar.verification.outside import run_check
 from choir.bazaar.verification.reports import Outcome, Report
+from choir.bazaar.verification.signs import signs
 from choir.bazaar.verification.test_runs import Bench
 from choir.bazaar.verification.trees import Change, DoesNotApply
 from choir.foundation.canonical import bytes_hash, canonical_hash
@@ -56,13 +61,36 @@ class PatchCheck:
             if self.request.whole_suite:
                 self._suite(tree)
             self._units(changed)
+            if self.request.mutation:
+                self._mutation(tree, changed)
             if self.order.hidden is not None:
-                hidden.run(self.order.hidden, tree, self.request, self.bench, self.findings)
+                hidden.run(self.order.hidden, tree, self.base, self.request, self.bench, self.findings)
+            self._level()
 
     def _units(self, changed: list[Change]) -> None:
         files = min(len(rules.counted(changed)), self.request.files_max)
-        self.findings.add("units", evidence={"files": files})
+        added, deleted = rules.lines(changed)
+        self.findings.add("units", evidence={"files": files, "lines_added": added, "lines_deleted": deleted})
         self.findings.units_milli = 1000 * files
+        self.findings.lines_added, self.findings.lines_deleted = added, deleted
+
+    def _level(self) -> None:
+        """How sure the verdict is; an order may ask for more than what could be shown."""
+        reached = level_of(self.request, self.order.hidden, self.findings)
+        self.findings.level = reached
+        short = reached < self.request.level
+        text = f"The verdict reaches {reached.value}, and {self.request.level.value} was ordered."
+        seen = Visibility.HIDDEN if short else Visibility.VISIBLE
+        self.findings.add("level", *_fault(short, "hidden.level_missed", text), visibility=seen)
+
+    def _mutation(self, tree: Path, changed: list[Change]) -> None:
+        """How much of a change to the patched lines the tests notice."""
+        found = mutation.run(self.bench, tree, changed, self.request, self.order.hidden)
+        self.findings.mutants = (found.noticed, found.tried)
+        short = found.is_below(self.request.mutation_floor_bps, self.bench.policy)
+        text = "The tests notice fewer mutants of the changed lines than the order's floor."
+        facts = {"tried": found.tried, "noticed": found.noticed}
+        self.findings.need("mutation", *_fault(short, "tests.mutation_floor", text), evidence=facts)
 
     # --- the diff ---
 
@@ -97,9 +125,9 @@ class PatchCheck:
         add("paths", *rules.path_fault(changed, trees.entries_of(self.base.tree).keys(), self.request, moved))
         add("substance", *rules.substance_fault(changed))
         add("deciding files", *decision.fault(changed, self._deciders(), self.request))
-        if not self.request.allow_introspection:
-            add("compiled code", *rules.compiled_fault(changed))
-            add("introspection", *introspection.fault(changed))
+        add("compiled code", *rules.compiled_fault(changed))
+        add("syntax", *rules.syntax_fault(changed))
+        self.findings.signs = signs(changed)
         padded = rules.padding(changed) > policy.uncounted_files_max
         most = policy.uncounted_files_max
         add("padding", *_fault(padded, "patch.padded", f"More than {most} changed files add nothing to the patch."))
@@ -137,8 +165,16 @@ class PatchCheck:
             findings.need("fails before", *_fault(passed, "order.tests_passed_before", text), evidence=facts)
         after = bench.run(tree, request.test_command, request.subdir)
         findings.need("tests", *judge(before.expected, after), evidence=after.summary())
-        real = [node for node in after.with_outcome(Outcome.PASSED) if after.collected[node][0]]
-        findings.need("negative control", *control.fault(bench, tree, request.test_command, request.subdir, real))
+        tests = self._controlled(tree, after)
+        known = self.base.known_sites(bench, tests, before.report)
+        found = control(bench, tree, tests, known, more=bool(findings.signs))
+        findings.need("controlled tests", *found.fault, evidence={"strengths": found.counts()})
+        findings.strengths["visible"] = found.counts()
+
+    def _controlled(self, tree: Path, after: Report) -> Tests:
+        """The buyer's tests as they ran: each must be there in control runs too, as often."""
+        files = sorted({file for _, file in after.collected.values() if file})
+        return Tests.of(self.request.test_command, self.request.subdir, tree, files, after)
 
     def _plain_tests(self, tree: Path) -> None:
         request, bench, findings = self.request, self.bench, self.findings
@@ -150,6 +186,9 @@ class PatchCheck:
         findings.need("tests by exit code", *_ended(after, "tests.failed"), evidence=after.summary())
 
     def _commands(self, tree: Path) -> None:
+        for place, check in enumerate(self.request.checks):
+            found = run_check(self.bench, tree, check.command, check.output_sha256, self.request)
+            self.findings.need(f"outside check {place + 1}", *found.fault, evidence=found.evidence(check.command))
         for command in self.request.verification_commands:
             report = self.bench.run(tree, command, self.request.subdir)
             evidence = {"command": bytes_hash(command.encode())} | report.summary()

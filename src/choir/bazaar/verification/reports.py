@@ -51,6 +51,13 @@ class Report:
     root: str = ""  # the folder that ids are relative to
     path: frozenset[str] = frozenset()
     plugins: frozenset[str] = frozenset()
+    sites: tuple[tuple[str, int, Any], ...] = ()  # what rewritten assertions said: in which test, which one, what
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the run came to its end and told all of it."""
+        whole = self.stated and self.sealed and self.has_collected and not self.stopped
+        return whole and self.end_code is not None and self.end_code == self.exit_code
 
     @property
     def ended_well(self) -> bool:
@@ -78,6 +85,7 @@ def read_report(body: Mapping[str, Any]) -> Report:
     seen: dict[str, _Seen] = {}
     facts: dict[str, Any] = {}
     missing: set[str] = set()
+    sites: list[tuple[str, int, Any]] = []
     has_collected, end_code = False, None
     for frame in body["frames"]:
         if not isinstance(frame, dict):
@@ -92,6 +100,9 @@ def read_report(body: Mapping[str, Any]) -> Report:
             missing.add(node)
         elif kind == "facts":
             facts = frame
+        elif kind == "site":
+            if isinstance(frame.get("n"), int):
+                sites.append((node, frame["n"], frame.get("v")))
         elif kind == "end":
             end_code = frame.get("exit_code")
         else:
@@ -112,6 +123,7 @@ def read_report(body: Mapping[str, Any]) -> Report:
         root=str(facts.get("root", "")),
         path=frozenset(str(item) for item in facts.get("path", ())),
         plugins=frozenset(str(item) for item in facts.get("plugins", ())),
+        sites=tuple(sites),
     )
 
 

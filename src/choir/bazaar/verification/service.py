@@ -21,6 +21,7 @@ from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification import reviews, runs, texts, toolchain
 from choir.bazaar.verification.bases import Bases, BaseTree
 from choir.bazaar.verification.expectations import judge
+from choir.bazaar.verification.levels import LACKING, best_level
 from choir.bazaar.verification.model import Delivery, Failed, Findings, Order, Runs
 from choir.bazaar.verification.patches import PatchCheck
 from choir.bazaar.verification.test_runs import Bench
@@ -100,8 +101,9 @@ class Verifier:
             assert isinstance(request, PatchGenRequest)
             assert order.repository is not None
             with self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base:
-                bench = self._bench(cancelled)
+                bench = self._bench(cancelled, request.writable_paths)
                 _examine_patch(request, base, bench, findings)
+                _examine_level(order, findings)
                 _note_tier(findings, bench)
         findings.add("order")
         return findings.verdict()
@@ -120,18 +122,18 @@ class Verifier:
     def _patch(self, order: Order, delivery: Delivery, findings: Findings, cancelled: Callable[[], bool]) -> None:
         assert isinstance(order.request, PatchGenRequest)
         assert order.repository is not None
-        bench = self._bench(cancelled)
+        bench = self._bench(cancelled, order.request.writable_paths)
         with self._bases.use(self._runs, order.repository, order.request.base_commit, cancelled) as base:
             try:
                 PatchCheck(order, delivery, base, bench, findings).run()
             finally:
                 _note_tier(findings, bench)
 
-    def _bench(self, cancelled: Callable[[], bool]) -> Bench:
+    def _bench(self, cancelled: Callable[[], bool], writable: tuple[str, ...]) -> Bench:
         with self._lock:
             if self._tools is None:
                 self._tools = toolchain.build(self._folder / "tools")
-        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled)
+        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled, writable)
 
 
 def _check_order(order: Order) -> None:
@@ -158,6 +160,15 @@ def _examine_patch(request: PatchGenRequest, base: BaseTree, bench: Bench, findi
         passed = not judge(before.expected, before.report)[0]
     if request.fail_before and passed:
         findings.add("fails before", "order.tests_passed_before", text)
+
+
+def _examine_level(order: Order, findings: Findings) -> None:
+    """Whether the level that was ordered can be reached by what the order has."""
+    assert isinstance(order.request, PatchGenRequest)
+    possible = best_level(order.request, order.hidden)
+    if possible < order.request.level:
+        text = f"The order's checks can show {possible.value} at most: {LACKING[order.request.level]}."
+        findings.add("level", "order.level_unreachable", text)
 
 
 def _note_tier(findings: Findings, bench: Bench) -> None:

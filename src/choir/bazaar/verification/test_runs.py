@@ -1,7 +1,8 @@
 """Running the buyer's commands in the sandbox, under the supervisor.
 
-Guarantees: a run starts from a tree that we laid out; its result is what the supervisor sealed with a key that the
-tested code never had. No seal means no result. Output is hashed and counted, never kept.
+Guarantees: a run starts from a tree that we laid out; tests cannot write to it but where the order says, and what any
+other command writes is gone with its run. The result is what the supervisor sealed with a key that the tested code
+never had. No seal means no result. Output is hashed and counted, never kept.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +24,12 @@ from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report, read_report
 from choir.bazaar.verification.toolchain import TARGET
-from choir.bazaar.verification.trees import guarded, size_of
+from choir.bazaar.verification.trees import Entry, entries_of, guarded, lay_out, put, size_of
 from choir.foundation.clock import Entropy
 from choir.sandbox.model import EndReason, InFile, Limits, Mount, Result, Spec
 
 TREE = "/work/tree"
+_WRITABLE = "/work/writable"
 _ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}  # ids of tests may hold sets
 _GRACE_S = 10  # for the supervisor to start and to say its piece
 _REPORT_BYTES_PER_TEST = 800
@@ -33,11 +39,24 @@ _NO_REPORT = {"frames": [], "report_whole": False, "stdout_sha256": "", "stated"
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A negative control: which tests must fail, told in a way that only their own ids reveal."""
+    """Which tests must fail after their body, told in a way that only their own names reveal."""
 
     salt: bytes = b""
     fail: frozenset[str] = frozenset()
-    disguised: bool = False
+
+    @classmethod
+    def of(cls, names: Iterable[str], entropy: Entropy) -> Control:
+        """Names are `file::Class::test`, without parameters."""
+        salt = entropy.bytes(16)
+        return cls(salt, frozenset(hashlib.sha256(salt + name.encode()).hexdigest() for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The world that a command finds itself in. Right code is right in any."""
+
+    folder: str = "tree"  # below the workspace
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +68,7 @@ class Bench:
     policy: VerificationPolicy
     entropy: Entropy
     cancelled: Callable[[], bool]
+    writable: tuple[str, ...] = ()  # folders of the tree that a command may write to
     seen: list[Result] = field(default_factory=list)  # what ran, for the tier
 
     def run(
@@ -56,15 +76,27 @@ class Bench:
         tree: Path,
         command: str,
         subdir: str = "",
-        files: Sequence[InFile] = (),
         control: Control | None = None,
+        setting: Setting | None = None,
     ) -> Report:
-        """Run one command in one tree; a pytest command is reported test by test."""
+        """Run one command in one tree; tests are reported one by one."""
+        setting = setting or Setting()
         key = self.entropy.bytes(32)
-        config = self._config(command, subdir, key, control or Control())
-        result = guarded(self.runs, self._spec(tree, config, files), self.cancelled)
+        config = self._config(command, subdir, key, control or Control(), setting)
+        with self._shown(tree) as shown:
+            spec = self._spec(config)
+            if config["mode"] == "tests":
+                spec = replace(spec, files=self._copied(tree), mounts=(self.tools, Mount(shown, TREE)))
+            else:
+                spec = replace(spec, folder=tree, folder_at=setting.folder)
+            result = guarded(self.runs, self._with_room(spec), self.cancelled)
         self.seen.append(result)
         return self._report(result, key)
+
+    def run_all(self, works: Sequence[Callable[[], Report]]) -> list[Report]:
+        """Side by side, as many as the policy allows."""
+        with ThreadPoolExecutor(max_workers=self.policy.runs_at_once) as pool:
+            return list(pool.map(lambda work: work(), works))
 
     def codes(self, tree: Path, files: Sequence[str]) -> dict[tuple[str, str], frozenset[str]]:
         """The hashes of the tests in these files, by file and name, read without running anything of the tree."""
@@ -85,15 +117,16 @@ class Bench:
             read = {}
         return {(file, name): frozenset(codes) for file, names in read.items() for name, codes in names.items()}
 
-    def _config(self, command: str, subdir: str, key: bytes, control: Control) -> dict[str, Any]:
+    def _config(self, command: str, subdir: str, key: bytes, control: Control, setting: Setting) -> dict[str, Any]:
         found = parse_tests(command)
-        cwd = f"{TREE}/{subdir}".rstrip("/")
+        cwd = f"/work/{setting.folder}/{subdir}".rstrip("/")
         config: dict[str, Any] = {
             "key": key.hex(),
-            "mode": "command" if found is None else "pytest",
+            "mode": "command" if found is None else "tests",
             "cwd": cwd,
             "command": command,
-            "environment": dict(_ENVIRONMENT),
+            "folders": [f"{_WRITABLE}/{place}" for place in range(len(self.writable))],
+            "environment": _ENVIRONMENT | dict(setting.environment),
             "wall_s": self.policy.test_wall_s,
             "output_bytes_max": self.policy.test_output_bytes_max,
             "report_bytes_max": self.policy.tests_max * _REPORT_BYTES_PER_TEST,
@@ -101,27 +134,51 @@ class Bench:
         if found is None:  # a script may call pytest too
             config["environment"]["PYTHONPATH"] = f"{TARGET}/site"
         else:
-            config["pytest"] = _pytest_config(found, cwd, control)
+            config["tests"] = _tests_config(found, cwd, control)
         return config
 
-    def _spec(self, tree: Path, config: dict[str, Any], files: Sequence[InFile]) -> Spec:
-        policy, used = self.policy, size_of(tree)
+    def _spec(self, config: dict[str, Any]) -> Spec:
+        policy = self.policy
         return Spec(
             argv=("/usr/bin/python3", "-I", "-S", f"{TARGET}/supervisor.py"),
             stdin=json.dumps(config).encode(),
             limits=Limits(
-                memory_bytes=policy.test_memory_bytes + used,  # the workspace is in memory
-                disk_bytes=policy.test_disk_bytes + used,
+                memory_bytes=policy.test_memory_bytes,
+                disk_bytes=policy.test_disk_bytes,
                 processes=policy.test_processes,
                 wall_s=policy.test_wall_s + _GRACE_S,
                 cpu_s=policy.test_wall_s + _GRACE_S,
                 output_bytes=policy.tests_max * _REPORT_BYTES_PER_TEST + 1_000_000,
             ),
-            folder=tree,
-            folder_at="tree",
-            files=tuple(files),
             mounts=(self.tools,),
         )
+
+    def _copied(self, tree: Path) -> tuple[InFile, ...]:
+        """The folders that tests may write to."""
+        places = enumerate(self.writable)
+        return tuple(item for place, path in places for item in _files_below(tree / path, f"writable/{place}"))
+
+    def _with_room(self, spec: Spec) -> Spec:
+        """What is copied into the workspace lies in memory."""
+        used = sum(item.source.stat().st_size for item in spec.files if item.source is not None)
+        used += size_of(spec.folder) if spec.folder is not None else 0
+        limits = spec.limits
+        assert limits.memory_bytes is not None
+        assert limits.disk_bytes is not None
+        more = replace(limits, memory_bytes=limits.memory_bytes + used, disk_bytes=limits.disk_bytes + used)
+        return replace(spec, limits=more)
+
+    @contextmanager
+    def _shown(self, tree: Path) -> Iterator[Path]:
+        """The tree as it is mounted: folders that may be written to are links to where they were copied."""
+        if not self.writable:
+            yield tree
+            return
+        with tempfile.TemporaryDirectory(prefix="shown-", dir=tree.parent) as folder:
+            shown = lay_out(tree, Path(folder) / "tree")
+            for place, path in enumerate(self.writable):
+                put(shown, path, Entry(b"", link=f"{_WRITABLE}/{place}"))
+            yield shown
 
     def _report(self, result: Result, key: bytes) -> Report:
         """The last sealed statement; the tested code may have written to the same pipe, but not with the seal."""
@@ -141,14 +198,21 @@ class Bench:
         return read_report(_NO_REPORT | {"exit_code": result.exit_code or 1, "stopped": stopped})
 
 
-def _pytest_config(found: TestCommand, cwd: str, control: Control) -> dict[str, Any]:
+def _tests_config(found: TestCommand, cwd: str, control: Control) -> dict[str, Any]:
     path = dict(found.environment).get("PYTHONPATH", "")
     return {
+        "runner": found.runner.value,
         "arguments": list(found.arguments),
         "as_module": found.as_module,
         "path": [item if item.startswith("/") else f"{cwd}/{item}" for item in path.split(":") if item],
         "environment": dict(found.environment),
         "salt": control.salt.hex(),
         "fail": sorted(control.fail),
-        "disguised": control.disguised,
     }
+
+
+def _files_below(folder: Path, at: str) -> list[InFile]:
+    if not folder.is_dir() or folder.is_symlink():
+        return []
+    entries = entries_of(folder).items()
+    return [InFile(f"{at}/{name}", source=path) for name, (path, facts) in entries if stat.S_ISREG(facts.st_mode)]

@@ -14,6 +14,7 @@ from choir.sandbox.model import Mount
 
 TARGET = "/opt/choir"
 _PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments")
+_PROGRAMS = ("supervisor.py", "reporter.py", "reader.py", "digests.py", "observer.py", "unittest_results.py")
 _INSIDE = Path(__file__).parent / "inside"
 
 
@@ -31,7 +32,7 @@ def build(folder: Path) -> Mount:
     site.mkdir(parents=True)
     for name in _PACKAGES:
         _copy(name, site)
-    for program in ("supervisor.py", "reporter.py", "reader.py", "digests.py"):
+    for program in _PROGRAMS:
         shutil.copy(_INSIDE / program, folder / program)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

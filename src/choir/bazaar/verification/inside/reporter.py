@@ -1,9 +1,9 @@
-"""Runs pytest in the tested process and reports each step over a pipe, sealed in a chain.
+"""Runs pytest or unittest in the tested process and reports each step over a pipe, sealed in a chain.
 
 It shares its process with the tested code, so nothing it says is proof by itself. It makes lying laborious: what it
 needs is taken before the tested code is loaded; the body of each test is watched from inside its own function; each
-frame is sealed with the one before it. In a control run some tests, chosen by a salted hash, are made to fail after
-their body; all tests then run as if the runner were not there.
+frame is sealed with the one before it. In a control run the rewritten assertions report to its observer, and some
+tests, chosen by a salted hash, are made to fail after their body.
 """
 
 from __future__ import annotations
@@ -36,43 +36,17 @@ def make_sender(fd: int, key: bytes) -> Any:
     return send
 
 
-def make_disguise() -> Any:
-    """A function that takes the runner's marks out of sight and gives back one that puts them there again."""
-    modules, environ, arguments = sys.modules, os.environ, sys.argv
-    names = ("pytest", "_pytest")
-    variables = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION")
-
-    def hide() -> Any:
-        hidden_modules = {name: modules.pop(name) for name in names if name in modules}
-        hidden_variables = {name: environ.pop(name) for name in variables if name in environ}
-        own = ["app"]
-        if sys.argv is arguments:  # a test that has put its own there keeps it
-            sys.argv = own
-
-        def show() -> None:
-            modules.update(hidden_modules)
-            environ.update(hidden_variables)
-            if sys.argv is own:
-                sys.argv = arguments
-
-        return show
-
-    return hide
-
-
-def make_body(original: Any, node: str, send: Any, code: str, fails: bool, hide: Any) -> Any:
+def make_body(original: Any, node: str, send: Any, code: str, fails: bool) -> Any:
     """The test function with an eye inside: says that it ran, and fails in a control run if it was chosen."""
     import functools
 
     @functools.wraps(original)
     def body(*args: Any, **kwargs: Any) -> Any:
-        show = hide()
         raised = True
         try:
             found = original(*args, **kwargs)
             raised = False
         finally:
-            show()
             send(k="body", id=node, raised=raised, code=code)
         if fails:
             raise AssertionError("control")
@@ -81,17 +55,28 @@ def make_body(original: Any, node: str, send: Any, code: str, fails: bool, hide:
     return body
 
 
-def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str], hide: Any) -> Any:
-    """The hooks."""
+def below(path: Any) -> str:
+    """A path as it stands in the tree."""
+    text = os.path.realpath(str(path))
+    return text[len(TREE) + 1 :] if text.startswith(TREE + "/") else ""
+
+
+def make_choice(salt: bytes, fail: set[str]) -> Any:
+    """Whether a test was chosen to fail, by its file and name."""
     import hashlib
+
+    digest = hashlib.sha256
+
+    def is_chosen(file: str, node: str) -> bool:
+        name = f"{file}::{node.partition('::')[2].partition('[')[0]}"
+        return digest(salt + name.encode(errors="surrogateescape")).hexdigest() in fail
+
+    return is_chosen
+
+
+def make_plugin(pytest: Any, send: Any, digest: Any, is_chosen: Any, observer: Any) -> Any:
+    """The hooks."""
     import inspect
-
-    def is_chosen(node: str) -> bool:
-        return hashlib.sha256(salt + node.encode()).hexdigest() in fail
-
-    def below(path: Any) -> str:
-        text = os.path.realpath(str(path))
-        return text[len(TREE) + 1 :] if text.startswith(TREE + "/") else ""
 
     def describe(item: Any) -> list[Any]:
         is_function = isinstance(item, pytest.Function)
@@ -116,9 +101,10 @@ def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str]
         def pytest_runtest_call(self, item: Any) -> Any:
             watched = isinstance(item, pytest.Function) and not inspect.iscoroutinefunction(item.obj)
             original = item.obj if watched else None
+            observer.node = item.nodeid
             if watched:
                 node = item.nodeid
-                item.obj = make_body(original, node, send, digest(original), is_chosen(node), hide)
+                item.obj = make_body(original, node, send, digest(original), is_chosen(below(item.path), node))
             raised = True
             try:
                 found = yield
@@ -136,6 +122,43 @@ def make_plugin(pytest: Any, send: Any, digest: Any, salt: bytes, fail: set[str]
     return Recorder()
 
 
+def run_pytest(config: Any, send: Any, is_chosen: Any) -> int:
+    import builtins
+
+    import pytest
+    from digests import digest_of  # type: ignore[import-not-found]
+    from observer import Observer  # type: ignore[import-not-found]
+
+    observer = builtins.__choir__ = Observer(send, (pytest.skip.Exception, pytest.xfail.Exception))  # type: ignore[attr-defined]
+    prepare(config)
+    sys.argv = ["pytest", *config["arguments"]]
+    plugin = make_plugin(pytest, send, digest_of, is_chosen, observer)
+    return int(pytest.main([*config["arguments"], "-p", "no:cacheprovider"], plugins=[plugin]))
+
+
+def run_unittest(config: Any, send: Any, is_chosen: Any) -> int:
+    import builtins
+    import unittest
+
+    import unittest_results  # type: ignore[import-not-found]
+    from digests import digest_of
+    from observer import Observer
+
+    observer = builtins.__choir__ = Observer(send, (unittest.SkipTest,))  # type: ignore[attr-defined]
+    prepare(config)
+    sys.argv = ["python3 -m unittest", *config["arguments"]]
+    tools = unittest_results.Tools(send, digest_of, is_chosen, observer, make_body, below)
+    return int(unittest_results.run(config["arguments"], tools))
+
+
+def prepare(config: Any) -> None:
+    """The path and the environment as the buyer's command has them. Python would look there at its start."""
+    del sys.path[:2]
+    first = [config["cwd"]] if config["as_module"] else []
+    sys.path[:] = [*first, *config["path"], *sys.path, SITE]
+    os.environ.update(config["environment"])
+
+
 def main() -> int:
     config = json.loads(sys.stdin.buffer.read())
     sys.stdin.close()
@@ -143,18 +166,9 @@ def main() -> int:
     sys.stdin = os.fdopen(0, "r", closefd=False)
     send = make_sender(int(sys.argv[1]), bytes.fromhex(config.pop("key")))
     sys.path[:1] = [SITE, TOOLS]  # in the place of this program's own folder
-    import pytest
-    from digests import digest_of  # type: ignore[import-not-found]
-
-    del sys.path[:2]
-    first = [config["cwd"]] if config["as_module"] else []
-    sys.path[:] = [*first, *config["path"], *sys.path, SITE]
-    os.environ.update(config["environment"])  # not before: Python would look there for what to load at its start
-    sys.argv = ["pytest", *config["arguments"]]
-    salt, fail = bytes.fromhex(config["salt"]), set(config["fail"])
-    hide = make_disguise() if config["disguised"] else lambda: lambda: None
-    plugin = make_plugin(pytest, send, digest_of, salt, fail, hide)
-    code = int(pytest.main([*config["arguments"], "-p", "no:cacheprovider"], plugins=[plugin]))
+    is_chosen = make_choice(bytes.fromhex(config["salt"]), set(config["fail"]))
+    run = run_pytest if config["runner"] == "pytest" else run_unittest
+    code = run(config, send, is_chosen)
     send(k="end", exit_code=code)
     return code
 

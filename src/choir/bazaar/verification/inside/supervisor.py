@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import json
 import os
+import pathlib
 import selectors
 import signal
 import subprocess
@@ -52,7 +53,7 @@ class Stream:
 
 def start(config: dict[str, Any], report_fd: int) -> subprocess.Popen[bytes]:
     """The tested process, with its own session, pipes and environment."""
-    if config["mode"] == "pytest":
+    if config["mode"] == "tests":
         argv = ["/usr/bin/python3", "-s", REPORTER, str(report_fd)]
     else:
         argv = ["/bin/sh", "-c", config["command"]]
@@ -63,7 +64,7 @@ def start(config: dict[str, Any], report_fd: int) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=(report_fd,) if config["mode"] == "pytest" else (),
+        pass_fds=(report_fd,) if config["mode"] == "tests" else (),
         start_new_session=True,
     )
 
@@ -117,13 +118,15 @@ def main() -> None:
     outer = bytes.fromhex(config["key"])
     inner = os.urandom(32)
     reading, writing = os.pipe()
+    for folder in config["folders"]:
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     child = start(config, writing)
     os.close(writing)
     assert child.stdin is not None and child.stdout is not None and child.stderr is not None  # noqa: PT018
     with contextlib.suppress(BrokenPipeError):
-        if config["mode"] == "pytest":
-            told = dict(config["pytest"], key=inner.hex(), cwd=config["cwd"])
+        if config["mode"] == "tests":
+            told = dict(config["tests"], key=inner.hex(), cwd=config["cwd"])
             child.stdin.write(json.dumps(told).encode())
         child.stdin.close()
     out = Stream(child.stdout.fileno(), config["output_bytes_max"], False)

@@ -1,7 +1,7 @@
-"""Looking through changed Python for code that reaches into the interpreter or asks whether it is being tested.
+"""Signs: what a patch brings in that reaches into the interpreter, names a test runner, or cannot be read.
 
-A heuristic, and only a second wall: it refuses what honest patches hardly ever need, and an order can allow it. What
-a file did before the patch is not held against the patch.
+No reason to refuse: honest code imports dynamically, pickles, mocks and mentions pytest. They stand on the verdict for
+whoever reads the patch, and raise the number of control runs. What a file did before the patch is no sign.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from choir.bazaar.verification import syntax as parsing
-from choir.bazaar.verification.decision import is_test
+from choir.bazaar.verification.decision import is_test_change
 from choir.bazaar.verification.trees import Change, Entry
 
-_RUNNERS = ("pytest", "unittest", "/opt/choir", "/work/tree")
+_RUNNERS = ("pytest", "unittest", "/opt/choir", "/work/tree", "__choir__")
 _REACHING = {
     "_getframe",
     "_current_frames",
@@ -62,22 +62,19 @@ _ROOTS = {"sys", "os", "builtins", "gc", "inspect", "types", "importlib"}  # whe
 _BUILD_FILES = {"setup.py", "noxfile.py", "tasks.py", "fabfile.py"}
 
 
-def fault(changes: Iterable[Change]) -> tuple[str, str]:
-    """The first thing a patch brings in that it should not, or nothing."""
+_WORDS = {"asks": "names a test runner", "unreadable": "has Python code that cannot be parsed"}
+_REACHES = "reaches into the interpreter"
+
+
+def signs(changes: Iterable[Change]) -> tuple[str, ...]:
+    """What a reader of the patch may want to look at, in words; nothing of the patch itself."""
+    found: set[str] = set()
     for change in changes:
-        if change.after is None or is_test(change.path) or PurePosixPath(change.path).name in _BUILD_FILES:
+        if change.after is None or is_test_change(change) or PurePosixPath(change.path).name in _BUILD_FILES:
             continue
         new = _signs(change.path, change.after) - _signs(change.path, change.before)
-        if "asks" in new:
-            return "patch.detects_tests", "The patch adds code that detects tests."
-        if "unreadable" in new:
-            return (
-                "patch.unreadable_code",
-                "The patch adds Python code that cannot be parsed, so it cannot be inspected.",
-            )
-        if new:
-            return "patch.reaches_into_runner", "The patch adds code that manipulates the running interpreter."
-    return "", ""
+        found |= {_WORDS.get(sign, _REACHES) for sign in new}
+    return tuple(sorted(found))
 
 
 def _signs(path: str, entry: Entry | None) -> set[str]:

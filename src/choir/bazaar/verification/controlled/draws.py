@@ -1,0 +1,129 @@
+"""Which form each assertion has in a run: drawn by the verifier, unknown to the tested process.
+
+Sites that can report what they observed do, unless they are known to be opaque. The others are drawn: as they are, or
+with another expected value. Two draws belong together: what is neutral in one is changed in the other, so every site is
+seen in both, while no run holds both forms of one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from choir.bazaar.verification.controlled.reading import ERRORS
+from choir.bazaar.verification.controlled.rewriting import Forms
+from choir.bazaar.verification.controlled.sites import Change, Form, Site, Span, Suite
+from choir.bazaar.verification.controlled.values import Opaque, another
+
+_UNRELATED = "unrelated"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was found out about the sites of a file by running them where the answers are known."""
+
+    opaque: frozenset[int] = frozenset()  # what they observe cannot be told outside
+    weak: frozenset[int] = frozenset()  # no change of what they expect makes a difference
+    broken: frozenset[int] = frozenset()  # they do not work when rewritten, and stay as they are
+    elusive: frozenset[int] = frozenset()  # required by the look of it, but not always reached
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One file in one run."""
+
+    suite: Suite
+    forms: Forms
+    changed: frozenset[int] = frozenset()  # sites that must not hold
+    neutral: frozenset[int] = frozenset()  # sites that can be changed and were not
+
+
+@dataclass(slots=True)
+class _Making:
+    forms: dict[int, Form] = field(default_factory=dict)
+    values: dict[Span, Any] = field(default_factory=dict)
+    columns: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
+    changed: set[int] = field(default_factory=set)
+    neutral: set[int] = field(default_factory=set)
+
+
+def draw_pair(suite: Suite, known: Known, chance: random.Random) -> tuple[Draw, Draw]:
+    """Two runs that belong together."""
+    blind = [site for site in suite.sites if is_blind(site, known)]
+    columns = {site.changes[0].column.key for site in blind if site.changes[0].column is not None}
+    first = {site.number for site in blind if chance.random() < 1 / 2}
+    for key in columns:  # sites that share a column have one mode
+        sharing = {site.number for site in blind if site.changes[0].column and site.changes[0].column.key == key}
+        first = first | sharing if min(sharing) in first else first - sharing
+    if blind and len(first) in (0, len(blind)):  # at least one of each, where there are two
+        mixed = chance.choice(blind)
+        if mixed.changes[0].column is None:
+            first ^= {mixed.number}
+    every = {site.number for site in blind}
+    return draw(suite, known, first, chance), draw(suite, known, every - first, chance)
+
+
+def draw(suite: Suite, known: Known, changed: Iterable[int], chance: random.Random) -> Draw:
+    """One run in which these sites expect something else."""
+    made, wanted = _Making(), set(changed)
+    for site in suite.sites:
+        if site.number in known.broken:
+            continue
+        if site.observation is not None and site.number not in known.opaque:
+            made.forms[site.number] = Form.SEE
+            continue
+        made.forms[site.number] = site.held
+        if is_blind(site, known):
+            _draw_blind(site, site.number in wanted, suite.pool, made, chance)
+    forms = Forms(made.forms, made.values, made.columns)
+    return Draw(suite, forms, frozenset(made.changed), frozenset(made.neutral))
+
+
+def is_blind(site: Site, known: Known) -> bool:
+    """Whether a site is held by changing what it expects."""
+    seen = site.observation is not None and site.number not in known.opaque
+    return bool(site.changes) and not seen and site.number not in known.weak | known.broken
+
+
+def _draw_blind(site: Site, wanted: bool, pool: Iterable[Any], made: _Making, chance: random.Random) -> None:
+    change = chance.choice(site.changes)
+    try:
+        others = _others(change, list(pool), chance) if wanted else None
+    except Opaque:
+        others = None
+    if change.column is not None:
+        made.columns.setdefault(change.column.key, others or change.column.values)
+    else:
+        for item in site.changes:  # all are written again, so that which was changed does not show
+            made.values[item.span] = item.value
+        if others is not None:
+            made.values[change.span] = others
+    (made.changed if others is not None else made.neutral).add(site.number)
+
+
+def _others(change: Change, pool: list[Any], chance: random.Random) -> Any:
+    if change.column is not None:
+        return _other_column(change.column.values, pool, chance)
+    if change.is_error:
+        return chance.choice([name for name in ERRORS if name != change.value])
+    return another(change.value, () if change.is_contained else pool, chance)
+
+
+def _other_column(values: tuple[Any, ...], pool: list[Any], chance: random.Random) -> tuple[Any, ...]:
+    """Each row's value replaced where it can be."""
+    found = []
+    for value in values:
+        try:
+            found.append(another(value, pool, chance))
+        except Opaque:
+            found.append(value)
+    if tuple(found) == values:
+        raise Opaque
+    return tuple(found)
+
+
+def unrelated(site: Site) -> Mapping[Span, Any]:
+    """What nothing honest is equal to, in the place of what a site expects."""
+    return {change.span: "BufferError" if change.is_error else _UNRELATED for change in site.changes[:1]}
