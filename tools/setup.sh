@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 say() { printf 'setup: %s\n' "$*" >&2; }
 
 debian_packages=(python3-venv)
-sandbox_packages=(bubblewrap git curl ca-certificates libfaketime) # the default sandbox tier, what its tests use inside, another date
+sandbox_packages=(bubblewrap git curl ca-certificates) # the default sandbox tier, and what its tests use inside
 stronger_packages=(crun runsc)                          # the container and gvisor tiers; good to have
 
 find_python() {
@@ -44,13 +44,13 @@ missing_of() {
 install_sandboxes() {
   local missing
   mapfile -t missing < <(missing_of bubblewrap:bwrap git curl)
-  compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || missing+=(libfaketime)
   if [ ${#missing[@]} -gt 0 ] && ! install_debian_packages "${sandbox_packages[@]}"; then
     say "${missing[*]} not found and not installable here: without bubblewrap no stranger's code can be run, all else works. Run: sudo apt-get install ${sandbox_packages[*]}"
   fi
   mapfile -t missing < <(missing_of "${stronger_packages[@]}")
+  compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || missing+=(libfaketime) # another date for checks
   if [ ${#missing[@]} -gt 0 ] && ! install_debian_packages "${missing[@]}"; then
-    say "${missing[*]} not found and not installable here: the sandbox tiers container and gvisor may be missing, all else works."
+    say "${missing[*]} not found and not installable here: sandbox tiers (crun, runsc) or checks at another date (libfaketime) may be missing, all else works."
   fi
 }
 
