@@ -55,8 +55,9 @@ USAGE = TokenUsage(1, 22, 333, 10**12)
 ALL_BYTES = bytes(range(256))
 
 NO_REPORT = (
-    "it is not a plain pytest or unittest command, and only those give a report of each test. Use one, such as"
-    " `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
+    "it is not a plain command of a known test runner (pytest, unittest, node --test, jest, vitest, go test, cargo"
+    " test), and only those give a report of each test. Use one, such as `python3 -m pytest -q`, or name the report"
+    " in JUnit's XML that it writes (`junit_report`). To keep any other command, such as `make test`, add `--exit-code`"
     " (in a request: `evidence` is `exit_code`): then only its exit code is checked, a weak proof (V1)"
     " that the patched code can forge; hidden checks make it stronger"
 )

@@ -1,4 +1,4 @@
-"""Understanding a test command: is it pytest or unittest, with which words and which environment?
+"""Understanding a test command: which test runner is it, with which words and which environment?
 
 Only a plain command counts: no pipes, no substitutions, no second command. Anything else is a shell command of which
 nothing is known but how it ends.
@@ -23,6 +23,19 @@ class Runner(StrEnum):
 
     PYTEST = "pytest"
     UNITTEST = "unittest"
+    NODE = "node"  # node --test
+    JEST = "jest"
+    VITEST = "vitest"
+    GO = "go"  # go test
+    CARGO = "cargo"  # cargo test
+
+    @property
+    def is_python(self) -> bool:
+        return self in (Runner.PYTEST, Runner.UNITTEST)
+
+    @property
+    def is_javascript(self) -> bool:
+        return self in (Runner.NODE, Runner.JEST, Runner.VITEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,24 @@ class TestCommand:
     arguments: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
     as_module: bool = False  # python -m …, which puts the working folder first on the path
+    program: tuple[str, ...] = ()  # how a runner that is not Python's is started
+
+
+_PROGRAMS: dict[tuple[str, ...], Runner] = {
+    ("node", "--test"): Runner.NODE,
+    ("npx", "--no-install", "jest"): Runner.JEST,
+    ("npx", "jest"): Runner.JEST,
+    ("jest",): Runner.JEST,
+    ("npx", "--no-install", "vitest", "run"): Runner.VITEST,
+    ("npx", "vitest", "run"): Runner.VITEST,
+    ("vitest", "run"): Runner.VITEST,
+    ("go", "test"): Runner.GO,
+    ("cargo", "test"): Runner.CARGO,
+}
+_STARTED: dict[tuple[str, ...], tuple[str, ...]] = {  # without a network, what npx would fetch must be there already
+    program: ("npx", "--no-install", *(program[1:] if program[0] == "npx" else program))
+    for program in (("npx", "jest"), ("jest",), ("npx", "vitest", "run"), ("vitest", "run"))
+}
 
 
 def parse_tests(command: str) -> TestCommand | None:
@@ -56,6 +87,14 @@ def parse_tests(command: str) -> TestCommand | None:
         return TestCommand(Runner.PYTEST, tuple(words[1:]), tuple(environment))
     if len(words) >= 3 and _PYTHON.match(words[0]) and words[1] == "-m" and words[2] in _MODULES:
         return TestCommand(Runner(words[2]), tuple(words[3:]), tuple(environment), as_module=True)
+    return _parse_others(words, tuple(environment))
+
+
+def _parse_others(words: list[str], environment: tuple[tuple[str, str], ...]) -> TestCommand | None:
+    for program, runner in _PROGRAMS.items():
+        if tuple(words[: len(program)]) == program:
+            rest = tuple(words[len(program) :])
+            return TestCommand(runner, rest, environment, program=_STARTED.get(program, program))
     return None
 
 

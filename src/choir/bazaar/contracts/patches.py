@@ -71,8 +71,9 @@ _BPS = Whole(0, 10_000)
 _LIST = Records(lambda policy: policy.list_items_max)
 _LIST_OF_SOME = Records(lambda policy: policy.list_items_max, least=1)
 _NO_REPORT = (
-    "it is not a plain pytest or unittest command, and only those give a report of each test. Use one, such as"
-    " `python3 -m pytest -q`. To keep any other command, such as `npm test`, add `--exit-code`"
+    "it is not a plain command of a known test runner (pytest, unittest, node --test, jest, vitest, go test, cargo"
+    " test), and only those give a report of each test. Use one, such as `python3 -m pytest -q`, or name the report"
+    " in JUnit's XML that it writes (`junit_report`). To keep any other command, such as `make test`, add `--exit-code`"
     " (in a request: `evidence` is `exit_code`): then only its exit code is checked, a weak proof (V1)"
     " that the patched code can forge; hidden checks make it stronger"
 )
@@ -172,10 +173,14 @@ class PatchGenRequest(RequestRecord):
     level: Annotated[Level, OneOf(Level)] = Level.V1  # the least level that the verdict must have
     checks: Annotated[tuple[OutsideCheck, ...], _LIST] = ()  # outside checks that everybody may see
     writable_paths: Annotated[tuple[str, ...], Patterns()] = ()  # folders that tests may write to, no others
+    # where the test command writes a report in JUnit's XML; then any command gives a report of each test
+    junit_report: Annotated[str, TreePath(_PATH_TEXT)] = ""
     mutation: Annotated[bool, Yes()] = False  # an extra: change the patched lines, and count what the tests notice
     mutation_floor_bps: Annotated[int, _BPS] = 0  # the least share of mutants that the tests must notice
 
-    later: ClassVar[frozenset[str]] = frozenset({"level", "checks", "writable_paths", "mutation", "mutation_floor_bps"})
+    later: ClassVar[frozenset[str]] = frozenset(
+        {"level", "checks", "writable_paths", "junit_report", "mutation", "mutation_floor_bps"}
+    )
 
     @classmethod
     def absent(cls, context: VerificationPolicy) -> dict[str, Any]:
@@ -184,7 +189,7 @@ class PatchGenRequest(RequestRecord):
 
     def check(self) -> None:
         commands = [self.test_command] * (self.evidence is Evidence.REPORT) + [self.suite_command] * self.whole_suite
-        if any(parse_tests(command) is None for command in commands):
+        if any(parse_tests(command) is None for command in commands) and not self.junit_report:
             raise Wrong(BadField(field="test_command", why=_NO_REPORT))
         if self.level >= Level.V3 and self.hidden is None:
             raise Wrong(BadField(field="level", why=_NO_HIDDEN))

@@ -9,6 +9,7 @@ every run they are put back as well, so that a rule that was too narrow still pr
 from __future__ import annotations
 
 import configparser
+import json
 import re
 import sys
 import tomllib
@@ -23,7 +24,9 @@ from choir.bazaar.contracts.paths import fits_any
 from choir.bazaar.verification.trees import Change, Entry, Kind, put
 
 _HAS_TESTS = re.compile(rb"^\s*(async\s+)?def test|^class \w*Test|TestCase", re.MULTILINE)
-_TEST_FOLDERS = {"test", "tests"}
+_TEST_FOLDERS = {"test", "tests", "__tests__", "__snapshots__"}
+_FOREIGN_TEST = re.compile(r"\.(test|spec)\.[cm]?[jt]sx?$|_test\.go$")
+_RUST_TESTS = re.compile(rb"#\[cfg\(test\)\]")
 _RUNNER = {
     "pytest",
     "_pytest",
@@ -37,14 +40,13 @@ _RUNNER = {
     "tomli",
 }
 _STARTUP = {"sitecustomize", "usercustomize"}
+_SCRIPT_CONFIG = re.compile(r"(jest|vitest|vite|babel|tsconfig|\.mocharc)[\w.-]*\.([cm]?[jt]s|json|ya?ml)$|\.babelrc")
 _INI = {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "noxfile.py", ".coveragerc"}
-_SHARED_INI = {"pyproject.toml", "setup.cfg", "tox.ini"}
+_SHARED_INI = {"pyproject.toml", "setup.cfg", "tox.ini", "package.json"}
 _BY_PROGRAM = {
     "make": ("Makefile", "makefile", "GNUmakefile"),
     "tox": ("tox.ini",),
     "nox": ("noxfile.py",),
-    "npm": ("package.json",),
-    "cargo": ("Cargo.toml",),
 }
 
 
@@ -65,10 +67,20 @@ def is_test(path: str) -> bool:
     return by_name or name == "conftest.py" or any(part.lower() in _TEST_FOLDERS for part in place.parts[:-1])
 
 
+def is_foreign_test(path: str) -> bool:
+    """Whether a path is a test of JavaScript, Go or Rust, by its name."""
+    place = PurePosixPath(path)
+    by_name = _FOREIGN_TEST.search(place.name) is not None
+    below = any(part in ("test", "tests", "__tests__") for part in place.parts[:-1])
+    return by_name or (below and place.suffix in (".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".rs", ".go"))
+
+
 def is_test_change(change: Change) -> bool:
     """Whether a patch changes a test. A name alone does not make one: `ab_test.py` may be about something else."""
     parts = PurePosixPath(change.path).parts
     if parts[-1] == "conftest.py" or any(part.lower() in _TEST_FOLDERS for part in parts[:-1]):
+        return True
+    if is_foreign_test(change.path):
         return True
     entry = change.before or change.after
     return is_test(change.path) and entry is not None and _HAS_TESTS.search(entry.content) is not None
@@ -116,7 +128,8 @@ def _configuration_fault(change: Change, request: PatchGenRequest) -> tuple[str,
     name = PurePosixPath(change.path).name
     if name == "conftest.py":
         return "patch.conftest_changed", "The patch changes or adds a conftest.py."
-    if name in _INI or (name in _SHARED_INI and _sections(name, change.before) != _sections(name, change.after)):
+    shared = name in _SHARED_INI and _sections(name, change.before) != _sections(name, change.after)
+    if shared or name in _INI or _SCRIPT_CONFIG.match(name):
         return "patch.test_configuration_changed", "The patch changes how the tests are configured."
     if change.path in named_by(request):
         return "patch.test_command_changed", "The patch changes a file that the test command runs."
@@ -124,6 +137,8 @@ def _configuration_fault(change: Change, request: PatchGenRequest) -> tuple[str,
 
 
 def _test_fault(change: Change, deciders: Deciders, request: PatchGenRequest) -> tuple[str, str] | None:
+    if _rust_tests(change.before) != _rust_tests(change.after) and change.kind is Kind.CHANGED:
+        return "patch.deciding_test_changed", "The patch changes tests that stand in a source file."
     decides = change.path in deciders.test_files or fits_any(change.path, request.deciding_paths)
     if change.kind is Kind.ADDED:
         if fits_any(change.path, request.deciding_paths):
@@ -134,6 +149,12 @@ def _test_fault(change: Change, deciders: Deciders, request: PatchGenRequest) ->
             return "patch.deciding_test_deleted", "The patch deletes a test or a file among the tests."
         return "patch.deciding_test_changed", "The patch changes a test or a file among the tests."
     return None
+
+
+def _rust_tests(entry: Entry | None) -> bytes:
+    """The tests of a Rust file, which usually stand at its end, or nothing."""
+    found = _RUST_TESTS.search(entry.content) if entry is not None else None
+    return b"" if found is None or entry is None else b"".join(entry.content[found.start() :].split())
 
 
 def named_by(request: PatchGenRequest) -> set[str]:
@@ -157,9 +178,12 @@ def _is_interpreter(name: str) -> bool:
 def _sections(name: str, entry: Entry | None) -> Any:
     """What a shared configuration file says about tests, or a mark that it cannot be read."""
     if entry is None or entry.link is not None:
-        return {} if name == "pyproject.toml" else {"marks": []}
+        return {} if name in ("pyproject.toml", "package.json") else {"marks": []}
     try:
         text = entry.content.decode("utf-8-sig")
+        if name == "package.json":
+            package = json.loads(text)
+            return {key: package[key] for key in ("scripts", "jest", "vitest", "mocha", "type") if key in package}
         if name == "pyproject.toml":
             tools = tomllib.loads(text).get("tool", {})
             return {key: tools[key] for key in ("pytest", "coverage", "tox", "nox") if key in tools}
@@ -168,7 +192,7 @@ def _sections(name: str, entry: Entry | None) -> Any:
         found = {key: dict(parser[key]) for key in parser.sections() if "pytest" in key or key.startswith("testenv")}
         marks = [line.strip() for line in text.split("\n") if "pytest" in line]  # pytest's parser is another one
         return found | {"marks": marks}
-    except (ValueError, configparser.Error, AttributeError):
+    except (ValueError, configparser.Error, AttributeError, TypeError, RecursionError):
         return {"unreadable": entry.content}
 
 

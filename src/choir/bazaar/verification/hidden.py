@@ -18,12 +18,12 @@ from choir.bazaar.jobs.model import Strength, Visibility
 from choir.bazaar.verification.bases import BaseTree
 from choir.bazaar.verification.controlled.draws import Known
 from choir.bazaar.verification.controlled.judging import TestName, test_of
-from choir.bazaar.verification.controlled.runs import Controlled, Tests, control, read_suites
-from choir.bazaar.verification.expectations import chooses, may_skip_in
+from choir.bazaar.verification.controlled.runs import Controlled, Tests, can_control, control, read_suites
+from choir.bazaar.verification.expectations import chooses, expected_from, judge, may_skip_in
 from choir.bazaar.verification.levels import HIDDEN
 from choir.bazaar.verification.model import Findings
 from choir.bazaar.verification.outside import run_check
-from choir.bazaar.verification.reports import Report
+from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.test_runs import Bench
 from choir.bazaar.verification.trees import Entry, lay_out, put
 from choir.foundation.canonical import bytes_hash
@@ -43,7 +43,12 @@ def run(
     work = _Work(hidden, place, base, request, bench)
     for number, check in enumerate(hidden.checks):
         parsed = parse_tests(check.command)
-        found = work.outside(check) if parsed is None else work.tests(check, parsed, more=bool(findings.signs))
+        if parsed is None:
+            found = work.outside(check)
+        elif can_control(parsed.runner):
+            found = work.tests(check, parsed, more=bool(findings.signs))
+        else:
+            found = work.plain_tests(check)
         counts.update(found.strengths)
         name = bytes_hash((hidden.salt + check.command).encode())
         evidence = {"command": name, "strengths": dict(found.strengths)} | dict(found.facts)
@@ -90,6 +95,21 @@ class _Work:
                 break
         return _Found(_told(found), found.counts(), {})
 
+    def plain_tests(self, check: HiddenCheck) -> _Found:
+        """Tests of a runner whose tests cannot be rewritten: all that they report must have passed."""
+        base = self.base.hidden_report(self.bench, check.command, self.request.subdir, self._files())
+        expected = expected_from(self.tree, check.command, self.request.subdir, base)
+        for _ in range(self.bench.policy.hidden_runs):
+            report = self.bench.run(self.tree, check.command, self.request.subdir)
+            good = bool(report.collected) and not judge(expected, report)[0]
+            if good:
+                break
+        count = len(report.with_outcome(Outcome.PASSED))
+        return _Found(("", "") if good else _FAILED, {Strength.NONE.value: count}, report.summary())
+
+    def _files(self) -> dict[str, bytes]:
+        return {item.path: item.content for item in self.hidden.files}
+
     def _expected(self, check: HiddenCheck, parsed: TestCommand) -> Tests:
         """The tests that must be reported: those that can be read in the hidden files that the command names."""
         names = [item.path for item in self.hidden.files]
@@ -101,7 +121,7 @@ class _Work:
         return Tests(check.command, self.request.subdir, suites, chosen, skips)
 
     def _known(self, tests: Tests) -> tuple[Report, Mapping[str, Known]]:
-        return self.base.known_hidden(self.bench, tests, {item.path: item.content for item in self.hidden.files})
+        return self.base.known_hidden(self.bench, tests, self._files())
 
 
 def _with_counts(tests: Tests, report: Report) -> Tests:

@@ -101,7 +101,7 @@ class Verifier:
             assert isinstance(request, PatchGenRequest)
             assert order.repository is not None
             with self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base:
-                bench = self._bench(cancelled, request.writable_paths)
+                bench = self._bench(cancelled, request)
                 _examine_patch(request, base, bench, findings)
                 _examine_level(order, findings)
                 _note_tier(findings, bench)
@@ -122,18 +122,19 @@ class Verifier:
     def _patch(self, order: Order, delivery: Delivery, findings: Findings, cancelled: Callable[[], bool]) -> None:
         assert isinstance(order.request, PatchGenRequest)
         assert order.repository is not None
-        bench = self._bench(cancelled, order.request.writable_paths)
+        bench = self._bench(cancelled, order.request)
         with self._bases.use(self._runs, order.repository, order.request.base_commit, cancelled) as base:
             try:
                 PatchCheck(order, delivery, base, bench, findings).run()
             finally:
                 _note_tier(findings, bench)
 
-    def _bench(self, cancelled: Callable[[], bool], writable: tuple[str, ...]) -> Bench:
+    def _bench(self, cancelled: Callable[[], bool], request: PatchGenRequest) -> Bench:
+        writable, junit = request.writable_paths, request.junit_report
         with self._lock:
             if self._tools is None:
                 self._tools = toolchain.build(self._folder / "tools")
-        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled, writable)
+        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled, writable, junit)
 
 
 def _check_order(order: Order) -> None:

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from choir.bazaar.contracts.commands import TestCommand, parse_tests
+from choir.bazaar.contracts.commands import Runner, TestCommand, parse_tests
 from choir.bazaar.policy import VerificationPolicy
+from choir.bazaar.verification import foreign
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report, read_report
 from choir.bazaar.verification.toolchain import TARGET
@@ -68,7 +69,8 @@ class Bench:
     policy: VerificationPolicy
     entropy: Entropy
     cancelled: Callable[[], bool]
-    writable: tuple[str, ...] = ()  # folders of the tree that a command may write to
+    writable: tuple[str, ...] = ()  # folders of the tree that tests may write to
+    junit: str = ""  # where a command that is no known runner writes its report
     seen: list[Result] = field(default_factory=list)  # what ran, for the tier
 
     def run(
@@ -91,7 +93,7 @@ class Bench:
                 spec = replace(spec, folder=tree, folder_at=setting.folder)
             result = guarded(self.runs, self._with_room(spec), self.cancelled)
         self.seen.append(result)
-        return self._report(result, key)
+        return self._report(result, key, command)
 
     def run_all(self, works: Sequence[Callable[[], Report]]) -> list[Report]:
         """Side by side, as many as the policy allows."""
@@ -122,18 +124,20 @@ class Bench:
         cwd = f"/work/{setting.folder}/{subdir}".rstrip("/")
         config: dict[str, Any] = {
             "key": key.hex(),
-            "mode": "command" if found is None else "tests",
+            "mode": "tests" if found is not None and found.runner.is_python else "command",
             "cwd": cwd,
-            "command": command,
+            "command": command if found is None or found.runner.is_python else foreign.command_of(found),
             "folders": [f"{_WRITABLE}/{place}" for place in range(len(self.writable))],
+            "report_file": self._report_file(command, setting),
             "environment": _ENVIRONMENT | dict(setting.environment),
             "wall_s": self.policy.test_wall_s,
             "output_bytes_max": self.policy.test_output_bytes_max,
             "report_bytes_max": self.policy.tests_max * _REPORT_BYTES_PER_TEST,
         }
-        if found is None:  # a script may call pytest too
+        if config["mode"] == "command":  # a script may call pytest too
             config["environment"]["PYTHONPATH"] = f"{TARGET}/site"
         else:
+            assert found is not None
             config["tests"] = _tests_config(found, cwd, control)
         return config
 
@@ -180,14 +184,31 @@ class Bench:
                 put(shown, path, Entry(b"", link=f"{_WRITABLE}/{place}"))
             yield shown
 
-    def _report(self, result: Result, key: bytes) -> Report:
+    def kind_of(self, command: str) -> Runner | str | None:
+        """Who reports on this command's tests; nobody: all that is known is how it ends."""
+        found = parse_tests(command)
+        return found.runner if found is not None else (foreign.JUNIT if self.junit else None)
+
+    def _report_file(self, command: str, setting: Setting) -> str:
+        kind = self.kind_of(command)
+        if kind is None or (isinstance(kind, Runner) and kind.is_python):
+            return ""
+        return f"/work/{setting.folder}/{self.junit}" if kind == foreign.JUNIT else foreign.REPORT
+
+    def _read(self, body: dict[str, Any], command: str) -> Report:
+        kind = self.kind_of(command)
+        if kind is None or (isinstance(kind, Runner) and kind.is_python):
+            return read_report(body)
+        return foreign.report_of(body, foreign.read(kind, str(body.get("report_text", "")), TREE))
+
+    def _report(self, result: Result, key: bytes, command: str) -> Report:
         """The last sealed statement; the tested code may have written to the same pipe, but not with the seal."""
         for line in reversed(result.stdout.split(b"\n")):
             try:
                 said = json.loads(line)
                 seal = hmac.new(key, said["body"].encode(), hashlib.sha256).hexdigest()
                 if hmac.compare_digest(seal, said["seal"]):
-                    return read_report(json.loads(said["body"]))
+                    return self._read(json.loads(said["body"]), command)
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 continue
         stopped = {EndReason.TIMEOUT: "timeout", EndReason.CPU: "timeout", EndReason.OUTPUT: "flood"}.get(
@@ -195,7 +216,7 @@ class Bench:
         )
         if result.out_of_memory:
             stopped = "memory"
-        return read_report(_NO_REPORT | {"exit_code": result.exit_code or 1, "stopped": stopped})
+        return self._read(_NO_REPORT | {"exit_code": result.exit_code or 1, "stopped": stopped}, command)
 
 
 def _tests_config(found: TestCommand, cwd: str, control: Control) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from choir.bazaar.contracts.commands import Runner
 from choir.bazaar.jobs.model import Strength
 from choir.bazaar.verification.controlled import judging
 from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_pair, is_blind, unrelated
@@ -61,6 +62,11 @@ class Controlled:
     def counts(self) -> dict[str, int]:
         """How many tests are held how."""
         return {kind.value: list(self.strengths.values()).count(kind) for kind in Strength}
+
+
+def can_control(kind: Runner | str | None) -> bool:
+    """Whether tests of this runner can be rewritten."""
+    return isinstance(kind, Runner) and kind.is_python
 
 
 def read_suites(tree: Path, files: Iterable[str]) -> dict[str, Suite]:

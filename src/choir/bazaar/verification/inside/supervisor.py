@@ -16,6 +16,7 @@ import os
 import pathlib
 import selectors
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -112,13 +113,27 @@ def frames_of(report: bytes, key: bytes) -> tuple[list[Any], bool]:
     return found, report.endswith(b"\n") or not report
 
 
+def report_text(config: dict[str, Any]) -> str:
+    """What another runner wrote about its tests; nothing if that is no plain file or too large."""
+    if not config["report_file"]:
+        return ""
+    try:
+        fd = os.open(config["report_file"], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(fd, "rb") as file:
+            plain = stat.S_ISREG(os.fstat(fd).st_mode)
+            text = file.read(config["report_bytes_max"] + 1) if plain else b""
+    except OSError:
+        return ""
+    return "" if len(text) > config["report_bytes_max"] else text.decode(errors="replace")
+
+
 def main() -> None:
     ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)
     config = json.loads(sys.stdin.buffer.read())
     outer = bytes.fromhex(config["key"])
     inner = os.urandom(32)
     reading, writing = os.pipe()
-    for folder in config["folders"]:
+    for folder in [*config["folders"], "/work/report"]:
         pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     child = start(config, writing)
@@ -149,6 +164,7 @@ def main() -> None:
             "stdout_bytes": out.size,
             "stderr_bytes": err.size,
             "report_whole": whole,
+            "report_text": report_text(config),
             "frames": frames,
         }
     )
