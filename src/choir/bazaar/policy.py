@@ -387,7 +387,7 @@ class VerificationPolicy:
     index_source_bytes_max: int = value(
         64_000_000, "bytes", 1_000, 10**10, _ENG, "Maximum total size of the files that are parsed for an index."
     )
-    index_wall_s: int = value(180, "seconds", 1, 3_600, _ENG, "Time limit of the indexer.")
+    index_wall_s: int = value(300, "seconds", 1, 3_600, _ENG, "Time limit of the indexer.")
     index_memory_bytes: int = value(2_000_000_000, "bytes", 50_000_000, 10**12, _ENG, "Memory of the indexer.")
     index_files_sampled: int = value(
         20, "files", 1, 100_000, "spec: spot-checks", "Files of an index that the verifier indexes again."

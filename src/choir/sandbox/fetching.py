@@ -63,7 +63,8 @@ then
     mkdir base
     git -C clean --work-tree="$PWD/base" checkout -q --detach -f 'refs/choir/base^{commit}'
 fi
-git -C clean ls-tree -r -z 'refs/choir/head^{commit}' | tr '\\n\\0' ' \\n' | sed -n 's/^160000 commit [0-9a-f]*\\t/submodule /p' | head -n 50
+git -C clean ls-tree -r -z 'refs/choir/head^{commit}' | tr '\\n\\0' ' \\n' |
+    sed -n 's/^160000 commit [0-9a-f]*\\t/submodule /p' | head -n 50
 """
 
 # git:// knows no proxy, but a command that connects for it: this one asks the proxy for a tunnel.

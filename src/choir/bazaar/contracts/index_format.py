@@ -5,7 +5,7 @@ columns are counted from 1, spans are half-open, and all of them count Unicode c
 end with a line feed.
 
 Guarantees: reading is strict and bounded, and what was read writes the same bytes again, so one index has one form;
-ids are unique and follow from path, names and order; a place lies inside its file as far as the index can know; a
+ids are unique and follow from names and order; a place lies inside its file as far as the index can know; a
 reference that names a symbol names one that is there. What it says of the files is for verification to find out.
 """
 
@@ -112,7 +112,7 @@ class Symbol:
     at: int  # where its name stands
     signature: str = ""
     doc: str = ""
-    id: str = ""  # path#dotted.name, with ~2 and so on where there are several
+    id: str = ""  # its dotted name, with ~2 and so on where the file has several; `path#id` is unique in the index
 
     @property
     def path(self) -> str:
@@ -126,7 +126,7 @@ class IndexReference:
     name: str
     kind: str
     at: tuple[int, ...]  # line, column, line, column …
-    symbol: str | None = None  # the one symbol that it can mean
+    symbol: int | None = None  # the one symbol that it can mean, counted from 0 through all files
 
     @property
     def places(self) -> Iterator[tuple[int, int]]:
@@ -188,6 +188,10 @@ class RepoIndex:
     def symbols(self) -> int:
         return sum(len(file.symbols) for file in self.files)
 
+    def ids(self) -> list[str]:
+        """The names of all symbols, in the order in which references count them."""
+        return [f"{file.path}#{item.id}" for file in self.files for item in file.symbols]
+
     @property
     def references(self) -> int:
         return sum(len(item.at) // 2 for file in self.files for item in file.references)
@@ -246,12 +250,12 @@ class RepoIndex:
             raise BadIndex(line=2, why="the files are not in the order of their paths, each once")
         if counts != self.head()["counts"]:
             raise BadIndex(line=1, why="the counts are not those of the files")
-        known = {item.id for file in self.files for item in file.symbols}
+        known = self.symbols
         wide = 0 if self.embedding is None else self.embedding.dimensions
         for n, file in enumerate(self.files, 2):
             if file.language and file.language not in self.languages:
                 raise BadIndex(line=n, why="its language was not asked for")
-            if any(item.symbol is not None and item.symbol not in known for item in file.references):
+            if any(item.symbol is not None and item.symbol >= known for item in file.references):
                 raise BadIndex(line=n, why="a reference names a symbol that is not there")
             if len(file.vectors) != (len(file.symbols) if wide else 0):
                 raise BadIndex(line=n, why="there must be a vector for each symbol, or none at all")
@@ -278,14 +282,14 @@ def _dimensions(text: str) -> int:
 # --- what follows from the rest ---
 
 
-def with_ids(path: str, symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
+def with_ids(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
     """Symbols of one file with their ids."""
     seen: Counter[str] = Counter()
     found = []
     for item in symbols:
         seen[item.path] += 1
         again = f"~{seen[item.path]}" if seen[item.path] > 1 else ""
-        found.append(replace(item, id=f"{path}#{item.path}{again}"))
+        found.append(replace(item, id=f"{item.path}{again}"))
     return tuple(found)
 
 
@@ -294,30 +298,37 @@ def resolved(files: Sequence[IndexedFile]) -> tuple[IndexedFile, ...]:
 
     A call, a type, an import: the only symbol of that name in the same file, else in the files of the same language,
     fields and methods aside. What stands after a dot: the only symbol of that name in that language. Any other use:
-    the only one in the same file.
+    the only one in the same file, or as an import if the file imports the name.
     """
-    plain: dict[tuple[str, str], str | None] = {}
-    every: dict[tuple[str, str], str | None] = {}
+    plain: dict[tuple[str, str], int | None] = {}
+    every: dict[tuple[str, str], int | None] = {}
+    number, begins = 0, []
     for file in files:
+        begins.append(number)
         family = _FAMILIES.get(file.language, file.language)
         for item in file.symbols:
             key = (family, item.name)
-            every[key] = None if key in every else item.id
+            every[key] = None if key in every else number
             if item.kind not in _INNER:
-                plain[key] = None if key in plain else item.id
-    return tuple(_resolved(file, plain, every) for file in files)
+                plain[key] = None if key in plain else number
+            number += 1
+    return tuple(_resolved(file, begin, plain, every) for file, begin in zip(files, begins, strict=True))
 
 
 def _resolved(
-    file: IndexedFile, plain: Mapping[tuple[str, str], str | None], every: Mapping[tuple[str, str], str | None]
+    file: IndexedFile,
+    begin: int,
+    plain: Mapping[tuple[str, str], int | None],
+    every: Mapping[tuple[str, str], int | None],
 ) -> IndexedFile:
     if not file.references:
         return file
     family = _FAMILIES.get(file.language, file.language)
-    own: dict[str, str | None] = {}
-    for item in file.symbols:
+    own: dict[str, int | None] = {}
+    for number, item in enumerate(file.symbols, begin):
         if item.kind not in _INNER:
-            own[item.name] = None if item.name in own else item.id
+            own[item.name] = None if item.name in own else number
+    imported = {use.name for use in file.references if use.kind == UseKind.IMPORT}
     found = []
     for use in file.references:
         if use.kind == UseKind.MEMBER:
@@ -325,7 +336,8 @@ def _resolved(
         elif use.name in own:
             symbol = own[use.name]
         else:
-            symbol = None if use.kind == UseKind.USE else plain.get((family, use.name))
+            known = use.kind != UseKind.USE or use.name in imported
+            symbol = plain.get((family, use.name)) if known else None
         found.append(use if symbol == use.symbol else replace(use, symbol=symbol))
     return replace(file, references=tuple(found))
 
@@ -416,7 +428,7 @@ def _file(value: dict[str, Any]) -> IndexedFile:
     _need(bool(parsed) or bare, "a file that was not parsed has neither lines nor symbols nor references")
     _need(not parsed or size <= FILE_BYTES_MAX, "a file of that size is not parsed")
     symbols = tuple(_symbol(item, size, lines) for item in _list(value["symbols"], "symbols"))
-    _need(with_ids(path, symbols) == symbols, "an id is not what path, names and order say")
+    _need(with_ids(symbols) == symbols, "an id is not what names and order say")
     order = [(item.span[0], -item.span[1], item.at) for item in symbols]
     _need(order == sorted(set(order)), "the symbols are not in the order of their places, each once")
     return IndexedFile(
@@ -461,7 +473,7 @@ def _symbol(value: Any, size: int, lines: int) -> Symbol:
         at=at,
         signature=_text(value["signature"], TEXT_CHARS_MAX, "a signature"),
         doc=_text(value["doc"], TEXT_CHARS_MAX, "a doc"),
-        id=_text(value["id"], PATH_CHARS_MAX + 2 * NAME_CHARS_MAX + 20, "an id"),
+        id=_text(value["id"], 2 * NAME_CHARS_MAX + 20, "an id"),
     )
 
 
@@ -486,7 +498,7 @@ def _references(value: Any, size: int, lines: int) -> tuple[IndexReference, ...]
         name, kind, symbol, at = item
         _text(name, NAME_CHARS_MAX, "a name", 1)
         _need(isinstance(kind, str) and kind in _USES, "a reference's kind is not known")
-        _need(symbol is None or isinstance(symbol, str), "a reference's symbol is no id")
+        _need(symbol is None or (type(symbol) is int and symbol >= 0), "a reference's symbol is not a number")
         _need(isinstance(at, list) and len(at) >= 2 and len(at) % 2 == 0, "a reference has no pairs of places")
         _need(all(type(each) is int for each in at), "a place is not a whole number")
         places = list(zip(at[::2], at[1::2], strict=True))

@@ -46,15 +46,17 @@ def symbols(index: RepoIndex, word: str, kind: str = "", limit: int = 50) -> lis
 def uses(index: RepoIndex, word: str, limit: int = 200) -> list[FoundUse]:
     """Where a name is used, exactly as it is written, or whatever stands for the symbol with this id."""
     found: list[FoundUse] = []
+    ids = index.ids()
+    meant = ids.index(word) if word in ids else None
     for file in index.files:
         for item in file.references:
-            if word in (item.name, item.symbol):
-                found += _places(file, item)
+            if item.name == word or (meant is not None and item.symbol == meant):
+                found += _places(file, item, None if item.symbol is None else ids[item.symbol])
     return sorted(found, key=lambda use: (use.path, use.line, use.column))[:limit]
 
 
-def _places(file: IndexedFile, item: IndexReference) -> Iterator[FoundUse]:
-    return (FoundUse(file.path, item.name, item.kind, line, column, item.symbol) for line, column in item.places)
+def _places(file: IndexedFile, item: IndexReference, means: str | None) -> Iterator[FoundUse]:
+    return (FoundUse(file.path, item.name, item.kind, line, column, means) for line, column in item.places)
 
 
 def _rank(item: Symbol, word: str) -> int | None:

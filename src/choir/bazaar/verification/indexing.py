@@ -299,7 +299,7 @@ def _told(file: IndexedFile, row: bytes) -> IndexedFile:
             Symbol(**item | {"lines": tuple(item["lines"]), "span": tuple(item["span"])}) for item in said["symbols"]
         ]
         uses = [IndexReference(str(name), str(kind), tuple(at)) for name, kind, at in said["references"]]
-        return replace(file, errors=bool(said["errors"]), symbols=with_ids(file.path, symbols), references=tuple(uses))
+        return replace(file, errors=bool(said["errors"]), symbols=with_ids(symbols), references=tuple(uses))
     except (ValueError, TypeError, KeyError):
         raise NotIndexed(why="what it told cannot be read") from None
 
@@ -317,9 +317,7 @@ def taken(found: Survey, previous: RepoIndex | None) -> dict[str, IndexedFile]:
         same = known.get((file.hash, language_of(file.path))) if file.is_parsed else None
         if same is not None:
             uses = tuple(replace(item, symbol=None) for item in same.references)
-            reused[file.path] = replace(
-                same, path=file.path, symbols=with_ids(file.path, same.symbols), references=uses, vectors=()
-            )
+            reused[file.path] = replace(same, path=file.path, references=uses, vectors=())
     return reused
 
 

@@ -82,7 +82,7 @@ def _symbol(item: FoundSymbol) -> SymbolOut:
     symbol = item.symbol
     return SymbolOut(
         path=item.path, name=symbol.name, kind=symbol.kind, parent=symbol.parent, first_line=symbol.lines[0],
-        last_line=symbol.lines[1], signature=symbol.signature, doc=symbol.doc, id=symbol.id,
+        last_line=symbol.lines[1], signature=symbol.signature, doc=symbol.doc, id=f"{item.path}#{symbol.id}",
     )  # fmt: skip
 
 
