@@ -186,6 +186,11 @@ class ProvidersPolicy:
     sandbox_run_base: int = value(200_000, _MSAT, 0, _PRICE_MAX, _TABLE, "Default base price of a SandboxRun job.")
     sandbox_run_unit: int = value(500, _MSAT, 0, _UNIT_PRICE_MAX, _TABLE, "Default price per CPU second.")
     sandbox_run_cap: int = value(5_000_000, _MSAT, 0, _PRICE_MAX, _TABLE, "Default maximum price of a  SandboxRun job.")
+    repo_index_base: int = value(500_000, _MSAT, 0, _PRICE_MAX, _TABLE, "Default base price of a RepoIndex job.")
+    repo_index_unit: int = value(
+        8_000, _MSAT, 0, _UNIT_PRICE_MAX, _TABLE, "Default price per 1000 tokens of the files indexed."
+    )
+    repo_index_cap: int = value(10_000_000, _MSAT, 0, _PRICE_MAX, _TABLE, "Default maximum price of a RepoIndex job.")
     text_gen_base: int = value(0, _MSAT, 0, _PRICE_MAX, _TABLE, "Default base price of a TextGen job.")
     text_gen_unit: int = value(10_000, _MSAT, 0, _UNIT_PRICE_MAX, _TABLE, "Default price per 1000 output tokens.")
     text_gen_cap: int = value(2_000_000, _MSAT, 0, _PRICE_MAX, _TABLE, "Default maximum price of a  TextGen job.")
@@ -194,6 +199,9 @@ class ProvidersPolicy:
     code_review_typical: int = value(5, "files", 1, 1_000, _ENG, "Size of the review that pages show a price for.")
     sandbox_run_typical: int = value(
         60, "CPU seconds", 1, 100_000, _ENG, "Length of the run that pages show a price for."
+    )
+    repo_index_typical: int = value(
+        100, "thousand tokens", 1, 100_000, _ENG, "Size of the repository whose index pages show a price for."
     )
     text_gen_typical: int = value(
         2, "thousand tokens", 1, 1_000, _ENG, "Length of the text that pages show a price for."
@@ -383,6 +391,33 @@ class VerificationPolicy:
     run_cpu_s_max: int = value(3_600, "seconds", 1, 86_400, _ENG, "Maximum CPU time of a run.")
     run_rerun_bps: int = value(
         1_000, "basis points", 0, 10_000, "spec: re-run by sampling", "Share of deterministic runs that are re-run."
+    )
+
+    index_bytes_max: int = value(
+        16_000_000, "bytes", 1_000, 10**9, _ENG, "Maximum size of an index; artifacts have a limit of their own."
+    )
+    index_files_max: int = value(20_000, "files", 1, 10**6, _ENG, "Maximum files of a repository that is indexed.")
+    index_source_bytes_max: int = value(
+        64_000_000, "bytes", 1_000, 10**10, _ENG, "Maximum total size of the files that are parsed for an index."
+    )
+    index_wall_s: int = value(300, "seconds", 1, 3_600, _ENG, "Time limit of the indexer.")
+    index_memory_bytes: int = value(2_000_000_000, "bytes", 50_000_000, 10**12, _ENG, "Memory of the indexer.")
+    index_files_sampled: int = value(
+        20, "files", 1, 100_000, "spec: spot-checks", "Files of an index that the verifier indexes again."
+    )
+    index_symbols_sampled: int = value(
+        200, "symbols", 1, 10**6, "spec: spot-checks", "Symbols whose names and lines the verifier looks up."
+    )
+    index_references_sampled: int = value(
+        200, "places", 1, 10**6, "spec: spot-checks", "Places of references that the verifier looks up."
+    )
+    index_agreement_bps: int = value(
+        9_500,
+        "basis points",
+        0,
+        10_000,
+        _ENG,
+        "Minimum share of equal symbols in sampled files, where the index was made by other versions of the tools.",
     )
 
     text_bytes_max: int = value(1_000_000, "bytes", 100, 10**8, _ENG, "Maximum size of a generated text.")

@@ -7,6 +7,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.hall",
     "choir.doors.jobs",
     "choir.doors.disputes",
+    "choir.doors.indexes",
     "choir.doors.providers",
     "choir.doors.sources",
     "choir.doors.atoms",

@@ -65,6 +65,12 @@ class SandboxPolicy:
         10_000_000, "bytes", 0, 10**10, _ENG, "Below this unpacked size the ratio is not checked."
     )
     repository_s_max: int = value(300, "seconds", 1, 3_600, _ENG, "Time limit for preparing a repository.")
+    fetch_bytes_max: int = value(
+        200_000_000, "bytes", 1_000, 10**11, _ENG, "Maximum download of a repository that is fetched by its address."
+    )
+    fetch_private: int = value(
+        0, "yes or no", 0, 1, _ENG, "Whether repositories may be fetched from loopback and private addresses."
+    )
 
     pool_memory_percent: int = value(60, "percent", 1, 90, _ENG, "Share of the machine's memory that runs may use.")
     pool_runs_per_core: int = value(4, "runs", 1, 1_000, _ENG, "Maximum active runs per core.")

@@ -150,11 +150,11 @@ def prepare(
         raise NotARepository(why=last or f"git was stopped ({result.ended}, code {result.exit_code}).")
     if _COMMIT.match(ref) and commit != ref:
         raise NotARepository(why=f"it answered with the commit {commit} instead.")
-    _check_plain(tree, policy)
+    check_plain(tree, policy)
     return PreparedRepository(tree, commit, result.files_refused)
 
 
-def _check_plain(tree: Path, policy: SandboxPolicy) -> None:
+def check_plain(tree: Path, policy: SandboxPolicy) -> None:
     """Looked at from outside: what ran in the sandbox read the stranger's data, so its word is not enough."""
     root = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:

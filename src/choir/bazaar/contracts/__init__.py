@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from choir.bazaar.contracts.base import BadField
+from choir.bazaar.contracts.index_format import IndexLanguage, RepoIndex
+from choir.bazaar.contracts.indexes import RepoIndexRequest, RepoIndexResult
 from choir.bazaar.contracts.patches import (
     Evidence,
     HiddenCheck,
@@ -37,20 +39,22 @@ from choir.bazaar.contracts.texts import TextGenRequest, TextGenResult
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy
 
-Request = PatchGenRequest | CodeReviewRequest | SandboxRunRequest | TextGenRequest
-JobResult = PatchGenResult | CodeReviewResult | SandboxRunResult | TextGenResult
+Request = PatchGenRequest | CodeReviewRequest | SandboxRunRequest | TextGenRequest | RepoIndexRequest
+JobResult = PatchGenResult | CodeReviewResult | SandboxRunResult | TextGenResult | RepoIndexResult
 
 REQUESTS: dict[JobType, type[Request]] = {
     JobType.PATCH_GEN: PatchGenRequest,
     JobType.CODE_REVIEW: CodeReviewRequest,
     JobType.SANDBOX_RUN: SandboxRunRequest,
     JobType.TEXT_GEN: TextGenRequest,
+    JobType.REPO_INDEX: RepoIndexRequest,
 }
 RESULTS: dict[JobType, type[JobResult]] = {
     JobType.PATCH_GEN: PatchGenResult,
     JobType.CODE_REVIEW: CodeReviewResult,
     JobType.SANDBOX_RUN: SandboxRunResult,
     JobType.TEXT_GEN: TextGenResult,
+    JobType.REPO_INDEX: RepoIndexResult,
 }
 
 
@@ -75,10 +79,14 @@ __all__ = [
     "HiddenCheck",
     "HiddenChecks",
     "HiddenFile",
+    "IndexLanguage",
     "JobResult",
     "OutsideCheck",
     "PatchGenRequest",
     "PatchGenResult",
+    "RepoIndex",
+    "RepoIndexRequest",
+    "RepoIndexResult",
     "Request",
     "ResultStatus",
     "ReviewDepth",

@@ -24,6 +24,7 @@ class JobType(StrEnum):
     CODE_REVIEW = "code_review"
     SANDBOX_RUN = "sandbox_run"
     TEXT_GEN = "text_gen"
+    REPO_INDEX = "repo_index"
 
     @property
     def word(self) -> str:
@@ -42,6 +43,7 @@ _WORDS = {
     JobType.CODE_REVIEW: "review",
     JobType.PATCH_GEN: "patch",
     JobType.TEXT_GEN: "text",
+    JobType.REPO_INDEX: "index",
 }
 
 
@@ -58,6 +60,7 @@ UNITS = {
     JobType.CODE_REVIEW: Unit.FILE,
     JobType.SANDBOX_RUN: Unit.CPU_SECOND,
     JobType.TEXT_GEN: Unit.THOUSAND_TOKENS,
+    JobType.REPO_INDEX: Unit.THOUSAND_TOKENS,
 }
 
 
@@ -141,6 +144,7 @@ class JobState(StrEnum):
 
 
 REPOSITORY, DIFF = "repository", "diff"  # the inputs of a job that its provider gets
+PREVIOUS = "previous"  # one more: an index of an earlier commit, which the node puts in by its hash
 HIDDEN = "hidden"  # hidden checks, or the defects planted in a diff: for the verifier alone
 
 SOURCE = "system:bazaar"  # the node's own part in all this

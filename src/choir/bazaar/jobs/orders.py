@@ -11,8 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from choir.bazaar.contracts import CodeReviewRequest, HiddenChecks, PatchGenRequest, Request, read_request
-from choir.bazaar.jobs.model import DIFF, HIDDEN, REPOSITORY, Job, JobType
+from choir.bazaar.contracts import (
+    CodeReviewRequest,
+    HiddenChecks,
+    PatchGenRequest,
+    RepoIndexRequest,
+    Request,
+    read_request,
+)
+from choir.bazaar.jobs import store
+from choir.bazaar.jobs.model import DIFF, HIDDEN, PREVIOUS, REPOSITORY, Job, JobType
 from choir.bazaar.jobs.service import Jobs, Order, buyer_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.providers import fallback, selection_rules
@@ -33,6 +41,7 @@ _NEEDED = {
     JobType.CODE_REVIEW: frozenset({DIFF}),
     JobType.SANDBOX_RUN: frozenset[str](),
     JobType.TEXT_GEN: frozenset[str](),
+    JobType.REPO_INDEX: frozenset({REPOSITORY}),
 }
 # A repository beside a diff is for whoever reviews it; verification does not need it.
 _ALLOWED = _NEEDED | {
@@ -44,6 +53,14 @@ _ALLOWED = _NEEDED | {
 class BadInputs(Invalid):
     code = "bazaar.bad_inputs"
     sentence = "The order lacks required inputs: {why}."
+
+
+class NotBought(Refusal):
+    """Only an index that was verified here saves work: another could hold anything, and its provider would pay."""
+
+    code = "bazaar.index_not_bought"
+    sentence = "You have not bought the index {hash} from this node, so it cannot be built upon."
+    hint = "Name the artifact of an index job of yours that was paid, or omit the previous index."
 
 
 class CannotVerify(Refusal):
@@ -109,12 +126,22 @@ class OrderIntake:
             request=asked.request.to_json(),
             budget=terms.max_cost_msat,
             time_limit_s=terms.time_limit_s,
-            inputs={name: given.name for name, given in asked.inputs.items()},
+            inputs={name: given.name for name, given in asked.inputs.items()} | self._previous(tx, buyer, asked),
             hidden=_commitment(asked.request),
             strategy=asked.strategy,
             criteria=asked.criteria,
         )
         return self._jobs.open_or_find(tx, who, order, terms.idempotency_key)
+
+    @staticmethod
+    def _previous(tx: Tx, buyer: str, asked: ParsedOrder) -> dict[str, ObjectHash]:
+        """The index to build upon, which the node has already: it was delivered to this buyer, and passed."""
+        name = asked.request.previous if isinstance(asked.request, RepoIndexRequest) else None
+        if name is None:
+            return {}
+        if not store.has_bought(tx, buyer, JobType.REPO_INDEX, name):
+            raise NotBought(hash=name)
+        return {PREVIOUS: name}
 
     def sent_bytes(self, tx: Tx, who: Principal, given: SentBlob) -> bytes:
         """What came along, or was uploaded by whoever asks; within the limit of what is sent with an order."""

@@ -54,7 +54,7 @@ class Order:
 
 LOOK = "bazaar.look"  # a task: go on with a job
 EXAMINE = "bazaar.examine"  # a task: see whether an order can be verified against at all
-EXAMINED = frozenset({JobType.PATCH_GEN, JobType.CODE_REVIEW})  # what is not offered before
+EXAMINED = frozenset({JobType.PATCH_GEN, JobType.CODE_REVIEW, JobType.REPO_INDEX})  # what is not offered before
 _FOR_ALL = frozenset({"opened", "cancel_asked", "closed", "expired", "cancelled"})  # what every provider of it may see
 
 

@@ -123,6 +123,18 @@ def jobs_of(tx: Tx, buyer: str, *, before: UUID | None, limit: int) -> list[Job]
     return [_job(row) for row in rows]
 
 
+def has_bought(tx: Tx, buyer: str, type_: JobType, artifact: str) -> bool:
+    """Whether this buyer has paid for this artifact, as work of this type."""
+    found = tx.rows(
+        "select 1 from jobs join job_attempts on job_attempts.id = jobs.winner"
+        " where jobs.buyer = %s and jobs.type = %s and job_attempts.artifact = %s limit 1",
+        buyer,
+        type_.value,
+        artifact,
+    )
+    return bool(found)
+
+
 def live_jobs(tx: Tx, buyer: str) -> int:
     return int(tx.value("select count(*) from jobs where buyer = %s and closed_us is null", buyer))
 

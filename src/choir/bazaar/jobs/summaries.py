@@ -28,6 +28,8 @@ def summary_of(type_: JobType, request: Mapping[str, Any]) -> str:
             return _review(request)
         case JobType.TEXT_GEN:
             return one_line(request.get("prompt", ""))
+        case JobType.REPO_INDEX:
+            return _index(request)
 
 
 def command_line(argv: Sequence[str]) -> str:
@@ -49,6 +51,12 @@ def _review(request: Mapping[str, Any]) -> str:
     of = request.get("repo_url", "") or (f"commit {commit}" if commit else "")
     what = ", ".join(filter(None, (request.get("depth", ""), *request.get("focus", ()))))
     return one_line("; ".join(filter(None, (of, what, request.get("instructions", "")))))
+
+
+def _index(request: Mapping[str, Any]) -> str:
+    of = request.get("repo_url", "") or f"commit {request.get('base_commit', '')[:_COMMIT_CHARS]}"
+    more = ["with embeddings"] * bool(request.get("embeddings"))
+    return one_line("; ".join((of, ", ".join((*request.get("languages", ()), *more)))))
 
 
 def one_line(text: str) -> str:

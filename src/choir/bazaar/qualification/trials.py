@@ -16,6 +16,7 @@ from choir.bazaar.contracts import (
     HiddenChecks,
     HiddenFile,
     PatchGenRequest,
+    RepoIndexRequest,
     SandboxRunRequest,
     Terms,
     TextGenRequest,
@@ -65,6 +66,7 @@ def make(type_: JobType, chance: Chance, terms: Terms) -> Trial:
         JobType.CODE_REVIEW: _review,
         JobType.SANDBOX_RUN: _run,
         JobType.TEXT_GEN: _text,
+        JobType.REPO_INDEX: _index,
     }
     return makers[type_](chance, terms)
 
@@ -96,6 +98,20 @@ def _text(chance: Chance, terms: Terms) -> Trial:
         f' "echo", which is the text {word}, and "text", one sentence of yours about any subject.'
     )
     return Trial(TextGenRequest(prompt, terms, max_tokens=400, schema=schema).to_json())
+
+
+def _index(chance: Chance, terms: Terms) -> Trial:
+    """A tiny repository in three languages, with names that nobody has seen."""
+    one, two, three, most = chance.word(), chance.word(), chance.word(), chance.number()
+    bundle = bundle_of(
+        {
+            f"{one}.py": f"MOST = {most}\n\n\ndef {two}(count):\n    return min(count, MOST)\n".encode(),
+            f"web/{two}.js": f"export class {three.title()} {{\n  {one}(n) {{ return {two}(n); }}\n}}\n".encode(),
+            f"tool/{three}.go": f"package tool\n\nfunc {one.title()}() int {{ return {most} }}\n".encode(),
+            "README.md": f"# {one}\n".encode(),
+        }
+    )
+    return Trial(RepoIndexRequest(bundle.commit, terms).to_json(), {"repository": bundle.data})
 
 
 def _patch(chance: Chance, terms: Terms) -> Trial:

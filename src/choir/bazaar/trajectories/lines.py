@@ -46,6 +46,7 @@ TYPE_NAMES = {
     JobType.CODE_REVIEW: "CodeReview",
     JobType.SANDBOX_RUN: "SandboxRun",
     JobType.TEXT_GEN: "TextGen",
+    JobType.REPO_INDEX: "RepoIndex",
 }
 HEADER_FIELDS = ("format", "id", "repo_sha", "provider_pubkey", "job_type", "started_at")
 

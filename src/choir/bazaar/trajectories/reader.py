@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import coincurve
 
-from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request
+from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, RepoIndexRequest, Request
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, WorkersPolicy
 from choir.bazaar.trajectories.lines import (
@@ -170,7 +170,7 @@ class ExpectedTrajectory:
 
 def commit_of(request: Request) -> str:
     """The commit that a trajectory of this order names; empty for work without a repository."""
-    if isinstance(request, PatchGenRequest):
+    if isinstance(request, PatchGenRequest | RepoIndexRequest):
         return request.base_commit
     return request.head_commit or request.base_commit if isinstance(request, CodeReviewRequest) else ""
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from choir.bazaar.contracts import REQUESTS as REQUEST_TYPES
 from choir.bazaar.contracts import RESULTS as RESULT_TYPES
-from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, ResultStatus
+from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, RepoIndexRequest, ResultStatus
 from choir.bazaar.jobs.model import JobType, Verdict
 from choir.bazaar.policy import VerificationPolicy
-from choir.bazaar.verification import reviews, runs, texts, toolchain
+from choir.bazaar.verification import indexes, indexing, reviews, runs, texts, toolchain
 from choir.bazaar.verification.bases import Bases, BaseTree
 from choir.bazaar.verification.expectations import judge
+from choir.bazaar.verification.indexing import Embedder, Indexer, Survey
 from choir.bazaar.verification.levels import LACKING, best_level
 from choir.bazaar.verification.model import Delivery, Failed, Findings, Order, Runs
 from choir.bazaar.verification.patches import PatchCheck
@@ -51,6 +53,7 @@ class Verifier:
         policy: VerificationPolicy | None = None,
         folder: Path | None = None,
         entropy: Entropy | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self.policy = policy or VerificationPolicy()
         self._runs = sandboxes
@@ -59,6 +62,8 @@ class Verifier:
         self._bases = Bases(self._folder, self.policy.bases_kept)
         self._lock = threading.Lock()
         self._tools: Mount | None = None
+        self._indexer: Mount | None = None
+        self._embedder = embedder  # to check embeddings of the same model with
 
     def close(self) -> None:
         """Remove what was kept."""
@@ -84,6 +89,8 @@ class Verifier:
                 reviews.verify(order, delivery, self.policy, findings)
             elif order.type is JobType.SANDBOX_RUN:
                 runs.verify(order, delivery, self._runs, self.policy, self._entropy, findings, cancelled, rerun)
+            elif order.type is JobType.REPO_INDEX:
+                self._index(order, delivery, findings, cancelled, every_file=rerun)
             else:
                 texts.verify(order, delivery, self.policy, findings)
         except Failed:
@@ -96,6 +103,12 @@ class Verifier:
         findings = Findings()
         if order.type is JobType.CODE_REVIEW:
             findings.units_milli = 1000 * reviews.units(reviews.files_of(order, self.policy))
+        elif order.type is JobType.REPO_INDEX:
+            with self._surveyed(order, cancelled) as found:
+                findings.units_milli = indexes.tokens_of(found)
+                if not any(file.is_parsed for file in found.files):
+                    said = "The commit has no file in a language that was ordered."
+                    findings.add("files", "order.nothing_to_index", said)
         elif order.type is JobType.PATCH_GEN:
             request = order.request
             assert isinstance(request, PatchGenRequest)
@@ -129,6 +142,33 @@ class Verifier:
             finally:
                 _note_tier(findings, bench)
 
+    def _index(
+        self,
+        order: Order,
+        delivery: Delivery,
+        findings: Findings,
+        cancelled: Callable[[], bool],
+        *,
+        every_file: bool,
+    ) -> None:
+        with self._lock:
+            if self._indexer is None:
+                self._indexer = indexing.build(self._folder / "indexer")
+        indexer = Indexer(self._runs, self._indexer, self.policy, cancelled)
+        with self._surveyed(order, cancelled) as found:
+            indexes.verify(
+                order, delivery, found, indexer, self._entropy, findings, every_file=every_file, embedder=self._embedder
+            )
+
+    @contextmanager
+    def _surveyed(self, order: Order, cancelled: Callable[[], bool]) -> Iterator[Survey]:
+        """The files of the commit that is to be indexed."""
+        request = order.request
+        assert isinstance(request, RepoIndexRequest)
+        assert order.repository is not None
+        with self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base:
+            yield indexing.survey(base.tree, request.languages, self.policy)
+
     def _bench(self, cancelled: Callable[[], bool], request: PatchGenRequest) -> Bench:
         writable, junit = request.writable_paths, request.junit_report
         with self._lock:
@@ -142,7 +182,7 @@ def _check_order(order: Order) -> None:
     request = order.request
     if not isinstance(request, REQUEST_TYPES[order.type]):
         raise BadOrder(why="its request is of another job type")
-    if order.type is JobType.PATCH_GEN and order.repository is None:
+    if order.type in (JobType.PATCH_GEN, JobType.REPO_INDEX) and order.repository is None:
         raise BadOrder(why="there is no bundle of the repository")
     committed = request.hidden if isinstance(request, PatchGenRequest) else None
     revealed = order.hidden.commitment if isinstance(order.hidden, HiddenChecks) else None

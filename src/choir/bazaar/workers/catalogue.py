@@ -1,8 +1,8 @@
 """Workers by name, as a provider asks for them.
 
-`builtin` stands for all workers that need no model: run, review, fix. A preset's name, the path of a profile (.toml) or
-of a Python file gives an agent as a command. TextGen has no built-in worker: a text needs a model, and none is part of
-Choir.
+`builtin` stands for all workers that need no model: run, review, fix, index. A preset's name, the path of a profile
+(.toml) or of a Python file gives an agent as a command. TextGen has no built-in worker: a text needs a model, and none
+is part of Choir.
 """
 
 from __future__ import annotations
@@ -13,13 +13,19 @@ from pathlib import Path
 from choir.bazaar.workers import presets, profile_files
 from choir.bazaar.workers.agents import CommandWorker
 from choir.bazaar.workers.fix_worker import FixWorker
+from choir.bazaar.workers.index_worker import IndexWorker
 from choir.bazaar.workers.model import Worker
 from choir.bazaar.workers.profiles import BadProfile
 from choir.bazaar.workers.review_worker import ReviewWorker
 from choir.bazaar.workers.run_worker import RunWorker
 from choir.bazaar.workers.shop import Workshop
 
-BUILTIN: dict[str, Callable[[Workshop], Worker]] = {"run": RunWorker, "review": ReviewWorker, "fix": FixWorker}
+BUILTIN: dict[str, Callable[[Workshop], Worker]] = {
+    "run": RunWorker,
+    "review": ReviewWorker,
+    "fix": FixWorker,
+    "index": IndexWorker,
+}
 ALL_BUILTIN = "builtin"
 
 

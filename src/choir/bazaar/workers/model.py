@@ -30,6 +30,7 @@ class WorkOrder:
     request: Request
     repository: Path | None = None  # a git bundle that holds the base commit
     diff: bytes | None = None  # what is to be reviewed
+    previous: bytes | None = None  # an index of an earlier commit
     attempt: str = ""
     deadline: float = field(default_factory=lambda: time.monotonic() + 900)  # by `time.monotonic`
 

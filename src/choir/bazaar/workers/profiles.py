@@ -57,7 +57,7 @@ class CommandProfile:
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
             raise BadProfile(why="argv must name a program")
-        if not self.types or JobType.SANDBOX_RUN in self.types:
+        if not self.types or self.types & {JobType.SANDBOX_RUN, JobType.REPO_INDEX}:
             raise BadProfile(why="an agent does patch, review or text")
         for name in (*dict(self.environment), *self.passed):
             if not _VARIABLE.match(name) or name in _OURS:

@@ -19,7 +19,8 @@ from functools import cache
 from pathlib import Path
 
 from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
-from choir.bazaar.verification import toolchain
+from choir.bazaar.verification import indexing, toolchain
+from choir.bazaar.verification.indexing import Embedder
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.model import IsCancelled, Stopped, TimeUp, WorkOrder
 from choir.foundation.clock import Clock, SystemClock
@@ -70,12 +71,14 @@ class Workshop:
         verification: VerificationPolicy | None = None,
         sandbox: SandboxPolicy | None = None,
         clock: Clock | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self.runner = runner
         self.policy = workers or WorkersPolicy()
         self.verification = verification or VerificationPolicy()
         self.sandbox = sandbox or SandboxPolicy()
         self.clock = clock or SystemClock()
+        self.embedder = embedder  # a model for embeddings, if there is one
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="shop-", dir=folder))
         self.verifier = Verifier(runner, self.verification, self.folder)
@@ -120,6 +123,10 @@ class Workshop:
     def analysers(self) -> Mount:
         """ruff, bandit and the others."""
         return self._once("analysers", build_analysers)
+
+    def indexer(self) -> Mount:
+        """tree-sitter with its grammars."""
+        return self._once("indexer", indexing.build)
 
     @staticmethod
     @cache

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from choir.bazaar.contracts import RunOutput
+from choir.bazaar.contracts import RepoIndex, RunOutput
 from choir.doors.demo import files
 from choir.doors.demo.stage import Stage, shown
 from choir.doors.mesh import job_wait
@@ -193,6 +193,8 @@ def _result(found: Outcome) -> str:
         return f"a diff, `{changed[0][1:].strip()}`" if changed else "a diff"
     if isinstance(artifact, RunOutput):
         return f"{_LINKS} links of a hash chain, {artifact.stdout.decode().strip()[:12]}…, run again by the node"
+    if isinstance(artifact, RepoIndex):
+        return f"{artifact.symbols} symbols in {artifact.parsed} files"
     worst = artifact.issues[0]
     words = worst.description.split(". ")[0]
     return f"{len(artifact.issues)} findings, such as {worst.file}:{worst.line_range[0]}: {words}"

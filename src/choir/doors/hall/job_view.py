@@ -62,6 +62,7 @@ class Result:
     stdout: texts.Listing | None = None
     stderr: texts.Listing | None = None
     review: StructuredReview | None = None
+    index: bool = False  # it has a page of its own
     text: texts.Listing | None = None
 
     @property
@@ -180,6 +181,8 @@ class _Reader:
         whole = stat.size <= len(data)
         if type_ is JobType.PATCH_GEN:
             return Result(diff=texts.diff_view(data, lines, whole=whole))
+        if type_ is JobType.REPO_INDEX:
+            return Result(index=True)
         with suppress(Invalid):
             if type_ is JobType.SANDBOX_RUN and whole:
                 run = RunOutput.from_bytes(data, policy)

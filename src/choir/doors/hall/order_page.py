@@ -1,4 +1,4 @@
-"""The form that orders a run, a review or a patch.
+"""The form that orders a run, a review, a patch or an index.
 
 Guarantee: it only offers; what is ordered is sent to `/v1` by the visitor's browser, and judged there.
 """
@@ -46,6 +46,7 @@ def kinds(node: Node) -> list[Kind]:
     """What can be ordered here, with a budget from the node's own price table."""
     values = {item.name: item.value for item in describe(node.policy)}
     policy = node.policy.of(VerificationPolicy)
+    providers = node.policy.of(ProvidersPolicy)
     cpu_s = min(_CPU_S, policy.run_cpu_s_max)
 
     def kind(type_: JobType, about: str, units: int, covers: str) -> Kind:
@@ -64,6 +65,12 @@ def kinds(node: Node) -> list[Kind]:
             "Findings about a diff that point at lines which are really there.",
             policy.units_files,
             files,
+        ),
+        kind(
+            JobType.REPO_INDEX,
+            "A searchable index of what your repository defines and where it is used.",
+            providers.repo_index_typical,
+            f"{providers.repo_index_typical} thousand tokens of source",
         ),
         kind(
             JobType.SANDBOX_RUN,

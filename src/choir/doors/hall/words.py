@@ -11,6 +11,7 @@ TYPES: dict[JobType, str] = {
     JobType.SANDBOX_RUN: "Run",
     JobType.CODE_REVIEW: "Review",
     JobType.PATCH_GEN: "Patch",
+    JobType.REPO_INDEX: "Index",
     JobType.TEXT_GEN: "Text",
 }
 
@@ -70,6 +71,9 @@ FIELDS: dict[str, str] = {
     "focus": "Focus",
     "depth": "Depth",
     "instructions": "Instructions",
+    "languages": "Languages",
+    "embeddings": "With embeddings",
+    "previous": "Builds on the index",
     "prompt": "Prompt",
     "max_tokens": "Tokens, at most",
     "time_limit_s": "Seconds per attempt",

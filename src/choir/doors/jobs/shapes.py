@@ -37,7 +37,7 @@ HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _INLINE_CHARS_MAX = 24_000_000  # of base64; more is uploaded in parts
 
 HashText = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$", examples=[HASH])]
-InputName = Literal["repository", "diff", "hidden"]
+InputName = Literal["repository", "diff", "hidden", "previous"]
 
 
 class UploadIn(Wire, json_schema_extra=example(bytes=1250, hash=HASH)):

@@ -25,6 +25,7 @@ class AsyncMeshClient:
         self.mesh = MeshClient(self._twin, node_key=node_key)
         self.request_patch = _in_thread(self.mesh.request_patch)
         self.request_review = _in_thread(self.mesh.request_review)
+        self.request_index = _in_thread(self.mesh.request_index)
         self.run = _in_thread(self.mesh.run)
         self.text = _in_thread(self.mesh.text)
         self.handle = _in_thread(self.mesh.handle)

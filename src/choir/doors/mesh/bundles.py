@@ -62,6 +62,8 @@ class Bundle:
     files: tuple[str, ...]
     bytes: int  # of the files, not of the bundle
     left_out: tuple[tuple[str, str], ...] = ()  # paths, and why they were not taken
+    sizes: tuple[int, ...] = ()  # of the files, in their order
+    origin: str = ""  # the address and commit that it was fetched from
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,27 @@ def bundle(
         shutil.rmtree(place, ignore_errors=True)
 
 
+def bundle_of_tree(tree: Path, place: Path, source: str, include: Sequence[str], limit: int) -> Bundle:
+    """A bundle of all files of a folder that is nobody's checkout, ignored ones too; made below `place`."""
+    own, made = _taken(tree, place, "index")
+    return _packed(own, _entries(own, made, ""), source, "", include, limit, place, tree)
+
+
+def changes_of_trees(
+    base: Path, head: Path, place: Path, include: Sequence[str], limit: int
+) -> tuple[LocalDiff, Bundle | None]:
+    """What differs between two such folders, and a bundle of the changed files as the second has them."""
+    first = _taken(base, place, "first")[1]
+    own, second = _taken(head, place, "second")
+    return _changes(own, first, second, [":(top)"], include, place, head, limit)
+
+
+def _taken(tree: Path, place: Path, index: str) -> tuple[OwnRepository, str]:
+    own = OwnRepository(place / "own.git", None, tree)
+    own.git("add", "-A", "-f", "--", ".", index=index)
+    return own, own.git("write-tree", index=index).decode().strip()
+
+
 def diff(
     folder: Path | str, base: str, head: str = "HEAD", *, include: Sequence[str] = (), bytes_max: int | None = None
 ) -> LocalDiff:
@@ -131,17 +154,30 @@ def changes(
         place = Path(name)
         own = OwnRepository(place / "own.git", checkout, folder)
         where = [f":(top,literal){checkout.prefix}"] if checkout.prefix else [":(top)"]
-        listed = own.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", first, second, "--", *where)
-        names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
-        out = [(name, "it looks like a secret") for name in names if looks_secret(name) and name not in include]
-        keep = where + [f":(top,exclude,literal){name}" for name, _ in out]
-        data = own.git("diff-tree", *_DIFF, first, second, "--", *keep)
-        if not data.strip():
-            raise NothingToSend(folder=str(folder), why=f"nothing changed from {base} to {head}")
         limit = VerificationPolicy().review_diff_bytes_max if bytes_max is None else bytes_max
-        if len(data) > limit:
-            raise TooLarge(what="The diff", size=len(data), limit=limit)
-        yield LocalDiff(data, first, second, tuple(out)), _whole_files(own, second, names, include, place, folder)
+        yield _changes(own, first, second, where, include, place, folder, limit)
+
+
+def _changes(
+    own: OwnRepository,
+    first: str,
+    second: str,
+    where: list[str],
+    include: Sequence[str],
+    place: Path,
+    folder: Path,
+    limit: int,
+) -> tuple[LocalDiff, Bundle | None]:
+    listed = own.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", first, second, "--", *where)
+    names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+    out = [(name, "it looks like a secret") for name in names if looks_secret(name) and name not in include]
+    keep = where + [f":(top,exclude,literal){name}" for name, _ in out]
+    data = own.git("diff-tree", *_DIFF, first, second, "--", *keep)
+    if not data.strip():
+        raise NothingToSend(folder=str(folder), why=f"nothing changed from {first[:12]} to {second[:12]}")
+    if len(data) > limit:
+        raise TooLarge(what="The diff", size=len(data), limit=limit)
+    return LocalDiff(data, first, second, tuple(out)), _whole_files(own, second, names, include, place, folder)
 
 
 def _whole_files(
@@ -260,7 +296,8 @@ def _packed(
     file = place / "repository.bundle"
     own.git("-c", "pack.threads=1", "bundle", "create", "-q", str(file), _BRANCH)
     names = tuple(entry.path for entry in kept)
-    return Bundle(file, commit, source, prefix.rstrip("/"), names, total, tuple(out))
+    sizes = tuple(entry.size for entry in kept)
+    return Bundle(file, commit, source, prefix.rstrip("/"), names, total, tuple(out), sizes)
 
 
 def _entries(own: OwnRepository, tree: str, prefix: str) -> Iterator[_Entry]:

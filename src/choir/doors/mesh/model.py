@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from choir.bazaar.contracts import RunOutput, StructuredReview
+from choir.bazaar.contracts import RepoIndex, RunOutput, StructuredReview
 from choir.bazaar.jobs.model import JobState, JobType
 from choir.bazaar.policy import VerificationPolicy
 from choir.doors.jobs.shapes import AttemptOut, JobOut
@@ -13,7 +13,7 @@ from choir.foundation.errors import Broken, Refusal, Unavailable
 from choir.foundation.money import Asset
 from choir.foundation.words import count, on_screen
 
-Artifact = str | RunOutput | StructuredReview  # a diff or a text; what a run wrote; a review
+Artifact = str | RunOutput | StructuredReview | RepoIndex  # a diff or a text; what a run wrote; a review; an index
 
 OVER = frozenset({JobState.CLOSED, JobState.EXPIRED, JobState.CANCELLED, JobState.DISPUTED, JobState.RESOLVED})
 
@@ -184,4 +184,6 @@ def typed(job: JobOut, data: bytes, policy: VerificationPolicy) -> Artifact:
         return RunOutput.from_bytes(data, policy)
     if job.type is JobType.CODE_REVIEW:
         return StructuredReview.from_bytes(data, policy)
+    if job.type is JobType.REPO_INDEX:
+        return RepoIndex.from_bytes(data, policy)
     return data.decode("utf-8", "surrogateescape")

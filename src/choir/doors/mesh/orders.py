@@ -1,4 +1,4 @@
-"""What can be ordered, as a buyer says it: a patch, a review, a run, a text.
+"""What can be ordered, as a buyer says it: a patch, a review, a run, a text, an index.
 
 Guarantees: an order that can never be accepted is refused here, before anything is sent or held; the same key and
 content are one job, however often they are sent.
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from choir.bazaar.contracts import (
     CodeReviewRequest,
     Evidence,
+    IndexLanguage,
     PatchGenRequest,
+    RepoIndexRequest,
     Request,
     ReviewDepth,
     ReviewFocus,
@@ -23,10 +25,13 @@ from choir.bazaar.contracts import (
     Terms,
     TextGenRequest,
 )
+from choir.bazaar.contracts.index_format import FILE_BYTES_MAX
+from choir.bazaar.contracts.indexes import ALL_LANGUAGES
 from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.verification.diffs import read_diff
+from choir.bazaar.verification.indexing import language_of
 from choir.doors.mesh import budgets, bundles, machine_buyer
 from choir.doors.mesh.bundles import Bundle
 from choir.doors.mesh.hidden import hiding
@@ -35,7 +40,7 @@ from choir.doors.mesh.model import Handle, must_be
 from choir.doors.sdk import blobs
 from choir.doors.sdk.calls import key_or_new
 from choir.doors.sdk.policies import policy_of
-from choir.foundation.canonical import bytes_hash, canonical_hash
+from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash
 from choir.foundation.errors import Invalid
 from choir.foundation.policy import describe
 from choir.sandbox.model import Tier
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
 _CPU_S = 60
 _TOKENS = 1_000
 _MILLI = 1_000
+_BYTES_PER_TOKEN = 2  # of source text at least, by the measure that texts are paid by
 
 Choice = Mapping[str, Any]  # a strategy or criteria, as the HTTP API has them
 
@@ -111,6 +117,7 @@ class Orders:
                 base_commit=sent.commit,
                 test_command=test_command,
                 terms=terms,
+                repo_url=sent.origin,
                 subdir=sent.subdir,
                 allowed_paths=tuple(allowed_paths),
                 disallowed_paths=tuple(disallowed_paths),
@@ -129,7 +136,7 @@ class Orders:
 
     def request_review(
         self,
-        repo: Path | str | None = None,
+        repo: Path | str | Bundle | None = None,
         base: str = "HEAD~1",
         head: str = "HEAD",
         *,
@@ -147,8 +154,15 @@ class Orders:
     ) -> Handle:
         """Order a review of a diff, or of what changed between two commits of a local repository.
 
-        With a repository the changed files are sent whole beside the diff, and nothing else of it.
+        With a repository the changed files are sent whole beside the diff, and nothing else of it. A bundle of them
+        can be given with its diff.
         """
+        if isinstance(repo, Bundle):
+            if diff is None:
+                raise Invalid(what="The order", why="a bundle of changed files needs its diff")
+            return self._review(
+                diff, repo, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key, public
+            )
         if diff is None:
             most = self.limits.review_diff_bytes_max
             with bundles.changes(repo or ".", base, head, include=include, bytes_max=most) as (made, files):
@@ -179,6 +193,7 @@ class Orders:
         request = CodeReviewRequest(
             diff=bytes_hash(diff),
             terms=self._terms(JobType.CODE_REVIEW, number * _MILLI, budget, time_limit_s, key_or_new(key), strategy),
+            repo_url="" if files is None else files.origin,
             head_commit="" if files is None else files.commit,
             focus=tuple(ReviewFocus(item) for item in focus),
             depth=ReviewDepth(depth),
@@ -189,6 +204,44 @@ class Orders:
         if files is not None:
             inputs["repository"] = files.file
         return self.order(JobType.CODE_REVIEW, checked, inputs, strategy, criteria, public=public)
+
+    def request_index(
+        self,
+        repo: Path | str | Bundle,
+        *,
+        languages: Sequence[str] = (),
+        embeddings: bool = False,
+        previous: str | None = None,
+        ref: str | None = None,
+        dirty: bool = False,
+        include: Sequence[str] = (),
+        budget: int | None = None,
+        time_limit_s: int | None = None,
+        strategy: Choice | None = None,
+        criteria: Choice | None = None,
+        key: str | None = None,
+        public: bool = False,
+    ) -> Handle:
+        """Order an index of what a repository's files define and use.
+
+        `previous` is the hash of an index that was bought here before: unchanged files are not parsed again.
+        """
+        key = key_or_new(key)
+        wanted = tuple(IndexLanguage(item) for item in sorted(set(languages))) or ALL_LANGUAGES
+        with self._bundled(repo, ref, dirty=dirty, include=include) as sent:
+            request = RepoIndexRequest(
+                base_commit=sent.commit,
+                terms=self._terms(
+                    JobType.REPO_INDEX, index_units_milli(sent, wanted), budget, time_limit_s, key, strategy
+                ),
+                repo_url=sent.origin,
+                languages=wanted,
+                embeddings=embeddings,
+                previous=None if previous is None else ObjectHash(previous),
+            )
+            checked = RepoIndexRequest.from_json(request.to_json(), self.limits)
+            inputs: dict[str, bytes | Path] = {"repository": sent.file}
+            return self.order(JobType.REPO_INDEX, checked, inputs, strategy, criteria, public=public)
 
     def run(
         self,
@@ -280,12 +333,13 @@ class Orders:
         """What the node reads of a request, and counts if nothing is said."""
         return policy_of(self.client).of(VerificationPolicy)
 
-    def _bundled(self, repo: Path | str | Bundle, ref: str | None, *, dirty: bool) -> AbstractContextManager[Bundle]:
+    def _bundled(
+        self, repo: Path | str | Bundle, ref: str | None, *, dirty: bool, include: Sequence[str] = ()
+    ) -> AbstractContextManager[Bundle]:
         if isinstance(repo, Bundle):
             return nullcontext(repo)
-        return bundles.bundle(
-            repo, ref=ref, dirty=dirty, bytes_max=policy_of(self.client).of(BazaarPolicy).inputs_bytes_max
-        )
+        most = policy_of(self.client).of(BazaarPolicy).inputs_bytes_max
+        return bundles.bundle(repo, ref=ref, dirty=dirty, include=include, bytes_max=most)
 
     def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None) -> int:
         """The default budget of such a job, from the node's price table."""
@@ -315,3 +369,10 @@ class Orders:
     ) -> Terms:
         most = self.default_budget(type_, units_milli, strategy) if budget is None else budget
         return Terms(most, self.limits.time_limit_s if time_limit_s is None else time_limit_s, key)
+
+
+def index_units_milli(sent: Bundle, languages: Sequence[str]) -> int:
+    """How much an index may cost at most, in thousandths of its unit: a guess from the sizes of the files."""
+    sizes = zip(sent.files, sent.sizes, strict=False)
+    known = [size for path, size in sizes if size <= FILE_BYTES_MAX and (language_of(path) or ("",))[0] in languages]
+    return max(_MILLI, sum(known) // _BYTES_PER_TOKEN)

@@ -34,7 +34,14 @@ def proof_of(type_: JobType, checks: Sequence[Check]) -> Proof:
         return _of_patch(checks)
     if type_ is JobType.CODE_REVIEW:
         return Proof("Accepted", "the review's shape and its references; not whether it is right")
+    if type_ is JobType.REPO_INDEX:
+        again = next((check for check in checks if check.name == "indexed again"), None)
+        return Proof("Verified", f"its files, and samples of its symbols and references{_sampled(again)}")
     return Proof("Accepted", "the text's length and shape, not its content")
+
+
+def _sampled(again: Check | None) -> str:
+    return f"; {again.details[:1].lower()}{again.details[1:].rstrip('.')}" if again and again.details else ""
 
 
 def is_left_out(check: Check) -> bool:

@@ -20,6 +20,7 @@ from choir.bazaar.workers.fulfilment import Fulfilment
 from choir.bazaar.workers.model import Worker
 from choir.bazaar.workers.pool import PooledRunner, WorkerPool
 from choir.bazaar.workers.shop import Workshop
+from choir.commons.passages.static import StaticEmbedder
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, ServeOptions, short_type
 from choir.foundation.clock import Clock
@@ -66,6 +67,7 @@ def started(
                 policy.of(WorkersPolicy),
                 policy.of(VerificationPolicy),
                 policy.of(SandboxPolicy),
+                embedder=StaticEmbedder(),
             ) as shop,
         ):
             found = workers(wanted.workers, shop, os.environ, wanted.model, wanted.api)

@@ -10,6 +10,7 @@ from choir.bazaar.jobs.model import JobType
 from choir.foundation.errors import Invalid, NotAllowed, Refusal, Unavailable
 from choir.sandbox.model import Tier
 
+_TYPES = (JobType.SANDBOX_RUN, JobType.CODE_REVIEW, JobType.PATCH_GEN, JobType.REPO_INDEX, JobType.TEXT_GEN)
 Tell = Callable[..., None]  # tell("taken", job=…, attempt=…)
 
 
@@ -41,8 +42,7 @@ def job_type(text: str) -> JobType:
     """A type by the name that people use or by its own."""
     found = JobType.named("patch" if text.strip().lower() == "fix" else text)  # "fix" is a worker that makes patches
     if found is None:
-        known = (JobType.SANDBOX_RUN, JobType.CODE_REVIEW, JobType.PATCH_GEN, JobType.TEXT_GEN)
-        raise Invalid(what=f"The type '{text[:40]}'", why=f"there are {', '.join(kind.word for kind in known)}")
+        raise Invalid(what=f"The type '{text[:40]}'", why=f"there are {', '.join(kind.word for kind in _TYPES)}")
     return found
 
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request, read_request
-from choir.bazaar.jobs.model import JobType
+from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, RepoIndexRequest, Request, read_request
+from choir.bazaar.jobs.model import PREVIOUS, JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.workers.model import WorkOrder
 from choir.doors.jobs.shapes import OrderOut
@@ -43,8 +43,8 @@ class OrderFetcher:
         if found.type not in self.types:
             raise BadOrder(why="its type is not offered here")
         request = self._request(found)
-        repository = diff = None
-        if isinstance(request, PatchGenRequest | CodeReviewRequest) and "repository" in found.inputs:
+        repository = diff = previous = None
+        if isinstance(request, PatchGenRequest | CodeReviewRequest | RepoIndexRequest) and "repository" in found.inputs:
             repository = folder / "repository.bundle"
             self._input(
                 job, found, "repository", repository, self.policy.of(BazaarPolicy).inputs_bytes_max, deadline, over
@@ -55,7 +55,11 @@ class OrderFetcher:
                 job, found, "diff", file, self.policy.of(VerificationPolicy).review_diff_bytes_max, deadline, over
             )
             diff = file.read_bytes()
-        return WorkOrder(job, found.type, request, repository, diff, attempt, deadline)
+        if isinstance(request, RepoIndexRequest) and PREVIOUS in found.inputs:
+            file = folder / "previous.index"
+            self._input(job, found, PREVIOUS, file, self.policy.of(VerificationPolicy).index_bytes_max, deadline, over)
+            previous = file.read_bytes()
+        return WorkOrder(job, found.type, request, repository, diff, previous, attempt, deadline)
 
     def _told(self, job: str) -> OrderOut:
         """The same from a node that does not tell it at the beginning."""

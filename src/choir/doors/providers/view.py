@@ -36,6 +36,7 @@ KINDS = {
     JobType.SANDBOX_RUN: ("run", "runs"),
     JobType.CODE_REVIEW: ("review", "reviews"),
     JobType.PATCH_GEN: ("patch", "patches"),
+    JobType.REPO_INDEX: ("index", "indexes"),
     JobType.TEXT_GEN: ("text", "texts"),
 }
 _UNITS = {

@@ -16,6 +16,7 @@ from choir.doors.delegations.client import DelegationsClient
 from choir.doors.disputes.client import DisputesClient
 from choir.doors.events.client import EventsClient
 from choir.doors.hall.client import HallClient
+from choir.doors.indexes.client import IndexesClient
 from choir.doors.issuances.client import IssuancesClient
 from choir.doors.jobs.client import IdsClient, JobsClient, UploadsClient
 from choir.doors.keys.client import KeysClient
@@ -65,6 +66,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.uploads: UploadsClient[R] = UploadsClient(transport)
         self.hall: HallClient[R] = HallClient(transport)
         self.jobs: JobsClient[R] = JobsClient(transport)
+        self.indexes: IndexesClient[R] = IndexesClient(transport)
         self.attempts: AttemptsClient[R] = AttemptsClient(transport)
         self.providers: ProvidersClient[R] = ProvidersClient(transport)
         self.disputes: DisputesClient[R] = DisputesClient(transport)

@@ -29,6 +29,7 @@ class EgressRule:
     methods: tuple[str, ...] = ("GET", "HEAD")
     paths: tuple[str, ...] = ("/",)  # prefixes
     tunnel: bool = False  # CONNECT: TLS end to end, so that methods and paths cannot be looked at
+    plain_tunnel: bool = False  # a tunnel need not begin with TLS; for protocols that have none
     private: bool = False  # may lead to loopback, private or link-local addresses
     upstream_tls: bool = False  # asked for as http://, fetched as https:// by the proxy
     credential: Credential | None = None

@@ -235,10 +235,11 @@ class Proxy:
         up_reader, up_writer = await self._connect(way, to.port, None)
         try:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            hello = await asyncio.wait_for(framing.read_hello(reader), _HELLO_S_MAX)
-            if rules.server_name(hello) != to.host:
-                raise framing.Cut("the tunnel does not begin with a TLS greeting for its host")
-            await self._pass_up(hello, up_writer, way, watch)
+            if way.rule is None or not way.rule.plain_tunnel:
+                hello = await asyncio.wait_for(framing.read_hello(reader), _HELLO_S_MAX)
+                if rules.server_name(hello) != to.host:
+                    raise framing.Cut("the tunnel does not begin with a TLS greeting for its host")
+                await self._pass_up(hello, up_writer, way, watch)
             up = asyncio.create_task(self._pipe_up(reader, up_writer, way, watch))
             down = asyncio.create_task(self._pipe_down(up_reader, writer, way, watch))
             done, rest = await asyncio.wait({up, down}, return_when=asyncio.FIRST_EXCEPTION)

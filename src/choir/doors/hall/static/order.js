@@ -42,6 +42,11 @@ const ORDERS = {
     return { request, inputs: { repository: { hash: made.hash } }, said };
   },
 
+  async repo_index() {
+    const made = await call("POST", "/v1/repositories", { hash: await upload(chosen()) });
+    return { request: { base_commit: made.commit }, inputs: { repository: { hash: made.hash } } };
+  },
+
   async code_review() {
     const file = field("file").files[0];
     const pasted = field("diff").value;

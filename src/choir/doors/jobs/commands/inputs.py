@@ -12,15 +12,55 @@ from choir.foundation.errors import Invalid
 from choir.foundation.words import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
     from choir.doors.mesh.bundles import Bundle
+    from choir.doors.mesh.client import MeshClient
 
 _SHOWN_MAX = 8
 _READERS = "Readers: you, the providers that get the job, and the node that verifies it."
 
 
+def bundled(
+    repo: Path, url: str | None, ref: str | None, *, dirty: bool, include: Sequence[str], bytes_max: int
+) -> AbstractContextManager[Bundle]:
+    """A bundle of a local folder, or of a repository elsewhere."""
+    from choir.doors.mesh import bundles, fetched
+
+    if url is None:
+        return bundles.bundle(repo, ref=ref, dirty=dirty, include=include, bytes_max=bytes_max)
+    if dirty:
+        raise Invalid(what="--dirty", why="a repository that is fetched has no uncommitted changes")
+    if repo != Path():
+        raise Invalid(what="--repo", why="give either a folder or --repo-url")
+    return fetched.bundle(url, ref or "HEAD", include=include, bytes_max=bytes_max)
+
+
+def all_languages() -> tuple[str, ...]:
+    from choir.bazaar.contracts.indexes import ALL_LANGUAGES
+
+    return ALL_LANGUAGES
+
+
+def bought_index(mesh: MeshClient, named: str | None) -> str | None:
+    """The hash of an index that was bought before, from it or from its job."""
+    from choir.doors.cli import ids
+    from choir.doors.mesh.model import winner_of
+
+    if named is None or not named.startswith("job_"):
+        return named
+    job = mesh.client.jobs.get(ids.whole(mesh.client, "job", named))
+    winner = winner_of(job)
+    if winner is None or winner.artifact is None:
+        raise Invalid(what=f"--previous {named}", why="nothing was bought with that job")
+    return winner.artifact
+
+
 def tell_bundle(sent: Bundle) -> None:
     """Say what is sent, what is not, and who will read it."""
     source = f"commit {sent.source[:12]}{sent.source[40:]}" if len(sent.source) >= 40 else sent.source
+    source += f" of {sent.origin.rpartition('@')[0]}" if sent.origin else ""
     number = count(len(sent.files), "file")
     output.say(f"Sending {number} ({sent.bytes} bytes) of {source}, without its history. {_READERS}")
     for path in sent.files[:_SHOWN_MAX]:

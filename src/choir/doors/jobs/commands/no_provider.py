@@ -38,6 +38,7 @@ _PASSES = ("full", "not_qualified")  # by itself, and soon
 _WISHES = ("isolation", "success", "excluded")
 _HELPS = {
     JobType.SANDBOX_RUN: "To do it on this machine: choir provider serve --worker run",
+    JobType.REPO_INDEX: "To do it on this machine: choir provider serve --worker index",
     JobType.CODE_REVIEW: "To do it on this machine: choir provider serve --worker review",
     JobType.PATCH_GEN: "To do it on this machine, use a coding agent: choir provider serve --worker claude-code\n"
     f"{_OWN_AGENT} The built-in worker only makes fixes that a linter can make.",

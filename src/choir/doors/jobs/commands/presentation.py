@@ -12,6 +12,7 @@ from choir.doors.jobs.commands.buyer import sat
 from choir.foundation.errors import ChoirError
 
 if TYPE_CHECKING:
+    from choir.bazaar.contracts import RepoIndex
     from choir.doors.mesh.model import Artifact, Outcome
 
 
@@ -27,7 +28,7 @@ def show(found: Outcome, out: Path | None, *, force: bool, as_json: bool) -> Non
 
 def _print_outcome(found: Outcome, out: Path | None) -> None:
     """The artifact on standard output unless it is in a file, and what is to be said about it on standard error."""
-    from choir.bazaar.contracts import RunOutput
+    from choir.bazaar.contracts import RepoIndex, RunOutput
     from choir.doors.mesh.proof import proof_of
 
     if out is not None:
@@ -36,6 +37,8 @@ def _print_outcome(found: Outcome, out: Path | None) -> None:
         print_artifact(found.artifact, found.data)
     if isinstance(found.artifact, RunOutput):
         output.say(f"Exit code: {found.artifact.exit_code}.")
+    if isinstance(found.artifact, RepoIndex):
+        output.say(f"{index_line(found.artifact)} Search it with: choir index search WORD --index {found.job.id}")
     proof = proof_of(found.job.type, found.checks)
     output.say(f"{proof.word} and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest was released.")
     output.say(f"Checked: {proof.checked}.")
@@ -49,7 +52,7 @@ def print_artifact(artifact: Artifact, data: bytes) -> None:
     """Into a file or a pipe byte by byte, into a terminal without what could steer it."""
     import sys
 
-    from choir.bazaar.contracts import RunOutput, StructuredReview
+    from choir.bazaar.contracts import RepoIndex, RunOutput, StructuredReview
 
     if isinstance(artifact, RunOutput):
         _print(artifact.stdout, sys.stdout)
@@ -57,8 +60,16 @@ def print_artifact(artifact: Artifact, data: bytes) -> None:
     elif isinstance(artifact, StructuredReview):
         for line in artifact.lines():
             output.print_line(plain(line))
+    elif isinstance(artifact, RepoIndex) and sys.stdout.isatty():
+        output.print_line(index_line(artifact))
     else:
         _print(data, sys.stdout)
+
+
+def index_line(index: RepoIndex) -> str:
+    """What an index is of, for a screen."""
+    counts = f"{index.symbols} symbols and {index.references} references in {index.parsed} files"
+    return f"An index of commit {index.commit[:12]}: {counts}."
 
 
 def _print(data: bytes, stream: Any) -> None:
@@ -86,8 +97,10 @@ def outcome_json(found: Outcome) -> dict[str, Any]:
 
 
 def artifact_json(artifact: Artifact) -> Any:
-    from choir.bazaar.contracts import RunOutput, StructuredReview
+    from choir.bazaar.contracts import RepoIndex, RunOutput, StructuredReview
 
+    if isinstance(artifact, RepoIndex):
+        return artifact.head()
     if isinstance(artifact, RunOutput):
         return {
             "exit_code": artifact.exit_code,

@@ -1,4 +1,4 @@
-"""`choir job submit run|review|patch|text`: order, wait, and get what was bought."""
+"""`choir job submit run|review|patch|index|text`: order, wait, and get what was bought."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from choir.doors.jobs.commands import inputs, no_provider, options, presentation
 from choir.doors.jobs.commands.buyer import as_buyer, sat
 from choir.doors.jobs.commands.options import OrderOptions
 from choir.doors.jobs.commands.watch import ending_early, telling
-from choir.foundation.errors import Unavailable
+from choir.foundation.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
     from choir.doors.mesh.client import MeshClient
@@ -43,6 +43,12 @@ RefOption = Annotated[
 IncludeOption = Annotated[
     list[str] | None,
     typer.Option("--include", help="Send this file although it looks like a secret; may be repeated.", metavar="PATH"),
+]
+
+
+RepoUrlOption = Annotated[
+    str | None,
+    typer.Option("--repo-url", help="Fetch this repository instead (https://…), in a sandbox.", metavar="URL"),
 ]
 
 
@@ -103,6 +109,8 @@ def review(
     depth: Annotated[str, typer.Option(help="quick, standard or thorough.", metavar="DEPTH")] = "standard",
     instructions: Annotated[str, typer.Option(help="What to focus on, in your words.")] = "",
     include: IncludeOption = None,
+    repo_url: RepoUrlOption = None,
+    ref: RefOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
@@ -112,6 +120,11 @@ def review(
     with output.reading_options():
         inputs.check_words(focus or [], depth)
     limits = output.policy_at(wanted.node).of(VerificationPolicy)
+    if repo_url is not None:
+        _review_fetched(wanted, repo_url, ref, diff, include or [], focus or ["all"], depth, instructions, limits)
+        return
+    if ref is not None:
+        raise Invalid(what="--ref", why="it goes with --repo-url; name local commits with --diff FROM..TO")
     base, head, data = inputs.compared(repo, diff, diff_file, include or [], limits.review_diff_bytes_max)
     number = len([item for item in read_diff(data).files if item.path])
     if not wanted.as_json:
@@ -164,19 +177,21 @@ def patch(
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
+    repo_url: RepoUrlOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
     """Get a patch that makes a test pass. The diff applies with `git apply` at the repository root."""
     from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
-    from choir.doors.mesh import bundles
 
     text = issue.read_text(encoding="utf-8") if issue is not None else body
     policy = output.policy_at(wanted.node)
     files = files or policy.of(VerificationPolicy).units_files
     most = policy.of(BazaarPolicy).inputs_bytes_max
     with ExitStack() as stack:
-        sent = stack.enter_context(bundles.bundle(repo, ref=ref, dirty=dirty, include=include or [], bytes_max=most))
+        sent = stack.enter_context(
+            inputs.bundled(repo, repo_url, ref, dirty=dirty, include=include or [], bytes_max=most)
+        )
         if not wanted.as_json:
             inputs.tell_bundle(sent)
         with output.reading_options():
@@ -192,6 +207,49 @@ def patch(
                 disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=checks, hidden_files=hidden_files,
                 whole_suite=full_suite, fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files,
                 **wanted.terms(most),
+            ),
+        )  # fmt: skip
+
+
+@app.command(epilog="Example: choir job submit index --repo . --languages python --out choir.index")
+@options.order
+def index(
+    repo: RepoOption = Path(),
+    languages: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--languages", help="python, javascript, typescript, go or rust; may be repeated.", metavar="NAME"
+        ),
+    ] = None,
+    embeddings: Annotated[bool, typer.Option("--embeddings", help="With a vector for each symbol.")] = False,
+    previous: Annotated[
+        str | None,
+        typer.Option("--previous", help="An index job of yours to build upon, or its artifact's hash.", metavar="JOB"),
+    ] = None,
+    ref: RefOption = None,
+    dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
+    include: IncludeOption = None,
+    repo_url: RepoUrlOption = None,
+    *,
+    wanted: OrderOptions,
+) -> None:
+    """Get an index of what a repository defines and where it is used. Search it with `choir index search`."""
+    from choir.doors.indexes.commands import check_languages
+    from choir.doors.mesh.orders import index_units_milli
+
+    with output.reading_options():
+        check_languages(languages or [])
+    most = output.policy_at(wanted.node).of(BazaarPolicy).inputs_bytes_max
+    with inputs.bundled(repo, repo_url, ref, dirty=dirty, include=include or [], bytes_max=most) as sent:
+        if not wanted.as_json:
+            inputs.tell_bundle(sent)
+        _buy(
+            wanted,
+            JobType.REPO_INDEX,
+            index_units_milli(sent, languages or inputs.all_languages()),
+            lambda mesh, most: mesh.request_index(
+                sent, languages=languages or (), embeddings=embeddings,
+                previous=inputs.bought_index(mesh, previous), **wanted.terms(most),
             ),
         )  # fmt: skip
 
@@ -223,6 +281,32 @@ def text(
             asked, max_tokens=max_tokens, schema=shape, system=system, **wanted.terms(most),
         ),
     )  # fmt: skip
+
+
+def _review_fetched(
+    wanted: OrderOptions, url: str, ref: str | None, diff: str, include: list[str], focus: list[str], depth: str,
+    instructions: str, limits: VerificationPolicy,
+) -> None:  # fmt: skip
+    """A review of what changed between two commits of a repository elsewhere."""
+    from choir.bazaar.verification.diffs import read_diff
+    from choir.doors.mesh import fetched
+
+    base, _, head = diff.partition("..")
+    head = head.lstrip(".") or ref or "HEAD"
+    most = limits.review_diff_bytes_max
+    with fetched.changes(url, "" if diff == "HEAD~1" else base, head, include=include, bytes_max=most) as (made, sent):
+        number = len([item for item in read_diff(made.data).files if item.path])
+        if not wanted.as_json:
+            output.say(f"Fetched {url}: {made.base[:12]} to {made.head[:12]}.")
+            inputs.tell_diff(number, len(made.data), whole=sent is not None)
+        _buy(
+            wanted,
+            JobType.CODE_REVIEW,
+            max(1, number) * _MILLI,
+            lambda mesh, most: mesh.request_review(
+                sent, diff=made.data, focus=focus, depth=depth, instructions=instructions, **wanted.terms(most),
+            ),
+        )  # fmt: skip
 
 
 # The same for all

@@ -1,0 +1,1 @@
+"""Indexes: making and searching them."""
