@@ -114,7 +114,7 @@ class _Work:
         """The tests that must be reported: those that can be read in the hidden files that the command names."""
         names = [item.path for item in self.hidden.files]
         named = [path for path in names if PurePosixPath(path).name in check.command] or names
-        suites = read_suites(self.tree, named)
+        suites = read_suites(self.bench, self.tree, named)
         expected = {(path, test.name): 1 for path, suite in suites.items() for test in suite.tests}
         skips = frozenset(name for name in expected if may_skip_in(suites[name[0]].source, name[1]))
         chosen = {} if chooses(parsed.arguments) else expected

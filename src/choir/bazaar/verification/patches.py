@@ -177,7 +177,7 @@ class PatchCheck:
     def _controlled(self, tree: Path, after: Report) -> Tests:
         """The buyer's tests as they ran: each must be there in control runs too, as often."""
         files = sorted({file for _, file in after.collected.values() if file})
-        return Tests.of(self.request.test_command, self.request.subdir, tree, files, after)
+        return Tests.of(self.bench, self.request.test_command, self.request.subdir, tree, files, after)
 
     def _plain_tests(self, tree: Path) -> None:
         request, bench, findings = self.request, self.bench, self.findings

@@ -151,14 +151,17 @@ class Verifier:
         *,
         every_file: bool,
     ) -> None:
-        with self._lock:
-            if self._indexer is None:
-                self._indexer = indexing.build(self._folder / "indexer")
-        indexer = Indexer(self._runs, self._indexer, self.policy, cancelled)
+        indexer = Indexer(self._runs, self._parsers(), self.policy, cancelled)
         with self._surveyed(order, cancelled) as found:
             indexes.verify(
                 order, delivery, found, indexer, self._entropy, findings, every_file=every_file, embedder=self._embedder
             )
+
+    def _parsers(self) -> Mount:
+        with self._lock:
+            if self._indexer is None:
+                self._indexer = indexing.build(self._folder / "indexer")
+            return self._indexer
 
     @contextmanager
     def _surveyed(self, order: Order, cancelled: Callable[[], bool]) -> Iterator[Survey]:
@@ -174,7 +177,7 @@ class Verifier:
         with self._lock:
             if self._tools is None:
                 self._tools = toolchain.build(self._folder / "tools")
-        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled, writable, junit)
+        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled, writable, self._parsers, junit)
 
 
 def _check_order(order: Order) -> None:

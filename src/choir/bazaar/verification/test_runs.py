@@ -60,6 +60,10 @@ class Setting:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+def _no_parsers() -> Mount:
+    raise AssertionError("no parsers were given")
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """All that running takes."""
@@ -70,6 +74,7 @@ class Bench:
     entropy: Entropy
     cancelled: Callable[[], bool]
     writable: tuple[str, ...] = ()  # folders of the tree that tests may write to
+    parsers: Callable[[], Mount] = field(default=_no_parsers)  # lends what reads other languages
     junit: str = ""  # where a command that is no known runner writes its report
     seen: list[Result] = field(default_factory=list)  # what ran, for the tier
 
@@ -136,6 +141,8 @@ class Bench:
         }
         if config["mode"] == "command":  # a script may call pytest too
             config["environment"]["PYTHONPATH"] = f"{TARGET}/site"
+            if found is not None and found.runner.is_javascript:
+                config["environment"]["NODE_OPTIONS"] = f"--require={TARGET}/observer.cjs"
         else:
             assert found is not None
             config["tests"] = _tests_config(found, cwd, control)

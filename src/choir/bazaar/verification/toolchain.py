@@ -15,6 +15,7 @@ from choir.sandbox.model import Mount
 TARGET = "/opt/choir"
 _PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments")
 _PROGRAMS = ("supervisor.py", "reporter.py", "reader.py", "digests.py", "observer.py", "unittest_results.py")
+_SCRIPTS = ("observer.cjs", "node_reporter.mjs")
 _INSIDE = Path(__file__).parent / "inside"
 
 
@@ -32,7 +33,7 @@ def build(folder: Path) -> Mount:
     site.mkdir(parents=True)
     for name in _PACKAGES:
         _copy(name, site)
-    for program in _PROGRAMS:
+    for program in (*_PROGRAMS, *_SCRIPTS):
         shutil.copy(_INSIDE / program, folder / program)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

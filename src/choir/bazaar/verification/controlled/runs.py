@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from choir.bazaar.contracts.commands import Runner
 from choir.bazaar.jobs.model import Strength
-from choir.bazaar.verification.controlled import judging
+from choir.bazaar.verification.controlled import javascript, judging
 from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_pair, is_blind, unrelated
 from choir.bazaar.verification.controlled.judging import GOOD, Fault, Found, RunForm, TestName
 from choir.bazaar.verification.controlled.reading import read_suite
@@ -43,9 +44,9 @@ class Tests:
     may_skip: frozenset[TestName] = frozenset()
 
     @classmethod
-    def of(cls, command: str, subdir: str, tree: Path, files: Iterable[str], report: Report) -> Tests:
+    def of(cls, bench: Bench, command: str, subdir: str, tree: Path, files: Iterable[str], report: Report) -> Tests:
         """The tests of a tree as a run of them was reported."""
-        suites = read_suites(tree, files)
+        suites = read_suites(bench, tree, files)
         names = {node: judging.test_of(node, file) for node, (_, file) in report.collected.items()}
         passed = [names[node] for node in report.with_outcome(Outcome.PASSED)]
         skipped = frozenset(names[node] for node in report.with_outcome(Outcome.SKIPPED))
@@ -66,13 +67,15 @@ class Controlled:
 
 def can_control(kind: Runner | str | None) -> bool:
     """Whether tests of this runner can be rewritten."""
-    return isinstance(kind, Runner) and kind.is_python
+    return isinstance(kind, Runner) and (kind.is_python or kind.is_javascript)
 
 
-def read_suites(tree: Path, files: Iterable[str]) -> dict[str, Suite]:
+def read_suites(bench: Bench, tree: Path, files: Iterable[str]) -> dict[str, Suite]:
     """The test files of a tree, read."""
-    there = [path for path in files if path.endswith(".py") and (tree / path).is_file()]
-    return {path: read_suite((tree / path).read_bytes()) for path in there}
+    wanted = list(files)
+    there = [path for path in wanted if path.endswith(".py") and (tree / path).is_file()]
+    found = {path: read_suite((tree / path).read_bytes()) for path in there}
+    return found | javascript.read_suites(bench, tree, wanted)
 
 
 def control(bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], more: int = 0) -> Controlled:
@@ -221,6 +224,24 @@ class _Runner:
         with tempfile.TemporaryDirectory(prefix="control-", dir=self.tree.parent) as folder:
             tree = lay_out(self.tree, Path(folder) / "tree")
             for path, drawn in form.draws.items():
-                put(tree, path, Entry(rewrite(drawn.suite, drawn.forms, form.offsets[path])))
+                put(tree, path, Entry(self._written(path, drawn, form)))
             names = (f"{file}::{name}" for file, name in form.failing)
-            return self.bench.run(tree, self.tests.command, self.tests.subdir, Control.of(names, self.bench.entropy))
+            report = self.bench.run(tree, self.tests.command, self.tests.subdir, Control.of(names, self.bench.entropy))
+        return replace(report, sites=tuple(_placed(site, form) for site in report.sites))
+
+    def _written(self, path: str, drawn: Draw, form: RunForm) -> bytes:
+        first = form.offsets[path]
+        if drawn.suite.language != javascript.LANGUAGE:
+            return rewrite(drawn.suite, drawn.forms, first)
+        failing = frozenset(name for file, name in form.failing if file == path)
+        in_jest = self.bench.kind_of(self.tests.command) is Runner.JEST
+        return javascript.rewrite(drawn.suite, drawn.forms, first, failing, in_jest=in_jest)
+
+
+def _placed(said: tuple[str, int, Any], form: RunForm) -> tuple[str, int, Any]:
+    """What an assertion said, in which test: where the report does not tell, the assertion itself does."""
+    node, number, value = said
+    place = form.site(number)
+    if node or place is None:
+        return said
+    return f"{place[0]}::{place[2].test}", number, value

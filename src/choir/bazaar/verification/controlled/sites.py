@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from choir.bazaar.verification.controlled.values import Expected, Relation, is_guessable
+from choir.bazaar.verification.controlled.values import EQUALITIES, Expected, Relation, is_guessable
 
 
 class Form(StrEnum):
@@ -79,7 +79,7 @@ class Observation:
     def counts(self) -> bool:
         """Whether to report the right value shows that the code knows it."""
         values = [self.value] if self.column is None else list(self.column.values)
-        ordered = self.relation not in (Relation.EQUAL, Relation.APPROXIMATE, Relation.ALMOST)
+        ordered = self.relation not in EQUALITIES
         return not ordered and not self.is_echo and not all(is_guessable(item) for item in values)
 
 
@@ -118,6 +118,7 @@ class FoundTest:
 
     name: str
     is_touched: bool  # whether it may be rewritten: not if its failures mean something
+    body: int = 0  # where its body begins, in a language in which tests are made to fail there
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class Suite:
     hidden_columns: frozenset[tuple[int, int]] = frozenset()  # table, place: stay outside
     emptied: tuple[Span, ...] = ()  # constants that only sites use: stay outside
     pool: tuple[Any, ...] = ()  # values that tests of this file expect
+    language: str = "python"
 
     def sites_of(self, test: str) -> Iterable[Site]:
         return (site for site in self.sites if site.test == test)

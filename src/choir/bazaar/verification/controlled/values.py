@@ -7,6 +7,7 @@ Guarantees: what cannot be made again is opaque, never equal; reading takes no m
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 _DEPTH_MAX = 50
-_NAMES = {"n": None, "y": True, "x": False, "...": ...}
+_NAMES = {"n": None, "y": True, "x": False, "...": ..., "u": ...}
 _ROUND = 7  # what unittest's assertAlmostEqual rounds to
 
 
@@ -34,6 +35,18 @@ class Relation(StrEnum):
     ABOVE_OR_EQUAL = "above_or_equal"
     APPROXIMATE = "approximate"  # by pytest.approx
     ALMOST = "almost"  # by unittest's assertAlmostEqual
+    SAME = "same"  # equal and of the same types, as JavaScript's strict comparisons
+    LIKE = "like"  # the same but for what is undefined
+    LOOSE = "loose"  # numbers and texts that look alike are equal
+
+
+EQUALITIES = frozenset(Relation) - {
+    Relation.WITHIN,
+    Relation.BELOW,
+    Relation.ABOVE,
+    Relation.BELOW_OR_EQUAL,
+    Relation.ABOVE_OR_EQUAL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +67,7 @@ class Expected:
     @property
     def is_guessable(self) -> bool:
         """Whether anybody would guess it: then to report it shows nothing."""
-        ordered = self.relation not in (Relation.EQUAL, Relation.APPROXIMATE, Relation.ALMOST)
-        return ordered or is_guessable(self.value)
+        return self.relation not in EQUALITIES or is_guessable(self.value)
 
 
 def is_guessable(value: Any) -> bool:
@@ -100,6 +112,7 @@ def _text(said: Any) -> str:
 _DECODE: dict[str, Callable[[Any, int], Any]] = {
     "i": lambda said, _: int(_text(said), 16),
     "f": lambda said, _: float.fromhex(_text(said)),
+    "j": lambda said, _: float(_text(said)),
     "c": lambda said, _: complex(*(float.fromhex(_text(item)) for item in said)),
     "s": lambda said, _: _text(said),
     "b": lambda said, _: bytes.fromhex(_text(said)),
@@ -125,6 +138,32 @@ def _almost(expected: Expected, observed: Any) -> bool:
     return bool(distance <= delta) if delta is not None else round(distance, _ROUND if places is None else places) == 0
 
 
+def _same(one: Any, other: Any, *, undefined_is_absent: bool = False) -> bool:
+    """Equal, and of the same types all the way down; not a number is the same as itself."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(_same(a, b, undefined_is_absent=undefined_is_absent) for a, b in pairs)
+    if isinstance(one, dict):
+        if undefined_is_absent:
+            one, other = ({key: item for key, item in value.items() if item is not ...} for value in (one, other))
+        alike = one.keys() == other.keys()
+        return alike and all(_same(one[key], other[key], undefined_is_absent=undefined_is_absent) for key in one)
+    return bool(one == other) or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
+
+
+def _loose(one: Any, other: Any) -> bool:
+    if isinstance(one, list | dict) or isinstance(other, list | dict):
+        return _same(one, other)
+    empty = (None, ...)
+    return _same(one, other) or (one in empty and other in empty) or _shown(one) == _shown(other)
+
+
+def _shown(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float | bool) and value == value // 1 else str(value)
+
+
 _TELL: dict[Relation, Callable[[Expected, Any], Any]] = {
     Relation.EQUAL: lambda expected, observed: observed == expected.value,
     Relation.WITHIN: lambda expected, observed: observed in expected.value,
@@ -134,6 +173,9 @@ _TELL: dict[Relation, Callable[[Expected, Any], Any]] = {
     Relation.ABOVE_OR_EQUAL: lambda expected, observed: operator.ge(observed, expected.value),
     Relation.APPROXIMATE: _approximate,
     Relation.ALMOST: _almost,
+    Relation.SAME: lambda expected, observed: _same(observed, expected.value),
+    Relation.LIKE: lambda expected, observed: _same(observed, expected.value, undefined_is_absent=True),
+    Relation.LOOSE: lambda expected, observed: _loose(observed, expected.value),
 }
 
 

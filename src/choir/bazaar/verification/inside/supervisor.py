@@ -113,18 +113,15 @@ def frames_of(report: bytes, key: bytes) -> tuple[list[Any], bool]:
     return found, report.endswith(b"\n") or not report
 
 
-def report_text(config: dict[str, Any]) -> str:
+def text_of(path: str, bytes_max: int) -> str:
     """What another runner wrote about its tests; nothing if that is no plain file or too large."""
-    if not config["report_file"]:
-        return ""
     try:
-        fd = os.open(config["report_file"], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(fd, "rb") as file:
-            plain = stat.S_ISREG(os.fstat(fd).st_mode)
-            text = file.read(config["report_bytes_max"] + 1) if plain else b""
+            text = file.read(bytes_max + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
     except OSError:
         return ""
-    return "" if len(text) > config["report_bytes_max"] else text.decode(errors="replace")
+    return "" if len(text) > bytes_max else text.decode(errors="replace")
 
 
 def main() -> None:
@@ -164,7 +161,8 @@ def main() -> None:
             "stdout_bytes": out.size,
             "stderr_bytes": err.size,
             "report_whole": whole,
-            "report_text": report_text(config),
+            "report_text": text_of(config["report_file"], config["report_bytes_max"]),
+            "sites_text": text_of("/work/report/sites", config["report_bytes_max"]),
             "frames": frames,
         }
     )
