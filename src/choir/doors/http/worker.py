@@ -105,5 +105,6 @@ def _serve(node: Node, listener: socket.socket, ending: Shutdown) -> None:
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=30,
+        backlog=node.policy.of(NodePolicy).connections_waiting_max,
     )
     _Server(config, ending, streams).run(sockets=[listener])
