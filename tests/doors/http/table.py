@@ -218,6 +218,7 @@ NODE = [
     Row("POST", "/v1/operator/codes", operator(201)),
     Row("POST", "/v1/operator/enter", (401,) * 6, body=always({"code": "none"})),
     Row("POST", "/v1/operator/leave", operator(204)),
+    Row("GET", "/v1/operator/work", operator(200)),
     Row("GET", "/v1/explain/{subject}", operator(404), path=always(f"/v1/explain/{_NO_ID}")),
 ]
 
