@@ -6,6 +6,7 @@ times. Published figures of other systems stand beside ours: they were measured 
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -90,24 +91,38 @@ def plot(title: str, bars: Bars) -> str:
 
 
 def written(names: list[str]) -> str:
-    """The part of the page, after its pictures were written."""
+    """The part of the page, after these pictures were written; those of other benchmarks stay as they are."""
     parts = ["Short runs (`--quick`), each against its own peer in the same run.\n"]
-    for name in names:
-        what, read = BENCHES[name]
-        print(f"choir bench {name} --quick", file=sys.stderr)
-        title = f"choir bench {name}: {what}"
-        (IMAGES / f"bench-{name}.svg").write_text(plot(title, read(measure(name))), encoding="utf-8")
-        parts.append(f"![{title}](images/bench-{name}.svg)\n")
+    for name, (what, read) in BENCHES.items():
+        title, picture = f"choir bench {name}: {what}", IMAGES / f"bench-{name}.svg"
+        if name in names:
+            print(f"choir bench {name} --quick", file=sys.stderr)
+            picture.write_text(plot(title, read(measure(name))), encoding="utf-8")
+        if picture.exists():
+            parts.append(f"![{title}](images/{picture.name})\n")
     rows = [("system", "figure", "by whom"), ("---",) * 3, *PUBLISHED]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return "\n".join([*parts, "Beside it, what other systems reach:\n", table, ""])
 
 
+def asked(arguments: list[str]) -> list[str]:
+    """The benchmarks to run, checked before the first begins."""
+    parser = argparse.ArgumentParser(prog="make bench", description="Measure, and write plots into docs/benchmarks.md.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)}; without one, all of them")
+    parser.add_argument("--quick", action="store_true", help="short runs, which these always are")
+    names: list[str] = parser.parse_args(arguments).names
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(unknown)} here; there are {', '.join(BENCHES)}")
+    return names or list(BENCHES)
+
+
 def main() -> None:
+    names = asked(sys.argv[1:])
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    made = written(sys.argv[1:] or list(BENCHES))
+    made = written(names)
     PAGE.write_text(f"{before}{_BEGIN}\n\n{made}\n{_END}{after}", encoding="utf-8")
 
 

@@ -140,6 +140,8 @@ def test_wrong_turns_in_the_ledger(new_desk: NewDesk, ada: Desk) -> None:
     made.press("Find")
     expect(made.page.get_by_role("heading", level=1)).to_have_text("Entry 1")
     made.open("/treasury")
+    assert made.page.request.get(f"{made.address}/v1/treasury/rate").ok
+    made.open("/treasury")
     expect(made.page.get_by_text("A citation of full weight pays").first).to_be_visible()
     made.page.get_by_text("Numbers").last.click()
     expect(made.page.get_by_role("region", name="Numbers of: USDC for a citation")).to_be_visible()
@@ -168,7 +170,8 @@ def test_send_money_once_however_often_one_presses(ada: Desk, new_desk: NewDesk)
     ada.fill("Amount", "999,999,999")  # as pages write it
     ada.button("Send").click()
     ada.agrees("Send 999,999,999 SAT")
-    ada.reads("were requested")
+    ada.reads("and this needs 999999999 SAT")
+    assert "person:" not in ada.page.get_by_role("alert").inner_text()
     ada.fill("Amount", "12.5")
     ada.fill("Memo (optional)", "for the notes")
     ada.button("Send").click()

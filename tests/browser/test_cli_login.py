@@ -51,6 +51,7 @@ def test_log_the_command_line_in(ada: Desk, town: NodeUnderTest, tmp_path: Path)
         out, err = login.communicate(timeout=120)
         assert login.returncode == 0, err
         assert handle in out
+        assert "It may be used to: read." in out
     who = run(town, tmp_path, "whoami")
     assert (who.returncode, handle in who.stdout) == (0, True), who.stderr
     ada.open("/tokens")

@@ -96,7 +96,7 @@ def test_from_the_hall_to_a_public_job(
     ada.reads("is not an amount")
     ada.fill("Budget in SAT", "1000")
     ada.press("Order")
-    ada.reads("SAT were requested")
+    ada.reads("SAT, and this needs")
     fund(bazaar, _owner(ada), 10**9)
     stall.beat()
     ada.press("Order")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 from playwright.sync_api import expect
 
@@ -10,7 +11,15 @@ from tests.browser.desk import Desk
 from tests.browser.test_looks import _FAULTS
 from tests.operations.nodes import NodeUnderTest
 
-PAGES = ["/operator", "/operator/rulings", "/operator/money", "/operator/takedowns", "/operator/people"]
+PAGES = [
+    "/operator",
+    "/operator/work",
+    "/operator/jobs",
+    "/operator/rulings",
+    "/operator/money",
+    "/operator/takedowns",
+    "/operator/people",
+]
 
 
 def enter(desk: Desk, town: NodeUnderTest) -> str:
@@ -50,6 +59,39 @@ def test_in_an_act_and_out(ada: Desk, new_desk: NewDesk, town: NodeUnderTest) ->
     ada.is_at("/")
     ada.open("/operator/money")
     expect(ada.page.get_by_role("heading", name="For operators")).to_be_visible()
+
+
+def test_what_the_node_is_at(ada: Desk, town: NodeUnderTest) -> None:
+    ada.open("/operator/work")
+    expect(ada.page.get_by_role("heading", name="For operators")).to_be_visible()
+    assert "outbox.forget" not in ada.page.content()
+    enter(ada, town)
+    with psycopg.connect(town.dsn()) as owner:
+        owner.execute(
+            "insert into tasks (name, key, due_us, attempts, last_error) values ('test.broken', 'leaf', %s, 3, %s)",
+            [2**53, "OSError: postgresql://choir:hunter2@db/choir is away"],
+        )
+    try:
+        ada.open("/operator")
+        ada.page.get_by_role("link", name="Work").click()
+        ada.is_at("/operator/work")
+        failing = ada.page.get_by_role("region", name="Failing tasks")
+        expect(failing).to_contain_text("test.broken")
+        expect(failing).to_contain_text("failed 3 times")
+        expect(failing).to_contain_text("postgresql://…@db/choir is away")
+        expect(ada.page.get_by_role("region", name="Events")).to_contain_text("Up to date")
+        ada.page.get_by_role("region", name="Jobs").get_by_role("link", name="Open").click()
+        expect(ada.page.get_by_role("heading", name="Jobs")).to_be_visible()
+        ada.page.get_by_label("State").select_option("paid")
+        ada.press("Show")
+        expect(ada.page.get_by_label("State")).to_have_value("paid")
+        told = town.run("operator", "work", "--json").json
+        assert told["failing"][0]["error"] == "OSError: postgresql://…@db/choir is away"
+        assert told["job_counts"]["open"] == 0
+        assert town.run("operator", "work").code == 0
+    finally:
+        with psycopg.connect(town.dsn()) as owner:
+            owner.execute("delete from tasks where name = 'test.broken'")
 
 
 @pytest.mark.parametrize("width", [1280, 320])

@@ -63,6 +63,17 @@ def test_sign_out_and_in_again(ada: Desk) -> None:
     ada.is_at("/tokens")  # back to where one wanted to be
 
 
+def test_who_signs_up_on_the_way_gets_to_where_they_were_going(ada: Desk) -> None:
+    ada.open("/hall/order")
+    ada.is_at("/sign-in?next=%2Fhall%2Forder")
+    ada.page.get_by_role("main").get_by_role("link", name="Sign up").click()
+    ada.fill("Handle", new_handle())
+    ada.press("Create a passkey and sign up")
+    ada.keeps_secret()
+    ada.is_at("/hall/order")
+    ada.hears("You are signed up and logged in.")
+
+
 def test_a_passkey_that_nobody_shows_is_told_in_plain_words(new_desk: NewDesk) -> None:
     desk = new_desk()
     authenticator = desk.plug()

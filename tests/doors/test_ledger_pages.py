@@ -151,8 +151,8 @@ def test_the_ledger_shows_where_it_stands(nobody: httpx.Client, people: Any, sen
 
 
 def test_the_treasury_explains_this_months_rate(nobody: httpx.Client) -> None:
-    told = nobody.get("/treasury").text
     rate = nobody.get("/v1/treasury/rate").json()
+    told = nobody.get("/treasury").text
     assert "$5.00" in told
     for sentence in rate["sentences"]:
         assert sentence.split("×")[0].split("'")[0] in told

@@ -70,7 +70,9 @@ def test_an_old_cookie_makes_a_nobody_and_not_an_error(http: httpx.Client) -> No
 @pytest.mark.parametrize("goal", ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "/a\nb", ""])
 def test_the_sign_in_leads_nowhere_else(http: httpx.Client, goal: str) -> None:
     assert own_path(goal) == "/account"
-    assert 'data-then="/account"' in http.get("/sign-in", params={"next": goal}).text
+    for page in ("/sign-in", "/sign-up"):
+        assert 'data-then="/account"' in http.get(page, params={"next": goal}).text
+        assert "evil.example" not in http.get(page, params={"next": goal}).text
 
 
 def test_what_is_shown_is_escaped(http: httpx.Client) -> None:

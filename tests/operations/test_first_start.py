@@ -171,3 +171,10 @@ def test_an_operators_password_is_on_no_command_line(operators: tuple[str, str])
         watcher.join()
         assert any(b"pg_dump" in line for line in seen)
         assert not [line for line in seen if b"hush-" in line]
+
+
+@pytest.mark.parametrize(("style", "told"), [("auto", False), ("json", True)])
+def test_a_node_that_is_tried_out_says_no_line_for_each_request(style: str, told: bool) -> None:
+    with new_node(CHOIR_LOG_FORMAT=style) as node:
+        node.up()
+        assert ("choir.access" in node.said) is told

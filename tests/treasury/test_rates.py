@@ -132,6 +132,19 @@ def test_it_is_fixed_once_whatever_happens_later(vault: Vault) -> None:
     assert (event["month"], event["rate"], event["inputs"]["price"]) == ("2026-11", "5000000", "500000")
 
 
+def test_looking_ahead_writes_nothing_and_tells_what_will_be_fixed(vault: Vault) -> None:
+    with vault.tx() as tx:
+        assert vault.rates.preview(tx, "2026-11") is None
+        assert vault.treasury.genesis(tx) is None
+    first = vault.write(vault.rates.now)
+    vault.clock.at_us = at(2026, 12)
+    with vault.tx() as tx:
+        seen = vault.rates.preview(tx, "2026-12")
+        assert vault.rates.preview(tx, "2026-11") == first
+    assert [event["month"] for event in vault.events("treasury.rate.fixed")] == ["2026-11"]
+    assert vault.write(vault.rates.now) == seen
+
+
 def test_a_month_counts_what_was_true_when_it_began(vault: Vault) -> None:
     vault.begin()
     vault.clock.at_us = at(2026, 12) - 1

@@ -38,7 +38,7 @@ class Size:
     rounds: int
     requests: int  # of each page in a round
     visitors: int = 32
-    crowd: int = 256  # who come at the same time, to see what happens beyond
+    crowd: int = 600  # who come at the same time, to see what happens beyond
     clients: int = 2  # processes
 
 

@@ -39,6 +39,22 @@ class RequestTimedOut(Unavailable):
     hint = "Retry with the same Idempotency-Key: it has one effect."
 
 
+class NodeBusy(Unavailable):
+    """All places for requests are taken; nothing of this one was done."""
+
+    code = "http.busy"
+    sentence = "The node is answering {limit} requests already, which is the limit."
+    hint = "Nothing was done. Retry in {retry_s} seconds; the SDK does so by itself."
+
+
+class TooManyConnections(Unavailable):
+    """One connection more than an address or the process may have; nothing of the request was done."""
+
+    code = "http.too_many_connections"
+    sentence = "There are too many connections to this node."
+    hint = "Nothing was done. Close some, or retry in {retry_s} seconds."
+
+
 class Malformed(Invalid):
     """A request that two readers could read in two ways, or that no rule of HTTP lets stand."""
 

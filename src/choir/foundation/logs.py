@@ -44,8 +44,8 @@ class PlainLines(logging.Formatter):
         return line
 
 
-def set_up_logs(style: str, *, level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Send all logs to one stream in one style."""
+def set_up_logs(style: str, *, level: int = logging.INFO, stream: TextIO | None = None, requests: bool = True) -> None:
+    """Send all logs to one stream in one style; with a line for each request where that is wanted."""
     target = stream or sys.stderr
     as_text = style == "text" or (style == "auto" and target.isatty())
     handler = logging.StreamHandler(target)
@@ -55,7 +55,7 @@ def set_up_logs(style: str, *, level: int = logging.INFO, stream: TextIO | None 
     root.setLevel(level)
     for name in ("uvicorn", "uvicorn.error", "psycopg.pool", "httpx", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    if as_text:
+    if as_text or not requests:
         logging.getLogger("choir.access").setLevel(logging.WARNING)  # a person wants to see what matters
 
 

@@ -104,7 +104,7 @@ class Supervisor:
         prepare_home(settings, SystemEntropy())
         self._lock.acquire()
         check_disk(settings.home, policy.of(NodePolicy).disk_free_bytes_min)
-        self._listener = _listen(settings.host, settings.port)
+        self._listener = _listen(settings.host, settings.port, policy.of(NodePolicy).connections_waiting_max)
         self._lock.announce(RunningNode(os.getpid(), settings.own_url, SystemClock().now_us()))
         dsns = self._start_database()
         must_hold_ledger(settings, dsns)
@@ -247,12 +247,12 @@ def _metrics_folder(home: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=prefix))
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, waiting_max: int) -> socket.socket:
     """The socket that all server processes accept on; waits a moment for those of a killed node."""
     deadline = time.monotonic() + _ADDRESS_S_MAX
     while True:
         try:
-            return _bind(host, port)
+            return _bind(host, port, waiting_max)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
                 why = (error.strerror or str(error)).lower()
@@ -260,13 +260,13 @@ def _listen(host: str, port: int) -> socket.socket:
         time.sleep(0.1)
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int, waiting_max: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen(1024)
+        listener.listen(waiting_max)
         listener.set_inheritable(True)
     except OSError:
         listener.close()

@@ -57,6 +57,36 @@ class NodePolicy:
         "engineering",
         "Maximum connections from one address to one server process, except trusted proxies.",
     )
+    connections_refused_max: int = value(
+        1_000,
+        "connections",
+        0,
+        100_000,
+        "engineering",
+        "Maximum connections beyond the limits that are still read and answered with 503; any further are closed.",
+    )
+    connections_waiting_max: int = value(
+        2_048,
+        "connections",
+        16,
+        65_535,
+        "engineering",
+        "Maximum connections that wait to be accepted; the system's net.core.somaxconn may be lower.",
+    )
+    refusal_s_max: int = value(
+        5, "seconds", 1, 600, "engineering", "How long a refused connection is read before it is closed."
+    )
+    requests_max: int = value(
+        256,
+        "requests",
+        8,
+        100_000,
+        "choir bench pages: so many visitors at once are served within two seconds",
+        "Maximum requests one server process answers at a time, without streams; any further get 503.",
+    )
+    busy_retry_s: int = value(
+        2, "seconds", 1, 600, "engineering", "When a client that was refused for lack of room is told to retry."
+    )
     database_wait_s_max: int = value(
         10, "seconds", 1, 120, "engineering", "How long a caller waits for the database before it is told to retry."
     )

@@ -157,6 +157,11 @@ class Subscribers:
             _go_on(tx, task)
 
 
+def task_name(subscriber: str) -> str:
+    """What the tasks of a subscriber are called."""
+    return _TASK + subscriber
+
+
 def failing(tx: Tx, limit: int) -> list[FailingSubscriber]:
     """What could not be handled so far, the most tried first."""
     rows = tx.rows(

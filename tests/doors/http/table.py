@@ -218,6 +218,7 @@ NODE = [
     Row("POST", "/v1/operator/codes", operator(201)),
     Row("POST", "/v1/operator/enter", (401,) * 6, body=always({"code": "none"})),
     Row("POST", "/v1/operator/leave", operator(204)),
+    Row("GET", "/v1/operator/work", operator(200)),
     Row("GET", "/v1/explain/{subject}", operator(404), path=always(f"/v1/explain/{_NO_ID}")),
 ]
 
@@ -455,6 +456,9 @@ PAGES = [
     Row("GET", "/confirm/{id_}", (401, 404, 401, 401, 200, 401), path=lambda s: f"/confirm/{s.confirmation()}"),
     Row("GET", "/operator/enter", EVERYBODY),
     Row("GET", "/operator", (401,) * 6),
+    Row("GET", "/operator/work", (401,) * 6),
+    Row("GET", "/operator/jobs", (401,) * 6),
+    Row("GET", "/operator/jobs/{job}", (401,) * 6, path=always("/operator/jobs/job_x")),
     Row("GET", "/operator/rulings", (401,) * 6),
     Row("GET", "/operator/money", (401,) * 6),
     Row("GET", "/operator/people", (401,) * 6),

@@ -11,7 +11,7 @@ import pytest
 from tests.doors.http.visitors import Browser, client, key, origin, serve
 from tests.operations.nodes import NodeUnderTest, new_node
 
-PAGES = ("", "/rulings", "/money", "/people")
+PAGES = ("", "/work", "/jobs", "/rulings", "/money", "/people")
 HTML = {"Accept": "text/html"}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.attempts.model import NODE_AWAY, Attempt, AttemptState
-from choir.bazaar.jobs import rules, store
+from choir.bazaar.jobs import overview_store, rules, store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import (
     SOURCE,
@@ -31,7 +31,7 @@ from choir.bazaar.jobs.summaries import summary_of
 from choir.bazaar.settlement import service as settlement
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
-from choir.identity.model import Principal, Role, Scope, agent_owner, person_owner
+from choir.identity.model import OperatorNeeded, Principal, Role, Scope, agent_owner, person_owner
 from choir.ledger import queries
 from choir.objects.service import Objects
 from choir.storage.database import Tx
@@ -329,6 +329,21 @@ class Jobs:
         most = self._lifecycle.policy.page_rows_max
         return store.jobs_of(tx, buyer_of(who), before=before, limit=min(limit or most, most))
 
+    def in_state(
+        self, tx: Tx, who: Principal, state: JobState, *, before: UUID | None = None, limit: int | None = None
+    ) -> list[Job]:
+        """Everybody's jobs in a state, newest first, for operators."""
+        _must_be_operator(who)
+        most = self._lifecycle.policy.page_rows_max
+        found = overview_store.ids_in(tx, state, before=before, limit=min(limit or most, most))
+        return [job for id_ in found if (job := store.job(tx, id_)) is not None]
+
+    @staticmethod
+    def counts(tx: Tx, who: Principal, most: int) -> dict[JobState, int]:
+        """How many jobs are in each state, counted up to a number, for operators."""
+        _must_be_operator(who)
+        return overview_store.counts(tx, JobState, most)
+
     @staticmethod
     def attempts_made(tx: Tx, jobs: Sequence[Job]) -> dict[UUID, int]:
         """How many attempts there were at each of these; for who may see them whole."""
@@ -386,3 +401,8 @@ def _same(known: Job, order: Order, request: ObjectHash) -> Job:
     if before != asked:
         raise KeyOfAnotherJob(key=known.key)
     return known
+
+
+def _must_be_operator(who: Principal) -> None:
+    if who.role is not Role.OPERATOR:
+        raise OperatorNeeded

@@ -172,6 +172,15 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class OnlineProvider:
+    """A provider that is there now."""
+
+    provider: Provider
+    market: MarketRow
+    heard_us: int  # the last heartbeat
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderView:
     """All that anybody may see of a provider."""
 

@@ -26,6 +26,7 @@ from choir.bazaar.providers.model import (
     MarketRow,
     NotOffered,
     Offer,
+    OnlineProvider,
     OutcomeRecord,
     OwnerNeeded,
     Provider,
@@ -182,6 +183,13 @@ class Providers:
     def page(self, tx: Tx, *, after: UUID = _NO_ID, limit: int | None = None) -> list[Provider]:
         """Providers that are not retired, in order of id."""
         return store.page(tx, after, self._rows(limit))
+
+    def online(self, tx: Tx, *, after: UUID = _NO_ID, limit: int | None = None) -> list[OnlineProvider]:
+        """Providers that are there now, in order of id, with how much of what they offer is in use."""
+        rows = store.online(tx, after, self._rows(limit))
+        found = self.named(tx, [row.provider for row in rows])
+        beat_us = self._policy.heartbeat_s * MICROSECONDS
+        return [OnlineProvider(found[row.provider], row, row.alive_until_us - beat_us) for row in rows]
 
     def show(self, tx: Tx, *providers: Provider) -> list[ListedProvider]:
         """These providers with their prices, as anybody may see them."""

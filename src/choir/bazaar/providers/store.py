@@ -126,6 +126,11 @@ def market(tx: Tx, provider: UUID) -> MarketRow | None:
     return tx.one_or_none(MarketRow, _MARKET + " where provider = %s", provider)
 
 
+def online(tx: Tx, after: UUID, limit: int) -> list[MarketRow]:
+    """Those that were heard from and have not been silent for too long, in order of id."""
+    return tx.all(MarketRow, _MARKET + " where provider > %s and not silent order by provider limit %s", after, limit)
+
+
 def markets(tx: Tx, providers: Collection[UUID]) -> list[MarketRow]:
     return tx.all(MarketRow, _MARKET + " where provider = any(%s)", list(providers))
 

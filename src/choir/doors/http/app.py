@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
 from choir.doors import DOORS
 from choir.doors.door import load, load_doors
@@ -20,7 +20,7 @@ from choir.doors.http import openapi, problems
 from choir.doors.http.cookies import is_https
 from choir.doors.http.cors import Cors
 from choir.doors.http.credentials import Operators
-from choir.doors.http.guards import Guards
+from choir.doors.http.guards import ErrorAnswer, Guards
 from choir.doors.http.proxies import Proxies
 from choir.doors.http.rooms import BELOW
 from choir.doors.http.streams import Streams
@@ -61,7 +61,23 @@ def create_app(node: Node, streams: Streams | None = None, doors: Sequence[str] 
         Cors(settings.cors_origins),
         node.clock,
         over_tls=is_https(node),
+        answer_error=_error_answer(app),
     )
+
+
+def _error_answer(app: FastAPI) -> ErrorAnswer:
+    """How the guards answer what never gets to a route; not logged one by one, since there may be very many."""
+
+    async def as_problem(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ChoirError)
+        return problems.respond(problems.problem_of(error, problems.request_id(request)))
+
+    answer = or_page(as_problem)
+
+    async def answer_error(scope: Scope, error: ChoirError) -> Response:
+        return await answer(Request({**scope, "app": app}), error)
+
+    return answer_error
 
 
 def make_api(doors: Sequence[str] = DOORS) -> FastAPI:

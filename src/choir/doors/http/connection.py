@@ -2,7 +2,8 @@
 
 Guarantees: a request's head arrives within its time and size or the connection ends, also behind another
 request; what follows a body is no header; a connection ends whose client does not read its answer; no address
-has more connections than it may, trusted proxies apart, and no process more than it can bear. A body's time is
+has more connections than it may, trusted proxies and event streams apart, and no process more than it can bear. One too
+many is read and answered with 503 (`places`), up to a number; only beyond that it is closed unread. A body's time is
 limited by the guards, which answer it.
 """
 
@@ -16,12 +17,13 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from choir.doors.http.places import ON_STREAM, REFUSED
 from choir.doors.http.proxies import parse_address
 from choir.storage.policy import NodePolicy
 
 _TIMED_OUT = b"408 Request Timeout"
 _TOO_LONG = b"431 Request Header Fields Too Large"
-_FULL = b"503 Service Unavailable"
+_FULL = b"503 Service Unavailable\r\nretry-after: %d"
 _HOST_BITS_V6 = 64  # RFC 4291, section 2.5.4: the rest is the host's own to choose
 
 
@@ -32,6 +34,7 @@ class Limits:
         self.policy = policy
         self.is_proxy = is_proxy
         self.total = 0
+        self.refused = 0
         self._of: Counter[str] = Counter()
 
     def enter(self, address: str) -> bool:
@@ -44,12 +47,24 @@ class Limits:
         self._of[host] += 1
         return True
 
-    def leave(self, address: str) -> None:
-        host = host_of(address)
+    def leave(self, address: str, *, was_stream: bool = False) -> None:
         self.total -= 1
+        if not was_stream:
+            self.to_stream(address)
+
+    def to_stream(self, address: str) -> None:
+        """A connection became a stream: these have a limit of their own, and leave their address its connections."""
+        host = host_of(address)
         self._of[host] -= 1
         if not self._of[host]:
             del self._of[host]
+
+    def refuse(self) -> bool:
+        """Whether there is room to tell one more that there is none; if so, it is counted."""
+        if self.refused >= self.policy.connections_refused_max:
+            return False
+        self.refused += 1
+        return True
 
 
 def host_of(address: str) -> str:
@@ -72,21 +87,30 @@ class LimitedProtocol(HttpToolsProtocol):
         self._write_timer = _Timer(self.loop)
         self._head_bytes = 0
         self._in_head = True
+        self._is_refused = False
+        self._is_stream = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         address = self.client[0] if self.client else ""
-        if not self.limits.enter(address):
-            self._refuse(_FULL)
-            return
-        self._address = address
-        self.app_state = {**self.app_state, "abort": transport.abort}
-        self._expect_head()
+        if self.limits.enter(address):
+            self._address = address
+            self.app_state = {**self.app_state, "abort": transport.abort, ON_STREAM: self._become_stream}
+            self._expect_head()
+        elif self.limits.refuse():
+            self._is_refused = True
+            self.app_state = {**self.app_state, REFUSED: True}
+            self._head_timer.start(self.limits.policy.refusal_s_max, lambda: self._refuse(self._full))
+        else:
+            self._refuse(self._full)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._address is not None:
-            self.limits.leave(self._address)
+            self.limits.leave(self._address, was_stream=self._is_stream)
             self._address = None
+        if self._is_refused:
+            self.limits.refused -= 1
+            self._is_refused = False
         self._head_timer.stop()
         self._write_timer.stop()
         super().connection_lost(exc)
@@ -140,6 +164,15 @@ class LimitedProtocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self._write_timer.stop()
         super().resume_writing()
+
+    def _become_stream(self) -> None:
+        if self._address is not None and not self._is_stream:
+            self._is_stream = True
+            self.limits.to_stream(self._address)
+
+    @property
+    def _full(self) -> bytes:
+        return _FULL % self.limits.policy.busy_retry_s
 
     @property
     def _answering(self) -> bool:

@@ -1,9 +1,10 @@
-"""What every request passes: an id, the client's address, a size limit, a time limit, the disk guard, security
-headers, the node's time, other sites' rights, metrics.
+"""What every request passes: an id, the client's address, a place among those answered at one time, a size limit, a
+time limit, the disk guard, security headers, the node's time, other sites' rights, metrics.
 
 Plain ASGI, so that it costs little and holds for streams too. Guarantees: no body beyond the limit is read,
 which is low for strangers; a request that takes too long is answered; writes are refused while the disk is
-nearly full; a header that decides what a request is came once or not at all.
+nearly full; a header that decides what a request is came once or not at all; what is refused here is told as a page to
+whoever asked for one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from prometheus_client import Counter, Histogram
@@ -20,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from choir.doors.http.cors import Cors, Headers
-from choir.doors.http.problems import problem_of, respond
+from choir.doors.http.places import ON_STREAM, Place, Places, ends_connection, lingering
 from choir.doors.http.proxies import Proxies
 from choir.doors.shapes import TIME_HEADER, HeaderTwice, NoHost, RequestTimedOut
 from choir.foundation.clock import Clock, format_time
@@ -55,6 +56,9 @@ _ONCE = {b"host": "Host", b"idempotency-key": "Idempotency-Key", b"authorization
 _TIME = TIME_HEADER.lower().encode()
 
 
+ErrorAnswer = Callable[[Scope, ChoirError], Awaitable[Response]]
+
+
 class Guards:
     """The outermost layer of the application."""
 
@@ -68,8 +72,11 @@ class Guards:
         clock: Clock,
         *,
         over_tls: bool,
+        answer_error: ErrorAnswer,
     ) -> None:
         self._app = app
+        self._places = Places(policy)
+        self._answer_error = answer_error
         self._clock = clock
         # Only where the public address says so: whatever is in front of the node speaks TLS, not the node itself.
         self._hsts = [(b"strict-transport-security", b"max-age=%d" % policy.hsts_s)] if over_tls else []
@@ -88,6 +95,7 @@ class Guards:
         scope.setdefault("state", {})["request_id"] = request_id
         self._proxies.resolve(scope)
         answer = _Answer(scope, send, request_id, [*self._cors.headers(scope), *self._hsts], self._clock)
+        place = None
         deadline = Deadline(self._policy.request_s_max)
         try:
             preflight = self._cors.preflight(scope)
@@ -95,6 +103,7 @@ class Guards:
                 await Response(status_code=204, headers=_shown(preflight))(scope, receive, answer.send)
                 return
             self._check(scope)
+            place = self._places.take(scope)
             limit = BodyLimit(self._policy)
             scope["state"]["body_limit"] = limit
             limited = _limited(receive, limit)
@@ -103,16 +112,27 @@ class Guards:
                 scope["state"]["head"] = True
             answer.scope = scope  # where the route is noted
             async with asyncio.timeout(self._policy.request_s_max) as timer:
-                answer.on_stream = partial(_lift, timer, deadline)
+                on_stream = scope["state"].get(ON_STREAM, _nothing)
+                answer.on_stream = partial(_lift, timer, deadline, place, on_stream)
                 with deadline.holds():
                     await self._app(scope, limited, answer.send)
         except TimeoutError:
             deadline.expire()
-            await answer.fail(RequestTimedOut(limit_s=self._policy.request_s_max))
+            await self._fail(answer, RequestTimedOut(limit_s=self._policy.request_s_max), receive)
         except ChoirError as error:
-            await answer.fail(error)
+            await self._fail(answer, error, receive)
         finally:
+            if place is not None:
+                place.give_back()
             answer.record()
+
+    async def _fail(self, answer: _Answer, error: ChoirError, receive: Receive) -> None:
+        """Answer with the error, unless an answer has begun."""
+        if answer.begun:
+            return
+        response = await self._answer_error(answer.scope, error)
+        send = lingering(answer.send, receive, self._policy) if ends_connection(error) else answer.send
+        await response(answer.scope, _no_body, send)
 
     def _check(self, scope: Scope) -> None:
         _check_once(scope)
@@ -179,10 +199,9 @@ class _Answer:
             message = {**message, "headers": [*headers, *extra]}
         await self._send(message)
 
-    async def fail(self, error: ChoirError) -> None:
-        """Answer with the error, unless an answer has begun."""
-        if self._status == 0:
-            await respond(problem_of(error, self._request_id))(self.scope, _no_body, self.send)
+    @property
+    def begun(self) -> bool:
+        return self._status != 0
 
     def record(self) -> None:
         route = self.scope.get("route")
@@ -247,6 +266,13 @@ def _shown(headers: Headers) -> dict[str, str]:
     return {name.decode(): value.decode() for name, value in headers}
 
 
-def _lift(limit: asyncio.Timeout, deadline: Deadline) -> None:
+def _lift(limit: asyncio.Timeout, deadline: Deadline, place: Place, on_stream: Callable[[], None]) -> None:
+    """A stream has no time limit, and places of its own."""
     limit.reschedule(None)
     deadline.lift()
+    place.give_back()
+    on_stream()
+
+
+def _nothing() -> None:
+    """Outside our own server connections are not counted."""

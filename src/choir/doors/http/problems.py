@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from choir.doors.http.rooms import methods_at
-from choir.doors.shapes import Malformed, Problem, RequestTimedOut, TooManyStreams
+from choir.doors.shapes import Malformed, Problem, RequestTimedOut, TooManyConnections, TooManyStreams
 from choir.foundation.errors import (
     ChoirError,
     Invalid,
@@ -43,6 +43,7 @@ _STATUS: list[tuple[type[ChoirError], int]] = [  # the first that fits
 ]
 _ERRORS_SHOWN_MAX = 5
 _BODY_UNREAD = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE})
+_LAST = frozenset({RequestTimedOut.code, TooManyConnections.code})  # errors after which a connection ends
 
 
 def status_of(error: ChoirError) -> int:
@@ -68,14 +69,14 @@ def problem_of(error: ChoirError, request_id: str = "") -> Problem:
 def respond(problem: Problem) -> JSONResponse:
     headers = {}
     if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        headers["Retry-After"] = "1"
+        headers["Retry-After"] = str(problem.fields.get("retry_s", 1))
     if problem.status == HTTPStatus.TOO_MANY_REQUESTS:
         retry_s = problem.fields.get("retry_s", 1)
         headers["Retry-After"] = str(retry_s)
         headers["RateLimit"] = f'"{problem.code}";r=0;t={retry_s}'  # draft-ietf-httpapi-ratelimit-headers
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    if problem.status in _BODY_UNREAD or problem.code == RequestTimedOut.code:
+    if problem.status in _BODY_UNREAD or problem.code in _LAST:
         headers["Connection"] = "close"  # so that the rest of the body is not waited for
     return JSONResponse(
         problem.model_dump(), status_code=problem.status, headers=headers, media_type="application/problem+json"

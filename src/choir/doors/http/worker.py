@@ -38,7 +38,8 @@ _CONNECTIONS = 16
 
 def main() -> None:
     settings = load_settings()
-    set_up_logs(settings.log_format)
+    # Who tries a node out reads what it says; whoever collects lines for requests says so, or runs it in production.
+    set_up_logs(settings.log_format, requests=settings.mode != "dev" or settings.log_format == "json")
     _allow_files()
     listener = socket.socket(fileno=int(sys.argv[1]))
     policy = load(default_policy(), settings.policy_overrides)
@@ -105,5 +106,6 @@ def _serve(node: Node, listener: socket.socket, ending: Shutdown) -> None:
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=30,
+        backlog=node.policy.of(NodePolicy).connections_waiting_max,
     )
     _Server(config, ending, streams).run(sockets=[listener])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SCOPES = ("read",)  # what the commands here need; more is asked for with --scope
 _DAYS = 30
+_MORE = "For more, log in again with --scope for each."
 _STANDARD_INPUT = "-"
 
 
@@ -80,6 +81,8 @@ def login(
         output.print_json({"node": address, "file": str(path), **me.model_dump()})
     else:
         output.print_line(f"Logged in to {address} as {_name(me)}. The login is saved in {path}.")
+        if me.role != "operator":
+            output.print_line(f"It may be used to: {', '.join(me.scopes) or 'nothing'}. {_MORE}")
         tell_of_the_machine(address)
 
 

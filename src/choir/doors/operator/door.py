@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from choir.doors.door import Door
 
-DOOR = Door(routes=("routes:router",), pages=("pages:router",))
+DOOR = Door(routes=("routes:router",), pages=("pages:router", "work_pages:router"))

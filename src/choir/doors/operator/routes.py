@@ -1,4 +1,4 @@
-"""Operators' browser sessions: a code by token, a session by code, and out again."""
+"""Operators' browser sessions: a code by token, a session by code, and out again; and what the node is at."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from fastapi import Request, Response
 from choir.doors.http.access import AccessRoute, AddressDep, AnyoneDep, NodeDep, OperatorDep
 from choir.doors.http.cookies import clear_operator_session, operator_session_token, set_operator_session
 from choir.doors.http.openapi import problems
+from choir.doors.http.paging import Limit
 from choir.doors.http.rooms import RoomRouter
 from choir.doors.operator.shapes import OperatorCodeIn, OperatorCodeOut, OperatorSessionOut
+from choir.doors.operator.work import look
+from choir.doors.operator.work_shapes import WorkOut
 from choir.foundation.clock import format_time
 from choir.identity.credentials.operator_sessions import OperatorSessions
 from choir.identity.credentials.tries import settled
@@ -43,3 +46,10 @@ def leave_as_operator(request: Request, _: OperatorDep, node: NodeDep, response:
     if token is not None:
         node.write(lambda tx: node.of(OperatorSessions).leave(tx, token))
     clear_operator_session(response, node)
+
+
+@router.get("/work")
+def get_work(who: OperatorDep, node: NodeDep, limit: Limit = 20) -> WorkOut:
+    """See background tasks, subscribers of events, jobs by state and providers online, so many of each."""
+    with node.read() as tx:
+        return WorkOut.of(look(node, tx, who, limit))

@@ -82,12 +82,13 @@ def account_page(request: Request, node: NodeDep, visitor: SignedInVisitorDep) -
 
 
 @router.get("/sign-up")
-def sign_up(request: Request, node: NodeDep, visitor: VisitorDep) -> Response:
-    """A handle and a passkey make a person."""
+def sign_up(request: Request, node: NodeDep, visitor: VisitorDep, next: str = "") -> Response:  # noqa: A002
+    """A handle and a passkey make a person, who goes on to where they wanted to be."""
+    goal = own_path(next)
     if visitor is not None:
-        return RedirectResponse("/account", status_code=303)
+        return RedirectResponse(goal, status_code=303)
     policy = node.policy.of(PeoplePolicy)
-    return page(request, "sign_up.html", {"policy": policy})
+    return page(request, "sign_up.html", {"policy": policy, "next": goal, "asked": next != ""})
 
 
 @router.get("/sign-in")

@@ -1,6 +1,7 @@
 """The page of the treasury, for everybody: the rate of this month and how it came about, the pool, holdings, the price.
 
-Guarantee: it shows what the treasury's own accounts and decisions say, and nothing about a person.
+Guarantees: it shows what the treasury's own accounts and decisions say, and nothing about a person; looking at it
+changes nothing: a rate that is not fixed yet is shown as it will be.
 """
 
 from __future__ import annotations
@@ -42,9 +43,7 @@ def treasury_page(request: Request, node: NodeDep, visitor: VisitorDep) -> Respo
     now_us, rates = node.clock.now_us(), node.of(CitationRates)
     month = months.month_of(now_us)
     with node.read() as tx:
-        fixed = rates.fixed(tx, month)
-    rate = fixed or node.write(rates.now)  # whoever looks first in a month has it fixed, as over HTTP
-    with node.read() as tx:
+        rate = rates.preview(tx, month)
         history = rates.history(tx, before=None, limit=_MONTHS_SHOWN)
         facts = {
             "price": node.of(Oracle).price(tx, now_us),
@@ -52,7 +51,13 @@ def treasury_page(request: Request, node: NodeDep, visitor: VisitorDep) -> Respo
             "funds": [(label, about, _balance(tx, name), name[-4:].strip("/")) for name, label, about in _FUNDS],
             "pool_chart": _pool_chart(tx),
         }
-    told = {"rate": rate, "sentences": sentences(rate), "rate_chart": _rate_chart(history)}
+    told = {
+        "month": month,
+        "rate": rate,
+        "is_fixed": bool(history) and history[0].month == month,
+        "sentences": sentences(rate) if rate else [],
+        "rate_chart": _rate_chart(history),
+    }
     return page(request, "treasury.html", {**facts, **told, "history": history, "visitor": visitor})
 
 

@@ -22,6 +22,7 @@ _PAGES = {
     405: ("Not found", _NOTHING),
     503: ("Temporarily unavailable", "The node cannot answer right now. Nothing was lost; reload the page soon."),
 }
+_KEPT = ("Allow", "Retry-After", "Connection")
 _WRONG = ("Something went wrong", "The node failed; it is not your fault. Nothing was changed.")
 
 
@@ -40,8 +41,9 @@ def or_page(handler: Handler) -> Handler:
             return await on_sign_in_first(request, error)
         plain = await handler(request, error)  # it knows the status, and writes the log
         shown = error_page(request, plain.status_code)
-        if "allow" in plain.headers:
-            shown.headers["Allow"] = plain.headers["allow"]
+        for name in _KEPT:
+            if name in plain.headers:
+                shown.headers[name] = plain.headers[name]
         return shown
 
     return handle

@@ -64,9 +64,14 @@ class GovernedPrice:
         genesis = self._treasury.genesis(tx)
         return Quote(self._policy.price_start, at_us if genesis is None else min(at_us, genesis.at_us), NAME)
 
+    @staticmethod
+    def begun(tx: Tx) -> bool:
+        """Whether there is a first price, and so a treasury."""
+        return store.by_key(tx, _GENESIS, _FIRST) is not None
+
     def begin(self, tx: Tx) -> None:
         """Have the first price among the others, so that a later policy does not change it."""
-        if store.by_key(tx, _GENESIS, _FIRST) is not None:
+        if self.begun(tx):
             return
         self._treasury.open(tx)
         genesis = self._treasury.genesis(tx)

@@ -68,12 +68,20 @@ class CitationRates:
         """A page of all rates, the newest month first."""
         return store.newest(tx, before=before, limit=limit)
 
-    def _fix(self, tx: Tx, month: str) -> Rate:
+    def preview(self, tx: Tx, month: str) -> Rate | None:
+        """The rate of a month that has begun, as it is fixed or would be now; None before there is a treasury.
+
+        Writes nothing, so that whoever only looks changes nothing.
+        """
+        found = store.get(tx, month)
+        if found is not None or not self._governed.begun(tx):
+            return found
+        return self._compute(tx, month)
+
+    def _compute(self, tx: Tx, month: str) -> Rate:
+        """From what was true when the month began."""
         now_us = self._clock.now_us()
         now = months.month_of(now_us)
-        if month > now:
-            raise RateNotYet(month=month, now=now)
-        self._governed.begin(tx)
         genesis = self._treasury.genesis(tx)
         assert genesis is not None, "a price has begun, so the treasury has"
         first = months.month_of(genesis.at_us)
@@ -81,7 +89,15 @@ class CitationRates:
             raise NoRate(month=month, first=first)
         inputs = self._inputs(tx, month, max(months.start_us(month) - 1, genesis.at_us))
         figures = figures_of(inputs)
-        rate = Rate(month, figures.rate, inputs, figures, self._policy_hash, now_us)
+        return Rate(month, figures.rate, inputs, figures, self._policy_hash, now_us)
+
+    def _fix(self, tx: Tx, month: str) -> Rate:
+        now = months.month_of(self._clock.now_us())
+        if month > now:
+            raise RateNotYet(month=month, now=now)
+        self._governed.begin(tx)
+        rate = self._compute(tx, month)
+        inputs = rate.inputs
         if not store.insert(tx, rate):
             known = store.get(tx, month)
             assert known is not None, "who fixed it first has committed"

@@ -1,9 +1,10 @@
 """`choir operator`: further operators of the node in this home, which needs no running node and takes effect at once;
-and the way into the operator's pages.
+the way into the operator's pages; and what the node is at.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -70,6 +71,37 @@ def open_(
         webbrowser.open(url)
 
 
+@app.command(epilog="Example: choir operator work --json")
+def work(
+    limit: Annotated[int, typer.Option(help="Rows of each listing.", min=1, max=100)] = 20,
+    node: NodeOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the node is at: failing tasks, subscribers of events, jobs by state, providers online."""
+    output.want_json(as_json)
+    if not output.settings_of().token:
+        output.want_operator(True)
+    with output.client_of(node) as client:
+        found = client.operator.work(limit=limit)
+    if as_json:
+        output.print_json(found.model_dump())
+        return
+    failing = [(item.name, item.key, str(item.attempts), item.error) for item in found.failing]
+    behind = [
+        (item.name, str(item.behind), str(item.waiting), item.stuck.error if item.stuck else "")
+        for item in found.subscribers
+    ]
+    states = [(state, str(count)) for state, count in found.job_counts.items() if count]
+    online = [
+        (item.name or item.id, item.heard_at, f"{item.in_use} of {item.slots}", _condition(item.healthy, item.draining))
+        for item in found.providers
+    ]
+    _listing("No task fails.", ["failing task", "key", "attempts", "error"], failing)
+    _listing("Nothing listens for events.", ["subscriber", "behind", "waiting", "stuck at"], behind)
+    _listing("There are no jobs.", ["jobs", "count"], states)
+    _listing("No provider is online.", ["provider online", "heard from", "in use", "condition"], online)
+
+
 @app.command(epilog="Example: choir operator remove grace")
 def remove(name: NameArgument, home: HomeOption = None, as_json: AsJson = False) -> None:
     """Remove an operator and revoke their token. Past actions keep their name."""
@@ -79,6 +111,17 @@ def remove(name: NameArgument, home: HomeOption = None, as_json: AsJson = False)
         output.print_json({"name": name, "removed": True})
     else:
         output.print_line(f"Removed operator:{name}.")
+
+
+def _listing(empty: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        output.print_table(columns, rows)
+    else:
+        output.print_line(empty)
+
+
+def _condition(healthy: bool, draining: bool) -> str:
+    return "draining" if draining and healthy else "well" if healthy else "not well"
 
 
 def _operators(home: str | None) -> OperatorList:

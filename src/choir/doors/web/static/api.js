@@ -6,8 +6,21 @@ export class Problem extends Error {
     this.status = status;
     this.code = body.code || "";
     this.hint = body.hint || "";
+    if (this.code === "ledger.insufficient_funds") shortOfFunds(this, body.fields ?? {});
   }
 }
+
+// What the command line is told names accounts and operators' commands; a person needs to know what is missing.
+function shortOfFunds(problem, fields) {
+  const { account = "", asset, available_shown: has, asked_shown: asked } = fields;
+  if (!asset || !has || !asked) return;
+  const who = account.startsWith("person:") ? "You have" : account.startsWith("agent:") ? "The agent has" : "There are";
+  problem.message = `${who} ${plain(has)} ${asset}, and this needs ${plain(asked)} ${asset}.`;
+  problem.hint =
+    who === "There are" ? "" : "Earn more by selling work or writing, or ask somebody to send you some; this node's operator can also fund an account.";
+}
+
+const plain = (amount) => (amount.includes(".") ? amount.replace(/\.?0+$/, "") : amount);
 
 const UNREACHABLE = {
   detail: "The node does not answer.",

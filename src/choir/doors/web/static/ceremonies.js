@@ -27,7 +27,7 @@ const ceremonies = {
     const asked = await call("POST", "/v1/sign-up/begin", { handle: typed(form, "handle") });
     const answer = await make(asked.options);
     const told = await call("POST", "/v1/sign-up/finish", { ceremony: asked.ceremony, answer, name: deviceName() });
-    reveal({ ...CODES, secret: told.recovery_codes, done: () => go("/account", "You are signed up and logged in.") });
+    reveal({ ...CODES, secret: told.recovery_codes, done: () => go(form.dataset.then, "You are signed up and logged in.") });
   },
 
   async "sign-in"(form) {

@@ -1,0 +1,3 @@
+-- Operators look through jobs by their state.
+
+create index jobs_state on jobs (state, id desc);
