@@ -183,6 +183,7 @@ class Job:
     ready_us: int = 0  # while it is open: from when a slot that comes free may go to it
     qualifies: UUID | None = None  # a job of the node's own, for nothing, that shows what this provider can do
     held_until_us: int | None = None  # when its hold ends, in the ledger's time; a qualification has none
+    extras: int = 0  # what stronger checks cost on top of the work, fixed when it was ordered
 
     @property
     def is_live(self) -> bool:
@@ -238,6 +239,14 @@ class JobOver(Refusal):
 class BadBudget(Invalid):
     code = "bazaar.bad_budget"
     sentence = "A budget must be from {low} to {high} SAT; {budget} SAT is not."
+
+
+class BudgetBelowExtras(Invalid):
+    code = "bazaar.budget_below_extras"
+    sentence = (
+        "The stronger checks cost {extras} SAT on top of the work; {budget} SAT leave less than {low} SAT for it."
+    )
+    hint = "Raise the budget, or order fewer extras or a lower level."
 
 
 class TooManyJobs(Refusal):
