@@ -150,17 +150,13 @@ def test_a_budget_that_leaves_nothing_for_the_work_is_refused_and_holds_nothing(
 
 def test_each_extra_has_its_price() -> None:
     policy = BazaarPolicy()
-    plain = {"level": Level.V2, "whole_suite": False, "mutation": False}
 
-    def price(**asked: object) -> int:
-        given = plain | asked
-        level = given.pop("level")
-        assert isinstance(level, Level)
-        return sum(amount for _, amount in extras.named(level, policy, **given))  # type: ignore[arg-type]
+    def price(level: Level = Level.V2, *, suite: bool = False, mutation: bool = False) -> int:
+        return sum(cost for _, cost in extras.named(level, policy, whole_suite=suite, mutation=mutation))
 
-    assert [price(level=level) for level in Level] == [0, 0, policy.level_v3_msat, policy.level_v4_msat]
-    assert price(whole_suite=True) == policy.extra_suite_msat
-    together = price(mutation=True, whole_suite=True, level=Level.V4)
+    assert [price(level) for level in Level] == [0, 0, policy.level_v3_msat, policy.level_v4_msat]
+    assert price(suite=True) == policy.extra_suite_msat
+    together = price(Level.V4, suite=True, mutation=True)
     assert together == policy.extra_mutation_msat + policy.extra_suite_msat + policy.level_v4_msat
     terms = {"max_cost_msat": "1", "time_limit_s": 60, "idempotency_key": "k"}
     old = {"title": "t", "base_commit": "0" * 40, "test_command": "pytest", **terms}

@@ -280,22 +280,8 @@ def verdict_atom(job: Job, attempt: Attempt, verdict: Verdict) -> dict[str, Any]
         "units_milli": verdict.units_milli,
         "sandbox": verdict.tier,
         "checks": [_check_json(check) for check in verdict.checks],
-        **_sureness(verdict),
+        **verdict.sureness(),
     }
-
-
-def _sureness(verdict: Verdict) -> dict[str, Any]:
-    """How sure a verdict on a patch is, and what a reader of it may want to know."""
-    shown: dict[str, Any] = {} if verdict.level is None else {"level": verdict.level.value}
-    if verdict.strengths:
-        shown["strengths"] = {side: dict(counts) for side, counts in verdict.strengths.items()}
-    if verdict.signs:
-        shown["signs"] = list(verdict.signs)
-    if verdict.lines_added or verdict.lines_deleted:
-        shown["lines"] = {"added": verdict.lines_added, "deleted": verdict.lines_deleted}
-    if verdict.mutants is not None:
-        shown["mutants"] = {"noticed": verdict.mutants[0], "made": verdict.mutants[1]}
-    return shown
 
 
 def _check_json(check: Check) -> dict[str, Any]:

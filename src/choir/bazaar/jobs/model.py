@@ -123,6 +123,19 @@ class Verdict:
         """Why it failed: the first failed check's code."""
         return next((check.reason for check in self.checks if not check.passed), "")
 
+    def sureness(self) -> dict[str, Any]:
+        """How sure it is, and what a reader may want to know, as its atom says it; what is not known is left out."""
+        shown: dict[str, Any] = {} if self.level is None else {"level": self.level.value}
+        if self.strengths:
+            shown["strengths"] = {side: dict(counts) for side, counts in self.strengths.items()}
+        if self.signs:
+            shown["signs"] = list(self.signs)
+        if self.lines_added or self.lines_deleted:
+            shown["lines"] = {"added": self.lines_added, "deleted": self.lines_deleted}
+        if self.mutants is not None:
+            shown["mutants"] = {"noticed": self.mutants[0], "made": self.mutants[1]}
+        return shown
+
 
 class JobState(StrEnum):
     """Where a job is. The first five are live: their money is held."""

@@ -45,6 +45,7 @@ from choir.storage.database import Tx
 SAT = Asset.SAT
 PLATFORM = "system:platform/fees/SAT"
 VERIFIER_FUND = "system:verifiers/fees/SAT"  # what stronger checks are paid to, and verifiers from
+_ON_RECEIPT = ("level", "lines")  # of a patch, beside its outcome
 _WHY = {
     AttemptState.PASSED: "work that passed verification",
     AttemptState.LOST: "work that passed the visible checks after another was first or the buyer had cancelled",
@@ -277,18 +278,10 @@ def receipt_atom(
         "verifiers": [{"name": VERIFIER, "version": verifier_version()}],
         "sandbox": verdict.tier,
         "outcome": attempt.state.value,
-        **_sureness(verdict),
+        **{name: told for name, told in verdict.sureness().items() if name in _ON_RECEIPT},
         "policy": policy,
         "at": format_time(at_us),
     }
-
-
-def _sureness(verdict: Verdict) -> dict[str, Any]:
-    """Of a patch, beside its outcome: how sure the verdict is, and how much was changed."""
-    shown: dict[str, Any] = {} if verdict.level is None else {"level": verdict.level.value}
-    if verdict.lines_added or verdict.lines_deleted:
-        shown["lines"] = {"added": verdict.lines_added, "deleted": verdict.lines_deleted}
-    return shown
 
 
 def available(owner: str) -> str:
