@@ -1,4 +1,4 @@
-"""The programs of `choir bench verification`: fixes are right, mutants that are kept pass what is visible and are wrong."""
+"""The programs of `choir bench verification`: fixes are right, and the mutants that are kept pass and are wrong."""
 
 from __future__ import annotations
 
