@@ -175,9 +175,18 @@ def test_ordering_a_patch_with_an_archive(desks: tuple[Desk, Desk], bazaar: Node
         archive.writestr("repo/test_f.py", "from f import f\n\ndef test_f():\n    assert f() == 2\n")
         archive.writestr("repo/.env", "TOKEN=1\n")
     ada.page.get_by_label("Repository").set_input_files(_file("repo.zip", made.getvalue()))
+    ada.page.get_by_label("Level of the verdict").select_option("V3")
+    ada.page.get_by_label("Mutation").check()
     ada.press("Order")
-    _job(ada)
+    ada.reads("V3 needs hidden tests.")
+    more = "from f import f\n\ndef test_more():\n    assert f() + 1 == 3\n"
+    ada.page.get_by_label("Hidden test files").set_input_files(_file("test_more.py", more.encode()))
+    ada.press("Order")
+    name = _job(ada)
     ada.hears("Left out of the repository: .env.")
+    job = _json(ada, f"/v1/jobs/{name}")
+    assert job["hidden"] is not None
+    assert job["extras"] == "700000"  # level V3 and mutation
     ada.press("Cancel this job")
     ada.agrees("Cancel job")
     ada.hears("The job is cancelled.")
