@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_request, read_result
-from choir.bazaar.jobs.model import JobType, Verdict
+from choir.bazaar.jobs.model import JobType, Level, Verdict
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.sampling import planted
 from choir.bazaar.trajectories.reader import ExpectedTrajectory, check_content, commit_of
@@ -179,7 +179,7 @@ def gather_order(client: Client, job: JobOut, folder: Path, hidden: bytes | None
     diff = files.get("diff")
     is_patch = isinstance(request, PatchGenRequest)
     if isinstance(request, PatchGenRequest) and hidden is None:
-        request = replace(request, hidden=None)
+        request = replace(request, hidden=None, level=min(request.level, Level.V2))  # no higher one without them
     return Order(
         type=job.type,
         request=request,
