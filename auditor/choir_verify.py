@@ -501,12 +501,14 @@ RECEIPT_FILE.update({"verdict": OBJECT, "evidence": OBJECT, "payment": IS_PAYMEN
 SIGNATURE = {"scheme": TEXT, "public": TEXT, "signature": TEXT}
 PAYMENT = {"entry": OBJECT, "proof": TEXTS, "checkpoint": NOTE}
 OUTCOME: Check = ("passed, lost or failed", lambda value: value in ("passed", "lost", "failed"))
+LEVEL: Check = ("V1, V2, V3 or V4", lambda value: value in ("V1", "V2", "V3", "V4"))
 MONEY = {"amount": SUM, "asset": TEXT}
 RECEIPT = {"format": literal("receipt/1"), "payer": TEXT, "actor": TEXT, "action": TEXT, "job": TEXT, "attempt": TEXT}
 RECEIPT.update({"payee": TEXT, "budget": OBJECT, "spent": OBJECT, "objects": OBJECT, "verifiers": OBJECTS})
 RECEIPT.update({"sandbox": TEXT, "outcome": OUTCOME, "policy": NAMED_HASH, "at": TEXT})
 RECEIPT_KEYS = {"payer": HASH, "payee": HASH}
 RECEIPT_SHARES = {"payee": SUM, "platform": SUM}
+RECEIPT_SHARES_MAYBE = {**RECEIPT_SHARES, "verification": SUM}  # what stronger checks cost
 VERIFIER = {"name": TEXT, "version": TEXT}
 VERDICT = {"format": literal("verdict/1"), "job": TEXT, "attempt": TEXT, "request": TEXT, "artifact": TEXT}
 VERDICT.update({"passed": BOOLEAN, "units_milli": COUNTER, "sandbox": TEXT, "checks": OBJECTS})
@@ -1385,6 +1387,7 @@ def compare_totals(one: Totals, other: Totals) -> None:
 # --- Receipts of work -----------------------------------------------------------------------------
 
 PLATFORM = "system:platform/"
+VERIFIER_FUND = "system:verifiers/"
 DECIMALS = {"CREDIT": 2, "CHIP": 6, "USDC": 6, "SAT": 3, "AID": 6, "USD": 2}
 
 
@@ -1408,6 +1411,7 @@ def verify_receipt(data: bytes, trusted: Key) -> dict[str, Any]:
         name: receipt[name] for name in ("job", "attempt", "payer", "payee", "action", "outcome", "at", "sandbox")
     }
     result.update({name: receipt[name] for name in ("spent", "objects", "verifiers")})
+    result.update({name: receipt[name] for name in ("level", "lines") if name in receipt})
     legs = [] if tree is None else record["payment"]["entry"]["content"]["legs"]
     paid = [{"to": leg["to"], "amount": leg["amount"]} for leg in legs if "rest" not in leg]
     result.update({"keys": receipt.get("keys", {}), "receipt": record["hash"], "paid": paid})
@@ -1439,11 +1443,16 @@ def check_receipt_shape(receipt: dict[str, Any]) -> None:
         check_fields({name: receipt["objects"][name]}, "receipt.objects.", {name: NAMED_HASH})
     for number, verifier in enumerate(receipt["verifiers"]):
         check_known(verifier, f"receipt.verifiers[{number}].", VERIFIER)
-    for name, fields in (("keys", RECEIPT_KEYS), ("shares", RECEIPT_SHARES)):
+    for name, fields in (("keys", RECEIPT_KEYS), ("shares", RECEIPT_SHARES_MAYBE)):
         found = receipt.get(name, {})
         if type(found) is not dict:
             raise Difference("a field is not what it must be", f"receipt.{name}", "an object", show(found))
-        check_fields(found, f"receipt.{name}.", fields if name == "shares" and found else {}, fields)
+        check_fields(found, f"receipt.{name}.", RECEIPT_SHARES if name == "shares" and found else {}, fields)
+    if "level" in receipt:
+        check_fields({"level": receipt["level"]}, "receipt.", {"level": LEVEL})
+    if "lines" in receipt:
+        check_fields({"lines": receipt["lines"]}, "receipt.", {"lines": OBJECT})
+        check_fields(receipt["lines"], "receipt.lines.", {"added": COUNTER, "deleted": COUNTER})
     spent, budget = receipt["spent"], receipt["budget"]
     expect(spent["asset"], budget["asset"], "receipt.spent.asset", "it was paid in another asset than the budget's")
     if int(spent["amount"]) > int(budget["amount"]):
@@ -1496,6 +1505,8 @@ def check_verdict(record: dict[str, Any]) -> None:
     same.update({"request": objects.get("request", ""), "artifact": objects.get("artifact", "")})
     for name, value in same.items():
         expect(verdict[name], value, f"verdict.{name}", "the verdict is about something else than the receipt")
+    for name in ("level", "lines"):  # of patches; receipts and verdicts from before have neither
+        expect(receipt.get(name), verdict.get(name), f"receipt.{name}", f"the verdict has another {name}")
     wanted = set()
     passed = bool(verdict["checks"])
     for number, item in enumerate(verdict["checks"]):
@@ -1568,6 +1579,8 @@ def check_shares(paid: dict[str, int], refs: list[str], receipt: dict[str, Any],
     if any(name.startswith("dispute_") for name in refs):
         return
     sides = {"payee": receipt["payee"] + "/", "platform": PLATFORM}
+    if "verification" in receipt.get("shares", {}):
+        sides["verification"] = VERIFIER_FUND
     for name in paid:
         if not name.startswith(tuple(sides.values())):
             raise Difference("somebody was paid whom the receipt does not name", field, receipt["payee"], name)
@@ -1785,6 +1798,10 @@ def tell_receipt(result: dict[str, Any]) -> list[str]:
     lines += [
         f"  verifier  {item['name']} {item['version']}, sandbox {result['sandbox']}" for item in result["verifiers"]
     ]
+    if "level" in result:
+        lines.append(f"  level     {result['level']}")
+    if "lines" in result:
+        lines.append(f"  lines     {result['lines']['added']} added, {result['lines']['deleted']} deleted")
     if "seq" in result:
         lines.append(f"  entry     {result['seq']} of {result['size']} in {result['origin']}, at {result['at']}")
     return lines

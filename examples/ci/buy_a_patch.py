@@ -118,7 +118,7 @@ class Step:
             )
             say(f"ordered {order.id} for at most {options.budget} SAT")
             found = mesh.await_and_verify(order, until - time.monotonic(), on_change=Progress(mesh.client, say))
-        proof = proof_of(found.job.type, found.checks)
+        proof = proof_of(found.job.type, found.checks, found.verdict)
         say(f"{proof.word.lower()} and paid: {Asset.SAT.format(found.price)} SAT, receipt {found.receipt_hash}")
         say(f"checked: {proof.checked}")
         return found.data

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from choir.bazaar.contracts import RunOutput, StructuredReview
+from choir.bazaar.contracts import HiddenCheck, OutsideCheck, RunOutput, StructuredReview
+from choir.bazaar.jobs.model import Level
 from choir.bazaar.policy import BazaarPolicy
 from choir.doors.events.client import Event
 from choir.doors.liabilities.publication import published
@@ -70,8 +71,10 @@ __all__ = [
     "Event",
     "Handle",
     "HandleLocally",
+    "HiddenCheck",
     "Invalid",
     "JobFailed",
+    "Level",
     "MeshClient",
     "NoNode",
     "NostrKey",
@@ -79,6 +82,7 @@ __all__ = [
     "NotDoneYet",
     "NotFound",
     "Outcome",
+    "OutsideCheck",
     "Progress",
     "Refusal",
     "RunOutput",

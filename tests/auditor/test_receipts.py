@@ -18,6 +18,7 @@ PAYER, PAYEE = "person:01payer", "agent:01payee"
 WORLD = "world:lightning/external/SAT"
 BUYS, SELLS, PLATFORM = f"{PAYER}/available/SAT", f"{PAYEE}/available/SAT", "system:platform/fees/SAT"
 OTHER = "person:01other/available/SAT"
+FUND = "system:verifiers/fees/SAT"
 JOB, ATTEMPT = "job_01", "attempt_01"
 
 
@@ -68,7 +69,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.maker = ExportMaker(seed=7)
-        self.maker.act("open", WORLD, BUYS, SELLS, PLATFORM, OTHER)
+        self.maker.act("open", WORLD, BUYS, SELLS, PLATFORM, OTHER, FUND)
         self.maker.post("deposit", (WORLD, BUYS, 1000))
         self.hold = self.maker.place(BUYS, 1000)
 
@@ -135,6 +136,31 @@ def test_old_receipts_without_keys_and_shares_are_verified(tmp_path: Path) -> No
     assert (outcome.code, outcome.report["keys"]) == (0, {})
     wrong = DESK.file(old, [(OTHER, 270), (PLATFORM, 30)])
     assert check(tmp_path, wrong).difference["field"] == "payment.entry.content.legs"
+
+
+def test_the_price_of_stronger_checks_goes_to_the_verifier_fund_and_nowhere_else(tmp_path: Path) -> None:
+    shares = {"payee": "180", "platform": "20", "verification": "100"}
+    receipt = receipt_of(VERDICT, shares=shares)
+    legs = [(SELLS, 180), (PLATFORM, 20)]
+    assert check(tmp_path, DESK.file(receipt, [*legs, (FUND, 100)])).code == 0
+    assert check(tmp_path, DESK.file(receipt, [*legs, (OTHER, 100)])).difference["found"] == OTHER
+    assert check(tmp_path, DESK.file(receipt, [(SELLS, 181), (PLATFORM, 20), (FUND, 99)])).code == 5
+    unsaid = DESK.file(receipt_of(VERDICT), [(SELLS, 270), (FUND, 30)])
+    assert check(tmp_path, unsaid).difference["found"] == FUND
+
+
+def test_the_level_and_the_lines_are_the_verdict_s(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = VERDICT | {"level": "V3", "lines": {"added": 4, "deleted": 2}, "signs": ["x"]}
+    said = {"level": "V3", "lines": {"added": 4, "deleted": 2}}
+    good = DESK.file(receipt_of(verdict, **said), SHARES, verdict)
+    assert check(tmp_path, good).report["level"] == "V3"
+    assert verify.main(["receipt", str(tmp_path / "receipt.json"), "--key", str(KEY)]) == 0
+    assert "level     V3" in capsys.readouterr().out
+    for wrong in ({"level": "V4"}, {"level": "V9"}, {"lines": {"added": 5, "deleted": 2}}, {"lines": 6}):
+        record = DESK.file(receipt_of(verdict, **said | wrong), SHARES, verdict)
+        assert check(tmp_path, record).difference["field"].startswith("receipt.l")
+    unsaid = DESK.file(receipt_of(verdict), SHARES, verdict)
+    assert check(tmp_path, unsaid).difference["field"] == "receipt.level"
 
 
 def test_what_was_not_paid_has_no_entry(tmp_path: Path) -> None:

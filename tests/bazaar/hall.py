@@ -17,7 +17,7 @@ from choir.bazaar.jobs.service import Order
 from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.providers.model import Heartbeat
 from choir.bazaar.settlement.pricing import Terms
-from choir.bazaar.settlement.service import PLATFORM, available
+from choir.bazaar.settlement.service import PLATFORM, VERIFIER_FUND, available
 from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
@@ -86,7 +86,7 @@ class Hall:
         with self.tx() as tx:
             self.keys = NodeKeys(read_identity(tx).origin, SECRET.signer, self.clock)
             self.keys.record_first(tx)
-            self.agency.accounts.open(tx, [WORLD, PLATFORM], reason="a test", source="test")
+            self.agency.accounts.open(tx, [WORLD, PLATFORM, VERIFIER_FUND], reason="a test", source="test")
         self.stalls: dict[UUID, Stall] = {}
         self.outbox = Outbox(self.clock, self.agency.entropy)
         agency = self.agency
@@ -167,7 +167,14 @@ class Hall:
             return self.providers.view(tx, provider).market.in_use
 
     def order(
-        self, who: Principal, satoshi: int = 10_000, key: str = "", race: int = 1, attempts: int = 3, seconds: int = 900
+        self,
+        who: Principal,
+        satoshi: int = 10_000,
+        key: str = "",
+        race: int = 1,
+        attempts: int = 3,
+        seconds: int = 900,
+        extras: int = 0,
     ) -> Job:
         self.keys_used += not key
         order = Order(
@@ -176,6 +183,7 @@ class Hall:
             satoshi * 1000,
             seconds,
             strategy=strategy(race, attempts),
+            extras=extras * 1000,
         )
         with self.tx() as tx:
             return self.jobs.open(tx, who, order, key or f"order {self.keys_used}")
@@ -285,6 +293,10 @@ class Hall:
     def fees(self) -> int:
         with self.tx() as tx:
             return queries.balance(tx, PLATFORM).balance
+
+    def verifier_fund(self) -> int:
+        with self.tx() as tx:
+            return queries.balance(tx, VERIFIER_FUND).balance
 
     def check(self) -> None:
         """The ledger verifies, nothing appeared or vanished, and no job that is over holds anything."""

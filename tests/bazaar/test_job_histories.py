@@ -68,6 +68,7 @@ class Histories(RuleBasedStateMachine):
         self.own: set[UUID] = set()  # of these, the node's
         self.passed: set[UUID] = set()  # attempts with a passing verdict while nobody had won or cancelled
         self.fees = hall.fees()
+        self.fund = hall.verifier_fund()
 
     # How a step is made
 
@@ -105,10 +106,16 @@ class Histories(RuleBasedStateMachine):
 
     # What can happen
 
-    @rule(budget=st.integers(10, 9_000), race=st.integers(1, 3), attempts=st.integers(1, 3), how=ways)
-    def order(self, budget: int, race: int, attempts: int, how: str) -> None:
+    @rule(
+        budget=st.integers(10, 9_000),
+        race=st.integers(1, 3),
+        attempts=st.integers(1, 3),
+        extras=st.sampled_from([0, 1, 700_000]),
+        how=ways,
+    )
+    def order(self, budget: int, race: int, attempts: int, extras: int, how: str) -> None:
         how_to = strategy(race, attempts)
-        order = Order(JobType.PATCH_GEN, {"n": len(self.jobs)}, budget * 1000, 60, strategy=how_to)
+        order = Order(JobType.PATCH_GEN, {"n": len(self.jobs)}, budget * 1000, 60, strategy=how_to, extras=extras)
         key = f"order {len(self.jobs)} {budget} {race} {attempts}"
         made: list[UUID] = []
         self.step(lambda tx: made.append(self.hall.jobs.open(tx, self.buyer, order, key).id), how)
@@ -121,7 +128,7 @@ class Histories(RuleBasedStateMachine):
     @rule(budget=st.integers(6_000, 9_000), verdicts=st.lists(st.booleans(), min_size=2, max_size=2), how=ways)
     def a_whole_life(self, budget: int, verdicts: list[bool], how: str) -> None:
         """From the order to the verdict, so that the later states are reached often."""
-        self.order(budget, 2, 2, "once")
+        self.order(budget, 2, 2, 700_000, "once")
         self.offer(0, "once")
         for place in (0, 1):
             self.hand_in(place, b"a", "once")
@@ -305,7 +312,7 @@ class Histories(RuleBasedStateMachine):
         hall = self.hall
         if not hasattr(self, "jobs"):
             return
-        paid = held = 0
+        paid = held = extras = 0
         with hall.tx() as tx:
             jobs = [job_store.job(tx, job) for job in self.jobs]
             attempts = {job: job_store.attempts(tx, job) for job in self.jobs}
@@ -313,12 +320,16 @@ class Histories(RuleBasedStateMachine):
             assert job is not None
             held_now = hall.held(job)
             tries = attempts[job.id]
-            assert sum(attempt.paid for attempt in tries) <= job.budget
+            spent = sum(attempt.paid + attempt.extras for attempt in tries)
+            assert spent <= job.budget
+            needed = [a for a in tries if a.state in JUDGED and a.reason != "patch.does_not_apply"]
+            assert [a.extras for a in tries if a.extras] == [job.extras] * bool(needed and job.extras)
+            extras += sum(attempt.extras for attempt in tries)
             assert [a.id for a in tries if a.state is AttemptState.PASSED] == ([job.winner] if job.winner else [])
             if job.closed_us is not None:
                 assert held_now == 0
             else:
-                assert held_now == job.budget - sum(attempt.paid for attempt in tries)
+                assert held_now == job.budget - spent
             if job.id in self.own:
                 paid -= held_now  # what the platform pays to others and to itself changes nothing, what it holds does
             else:
@@ -327,7 +338,8 @@ class Histories(RuleBasedStateMachine):
         earned = sum(hall.has(provider) for provider in self.providers) + hall.fees() - self.fees
         earned += self.away - self.endowed
         deposits = hall.deposits(self.disputes)
-        assert hall.has(self.buyer) + held + deposits + earned == self.satoshi * 1000
+        assert hall.verifier_fund() - self.fund == extras  # once each, and no dispute moves it
+        assert hall.has(self.buyer) + held + deposits + earned + extras == self.satoshi * 1000
         if not self.disputes:
             assert earned == paid
 

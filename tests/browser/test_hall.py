@@ -6,12 +6,14 @@ import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Browser as Chromium
 from playwright.sync_api import FilePayload, expect
 
 from choir.bazaar.contracts import RunOutput
+from choir.bazaar.jobs.model import Level
 from tests.browser.desk import Desk, desk, new_handle
 from tests.browser.test_looks import faults
 from tests.doors.http import market
@@ -73,7 +75,9 @@ def _work(hands: Inside, stall: Seller, at: Desk, job: str, output: bytes) -> No
     expect(at.page.locator(".stages .now")).to_have_text("Work")  # so somebody is at work
     attempts = _json(at, f"/v1/jobs/{job}")["attempts"]
     assert isinstance(attempts, list)
-    hands.work(stall, attempts[0]["id"], verdict(), artifact=RunOutput(0, output).to_bytes())
+    strengths = {"hidden": {"outside": 2, "none": 1}}
+    found = replace(verdict(), level=Level.V3, strengths=strengths, signs=("<b>a sign</b>",), lines_added=3)
+    hands.work(stall, attempts[0]["id"], found, artifact=RunOutput(0, output).to_bytes())
 
 
 def test_from_the_hall_to_a_public_job(
@@ -105,6 +109,8 @@ def test_from_the_hall_to_a_public_job(
     expect(ada.page.get_by_role("heading", level=1)).to_contain_text("<b>hello</b>")
     _work(hands, stall, ada, job, b"<b>hello</b>\n")
     expect(ada.page.locator("#job-top .badge").first).to_have_text("Paid")  # by itself
+    expect(ada.page.get_by_text("3 hidden tests, 2 of them with values that never entered")).to_be_visible()
+    expect(ada.page.get_by_text("Signs to look at, no reason to refuse")).to_be_visible()
     expect(ada.section("Output")).to_have_text("<b>hello</b>")
     expect(ada.section("Checks of attempt 1")).to_contain_text("Passed")
 
@@ -175,9 +181,18 @@ def test_ordering_a_patch_with_an_archive(desks: tuple[Desk, Desk], bazaar: Node
         archive.writestr("repo/test_f.py", "from f import f\n\ndef test_f():\n    assert f() == 2\n")
         archive.writestr("repo/.env", "TOKEN=1\n")
     ada.page.get_by_label("Repository").set_input_files(_file("repo.zip", made.getvalue()))
+    ada.page.get_by_label("Level of the verdict").select_option("V3")
+    ada.page.get_by_label("Mutation").check()
     ada.press("Order")
-    _job(ada)
+    ada.reads("V3 needs hidden tests.")
+    more = "from f import f\n\ndef test_more():\n    assert f() + 1 == 3\n"
+    ada.page.get_by_label("Hidden test files").set_input_files(_file("test_more.py", more.encode()))
+    ada.press("Order")
+    name = _job(ada)
     ada.hears("Left out of the repository: .env.")
+    job = _json(ada, f"/v1/jobs/{name}")
+    assert job["hidden"] is not None
+    assert job["extras"] == "700000"  # level V3 and mutation
     ada.press("Cancel this job")
     ada.agrees("Cancel job")
     ada.hears("The job is cancelled.")

@@ -30,6 +30,23 @@ class BazaarPolicy:
     hidden_fee_bps: int = value(
         2_000, "basis points", 0, 10_000, _SPEC, "Share of the price that a buyer pays when only hidden checks failed."
     )
+    extra_suite_msat: int = value(
+        200_000, _MSAT, 0, 10**9, _ENG, "Price of the whole suite as an extra, on top of a patch's price; once per job."
+    )
+    extra_mutation_msat: int = value(
+        500_000, _MSAT, 0, 10**9, _ENG, "Price of mutation as an extra, on top of a patch's price; once per job."
+    )
+    level_v3_msat: int = value(
+        200_000,
+        _MSAT,
+        0,
+        10**9,
+        _ENG,
+        "Price of ordering a verdict of level V3, on top of a patch's price; once per job.",
+    )
+    level_v4_msat: int = value(
+        500_000, _MSAT, 0, 10**9, _ENG, "The same for level V4, instead of it. V1 and V2 cost nothing more."
+    )
     lost_race_bps: int = value(
         1_000,
         "basis points",

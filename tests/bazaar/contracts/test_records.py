@@ -211,7 +211,11 @@ def test_a_text_request_takes_only_schemas_that_are_really_looked_at() -> None:
 def test_a_field_that_came_later_is_not_in_the_bytes_until_it_says_something() -> None:
     request = PatchGenRequest.from_json(PATCH, POLICY)
     assert PatchGenRequest.later.isdisjoint(request.to_json())
-    more = {"level": "V3", "hidden": bytes_hash(b"x"), "checks": [{"command": "true", "output_sha256": "0" * 64}]}
+    more: dict[str, Any] = {
+        "level": "V3",
+        "hidden": bytes_hash(b"x"),
+        "checks": [{"command": "true", "output_sha256": "0" * 64}],
+    }
     more |= {"writable_paths": ["build"], "mutation": True, "mutation_floor_bps": 6_000}
     asked = PatchGenRequest.from_json(PATCH | more, POLICY)
     assert asked.to_json().items() >= more.items()

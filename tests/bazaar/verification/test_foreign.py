@@ -104,7 +104,8 @@ def test_what_decides_in_javascript_stays_the_buyers(
 def test_any_command_that_writes_a_report_in_junits_form_is_read(verifier: Verifier, tmp_path: Path) -> None:
     script = (
         "import sys\nfrom calc import add\ngood = add(1, 2) == 3\nwrong = '' if good else '<failure/>'\n"
-        'text = f\'<testsuites><testsuite name="sums"><testcase name="adds">{wrong}</testcase></testsuite></testsuites>\'\n'
+        "case = f'<testcase name=\"adds\">{wrong}</testcase>'\n"
+        "text = f'<testsuites><testsuite>{case}</testsuite></testsuites>'\n"
         "open('report.xml', 'w').write(text)\nsys.exit(0 if good else 1)\n"
     )
     files = {"calc.py": "def add(a, b):\n    return a - b\n", "check.py": script}

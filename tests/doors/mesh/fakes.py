@@ -37,6 +37,7 @@ class FakeNode:
     asked: list[str] = field(default_factory=list)
     passed: bool = True
     paid: int = 200_000
+    extras: int = 0
     overrides: dict[str, str] = field(default_factory=dict)  # of its policy
     known_policy: Policy | None = None  # as a client keeps it
 
@@ -97,6 +98,7 @@ class FakeNode:
         value = {
             "id": JOB, "type": "sandbox_run", "state": state, "buyer": BUYER, "actor": BUYER,
             "budget": self.request.get("max_cost_msat", "0"), "held": "0", "price": str(self.paid) if won else None,
+            "extras": str(self.extras),
             "request": canonical_hash(self.request), "inputs": {}, "hidden": None, "strategy": {}, "criteria": {},
             "time_limit_s": 60, "created_at": AT, "expires_at": AT, "cancelled_at": None,
             "closed_at": AT if over else None, "winner": ATTEMPT if won else None,
@@ -111,10 +113,12 @@ class FakeNode:
         return {
             "id": ATTEMPT, "job": JOB, "n": 1, "provider": PROVIDER, "owner": "agent:seller",
             "state": "passed" if good else "failed", "base": "200000", "per_unit": "0", "cap": "5000000",
-            "ceiling": self.request.get("max_cost_msat", "0"), "assigned_at": AT, "deadline_at": AT,
-            "delivered_at": AT, "ended_at": AT, "artifact": self.artifact_hash, "result": "sha256:" + "11" * 32,
+            "ceiling": str(int(self.request.get("max_cost_msat", "0")) - self.extras),
+            "assigned_at": AT, "deadline_at": AT, "delivered_at": AT, "ended_at": AT,
+            "artifact": self.artifact_hash, "result": "sha256:" + "11" * 32,
             "trajectory": "sha256:" + "22" * 32, "verdict": canonical_hash(self.verdict),
             "receipt": self.receipt_hash if good else None, "paid": str(self.paid if good else 0),
+            "extras": str(self.extras if good else 0),
             "reason": "" if good else "run.output_differs",
         }  # fmt: skip
 
@@ -144,7 +148,7 @@ class FakeNode:
             "format": "receipt/1", "payer": BUYER, "actor": BUYER, "delegation": None, "action": "bazaar.sandbox_run",
             "job": JOB, "attempt": ATTEMPT, "payee": "agent:seller",
             "budget": {"amount": self.request.get("max_cost_msat", "0"), "asset": "SAT"},
-            "spent": {"amount": str(self.paid), "asset": "SAT"}, "objects": objects,
+            "spent": {"amount": str(self.paid + self.extras), "asset": "SAT"}, "objects": objects,
             "verifiers": [], "sandbox": "bubblewrap", "outcome": "passed", "policy": "sha256:" + "33" * 32, "at": AT,
         }  # fmt: skip
         return dict(self._said("receipt_value", value))

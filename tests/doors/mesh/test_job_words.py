@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,19 +12,20 @@ from typing import Any, cast
 import pytest
 
 from choir.bazaar.contracts import Approval, PatchGenRequest, ReviewFocus, ReviewIssue, Severity, StructuredReview
-from choir.bazaar.jobs.model import AmbiguousPrefix, JobType, Verdict
+from choir.bazaar.jobs.model import AmbiguousPrefix, JobType, Level, Verdict
 from choir.bazaar.jobs.model import Check as Checked
 from choir.bazaar.policy import VerificationPolicy
 from choir.doors.cli import ids
 from choir.doors.cli.output import Ticker, day_and_time, may_write, print_lines
 from choir.doors.jobs.commands import buyer, explain, inputs, no_provider, options
+from choir.doors.jobs.commands.checks import checks_of, share_bps
 from choir.doors.jobs.commands.lookup import lines_of, shown_check
 from choir.doors.jobs.commands.verify import _word
 from choir.doors.jobs.commands.watch import View, _words, headline
 from choir.doors.mesh.machine_buyer import BuyerNeeded
 from choir.doors.mesh.model import Check
-from choir.doors.mesh.proof import proof_of
-from choir.doors.mesh.recheck import _side_by_side
+from choir.doors.mesh.proof import SIGNS, Sureness, proof_of
+from choir.doors.mesh.recheck import _side_by_side, facts
 from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.target import ChosenCredential
 from choir.foundation.errors import Invalid, NotAllowed
@@ -120,8 +123,8 @@ def test_why_nobody_takes_a_job_is_said() -> None:
 def waiting(type_: str = "sandbox_run", *attempts: tuple[str, str], **strategy: str) -> Any:
     made = [SimpleNamespace(id=f"attempt_{name}", state=state, provider=name) for name, state in attempts]
     return SimpleNamespace(
-        id="job_1", type=type_, state="open", closed_at=None, budget="276000", criteria={}, strategy=strategy,
-        attempts=made, expires_at="2026-11-16T06:45:03.000000Z",
+        id="job_1", type=type_, state="open", closed_at=None, budget="276000", extras="0", criteria={},
+        strategy=strategy, attempts=made, expires_at="2026-11-16T06:45:03.000000Z",
     )  # fmt: skip
 
 
@@ -351,7 +354,7 @@ HIDDEN = Check("hidden check 1", passed=True, hidden=True)
         (JobType.SANDBOX_RUN, [], "Accepted", "not re-run", "--deterministic"),
         (JobType.PATCH_GEN, [REPORTED], "Verified", "(V2)", ""),
         (JobType.PATCH_GEN, [REPORTED, HIDDEN], "Verified", "(V3)", ""),
-        (JobType.PATCH_GEN, [BY_CODE], "Accepted", "weak verdict (V1)", "pytest command"),
+        (JobType.PATCH_GEN, [BY_CODE], "Accepted", "weak verdict (V1)", "pytest or unittest command"),
         (JobType.PATCH_GEN, [BY_CODE, HIDDEN], "Verified", "(V3)", ""),
         (JobType.TEXT_GEN, [], "Accepted", "not its content", ""),
         (JobType.CODE_REVIEW, [], "Accepted", "not whether it is right", ""),
@@ -363,6 +366,91 @@ def test_what_was_checked_is_said_and_no_more(
     proof = proof_of(type_, checks)
     assert (proof.word, checked in proof.checked, more in proof.more) == (word, True, True), proof
     assert bool(proof.more) == bool(more)
+
+
+def test_a_verdict_s_own_level_and_strengths_are_said() -> None:
+    verdict = {
+        "level": "V3",
+        "strengths": {"visible": {"blind": 2}, "hidden": {"outside": 9, "blind": 2, "none": 1}},
+        "signs": ["names pytest (calc.py:3)"],
+        "lines": {"added": 4, "deleted": 1},
+        "mutants": {"noticed": 5, "made": 6},
+    }
+    proof = proof_of(JobType.PATCH_GEN, [BY_CODE], verdict)
+    assert proof.checked == (
+        "V3: hidden tests that no provider saw, held from outside the tested process;"
+        " 12 hidden tests, 9 of them with values that never entered the tested process, 2 that noticed changed values,"
+        " 1 not controlled; 2 visible tests, all that noticed changed values; 5 of 6 mutants noticed"
+    )
+    assert (proof.word, proof.signs) == ("Verified", ("names pytest (calc.py:3)",))
+    told = dict(Sureness.of(verdict).told())
+    assert (told["lines"], told["mutants"]) == ("4 added, 1 deleted", "the tests noticed 5 of 6")
+    assert told[SIGNS] == "names pytest (calc.py:3)"
+    weak = proof_of(JobType.PATCH_GEN, [REPORTED, HIDDEN], {"level": "V1"})
+    assert (weak.word, "--hidden" in weak.more) == ("Accepted", True)
+
+
+@pytest.mark.parametrize(
+    "odd", [{"level": "V9"}, {"level": ["V3"], "strengths": [1], "signs": 3, "lines": {"added": "x"}}]
+)
+def test_a_verdict_that_says_odd_things_is_read_as_saying_nothing(odd: dict[str, object]) -> None:
+    assert Sureness.of(odd).told() == []
+    assert "(V2)" in proof_of(JobType.PATCH_GEN, [REPORTED], odd).checked
+
+
+def test_verdicts_that_are_not_equally_sure_differ() -> None:
+    theirs: dict[str, object] = {"level": "V3", "strengths": {"hidden": {"outside": 2}, "visible": {"blind": 1}}}
+    ours = Verdict(True, (), 1000, "bubblewrap", level=Level.V3, strengths=dict(theirs["strengths"]))  # type: ignore[call-overload]
+    assert not any(fact.differs for fact in facts(theirs, ours, whole=True))
+    weaker = replace(ours, level=Level.V2, strengths={"visible": {"blind": 1}})
+    assert [fact.name for fact in facts(theirs, weaker, whole=True) if fact.differs] == [
+        "level",
+        "strength of hidden tests",
+    ]
+    assert not any(fact.differs for fact in facts(theirs, weaker, whole=False))  # who may not see the hidden ones
+    assert facts({"passed": True}, weaker, whole=True) == ()
+
+
+def test_expectations_belong_to_the_check_before_them(tmp_path: Path) -> None:
+    file = tmp_path / "expected.txt"
+    file.write_text("84\n")
+    digest = hashlib.sha256(b"84\n").hexdigest()
+    given: dict[str, Any] = {
+        "check": ["a", "b"],
+        "hidden_check": ["h", "i"],
+        "expect": [file],
+        "expect_hash": [f"sha256:{'AB' * 32}", "0" * 64],
+    }
+    order = ["test", "check", "expect_hash", "hidden_check", "expect", "hidden_check", "check", "expect_hash"]
+    seen, unseen = checks_of(order, given)
+    assert [(one.command, one.output_sha256) for one in seen] == [("a", "ab" * 32), ("b", "0" * 64)]
+    assert [(one.command, one.output_sha256) for one in unseen] == [("h", digest), ("i", "")]
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        (["check"], "put --expect FILE or --expect-hash HASH after it"),
+        (["expect_hash", "check"], "it belongs after the --check"),
+        (["check", "expect_hash", "expect_hash"], "has an expected output already"),
+        (["check", "expect"], "No such file"),
+    ],
+)
+def test_an_expectation_that_fits_no_check_is_refused(order: list[str], told: str) -> None:
+    given: dict[str, Any] = {"check": ["a"], "expect_hash": ["0" * 64] * 2, "expect": [Path("/no/such/file")]}
+    with pytest.raises(Invalid, match=told):
+        checks_of(order, given)
+
+
+@pytest.mark.parametrize(("text", "bps"), [(None, 0), ("60%", 6_000), ("0", 0), ("99.5 %", 9_950), ("100", 10_000)])
+def test_a_share_is_read(text: str | None, bps: int) -> None:
+    assert share_bps(text) == bps
+
+
+@pytest.mark.parametrize("text", ["", "a", "-1", "101%", "1e2", "60.123"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="mutation-floor"):
+        share_bps(text)
 
 
 def test_who_orders_by_exit_code_hears_what_that_proves(capsys: pytest.CaptureFixture[str]) -> None:

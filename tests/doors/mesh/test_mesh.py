@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
 import time
 from collections.abc import Callable
@@ -14,9 +15,9 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from choir.bazaar.contracts import HiddenChecks, RunOutput
+from choir.bazaar.contracts import HiddenCheck, HiddenChecks, RunOutput
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
-from choir.doors.mesh.model import ForgedReceipt, WrongAnswer
+from choir.doors.mesh.model import ForgedReceipt, WrongAnswer, cost_of
 from choir.doors.node.shapes import NodeOut
 from choir.doors.sdk import blobs, node_keys, policies
 from choir.doors.sdk.blobs import WrongBytes
@@ -238,6 +239,46 @@ def test_a_patch_is_ordered_with_the_folder_and_the_hidden_checks(tmp_path: Path
     with pytest.raises(Invalid):  # no report can be had from it, and that is said before anything is sent
         mesh.request_patch(tmp_path, "t", test_command="make test | tail")
     assert len(node.asked) == asked
+
+
+def test_stronger_checks_are_ordered_and_their_price_is_in_the_budget(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    node = FakeNode(bend={"job": changed(type="patch_gen")})
+    mesh = MeshClient(as_client(node))
+    known = HiddenCheck("python3 h.py", "0" * 64)
+    order = mesh.request_patch(
+        tmp_path,
+        "t",
+        test_command="python3 -m unittest",
+        level="v4",
+        checks=[("python3 a.py", "42\n")],
+        verification_commands=["true"],
+        writable_paths=["build"],
+        mutation_floor_bps=6_000,
+        hidden_checks=["true", ("python3 g.py", b"43\n"), known],
+    )
+    assert order.budget == 4_800_000 + 500_000 + 500_000  # level V4 and mutation
+    asked = node.request
+    assert (asked["level"], asked["mutation"], asked["mutation_floor_bps"]) == ("V4", True, 6_000)
+    assert asked["checks"] == [{"command": "python3 a.py", "output_sha256": hashlib.sha256(b"42\n").hexdigest()}]
+    assert (asked["verification_commands"], asked["writable_paths"]) == (["true"], ["build"])
+    hidden = HiddenChecks.from_bytes(inline(node.sent["inputs"]["hidden"]), VerificationPolicy())
+    assert [one.output_sha256 for one in hidden.checks] == ["", hashlib.sha256(b"43\n").hexdigest(), "0" * 64]
+    with pytest.raises(Invalid, match="V3 and V4 need hidden checks"):
+        mesh.request_patch(tmp_path, "t", test_command="pytest -q", level="V3")
+    with pytest.raises(Invalid, match="there are V1, V2, V3, V4"):
+        mesh.request_patch(tmp_path, "t", level="V5")
+
+
+def test_a_receipt_with_extras_adds_up() -> None:
+    node = FakeNode(extras=50_000)
+    mesh = MeshClient(as_client(node))
+    found = mesh.await_and_verify(mesh.run(RUN), 20)
+    assert (found.price, cost_of(found.job)) == (250_000, 250_000)
+    lying = FakeNode(extras=50_000, bend={"job": changed(extras="40000")})
+    mesh = MeshClient(as_client(lying))
+    with pytest.raises(WrongAnswer, match="more was paid"):
+        mesh.await_and_verify(mesh.run(RUN), 20)
 
 
 def test_what_a_patch_asks_of_providers_is_policy_and_the_buyers_word_stands_above_it(tmp_path: Path) -> None:

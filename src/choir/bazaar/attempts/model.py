@@ -66,10 +66,11 @@ class Attempt:
     result: ObjectHash | None = None  # the provider's own account of it
     trajectory: ObjectHash | None = None
     verdict: ObjectHash | None = None
-    paid: int = 0  # what left the hold because of it
+    paid: int = 0  # its price: what left the hold for the work
     reason: str = ""
     receipt: ObjectHash | None = None  # the node's signed word on it, once it was judged
     resumed_us: int | None = None  # when the node was there again, if it was away meanwhile
+    extras: int = 0  # what left the hold with it for stronger checks; of one attempt at a job at most
 
 
 def attempt_id(value: UUID) -> str:

@@ -19,6 +19,7 @@ from choir.bazaar.jobs.model import SOURCE, Check, Job, JobType, Verdict, Visibi
 from choir.bazaar.jobs.rules import VerdictValue
 from choir.bazaar.jobs.service import buyer_of, owners_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.settlement import extras
 from choir.bazaar.settlement import store as settlement_store
 from choir.bazaar.settlement.pricing import Shares
 from choir.bazaar.uploads import blobs
@@ -178,17 +179,21 @@ class Attempts:
             return attempt
         lifecycle = self._lifecycle
         now_us = lifecycle.clock.now_us()
-        held = lifecycle.settlement.held(tx, job)
+        held = lifecycle.settlement.held(tx, job) - extras.reserved(job, attempts)
+        more = extras.due(job, attempts, verdict)
         settled = rules.settle(job, attempt, verdict, held, lifecycle.policy)
         paid = settled.shares.total if settled.shares is not None else 0
         verdict_hash = self._keep(tx, job, attempt, verdict)
-        attempt = replace(attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid)
+        attempt = replace(
+            attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid, extras=more
+        )
         receipt = lifecycle.settlement.receipt(tx, job, attempt, verdict, settled.shares, now_us)
         attempt = lifecycle.leave(tx, job, replace(attempt, receipt=receipt))
         self._note_earnings(tx, job, attempt, settled, now_us)
         if settled.state is AttemptState.PASSED:
             job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
             self._sample(tx, job, attempt)
+        told: dict[str, Any] = {"extras": str(more)} if more else {}
         step = lifecycle.step(
             job,
             _said(job, settled.state),
@@ -197,8 +202,9 @@ class Attempts:
             paid=str(paid),
             reason=settled.reason,
             receipt=receipt,
+            **told,
         )
-        due = PaymentDue(attempt, settled.shares, receipt) if settled.shares is not None and paid else None
+        due = PaymentDue(attempt, settled.shares or Shares(0, 0), receipt, more) if paid or more else None
         lifecycle.go_on(tx, job, due=due, attempts=attempts, changed=attempt, steps=[step])
         return attempt
 
@@ -263,7 +269,7 @@ def _said(job: Job, state: AttemptState) -> str:
 
 
 def verdict_atom(job: Job, attempt: Attempt, verdict: Verdict) -> dict[str, Any]:
-    """A verdict as an object, with each check and the hash of its evidence."""
+    """A verdict as an object, with each check and the hash of its evidence. What is not known is left out."""
     return {
         "format": "verdict/1",
         "job": job_id(job.id),
@@ -274,6 +280,7 @@ def verdict_atom(job: Job, attempt: Attempt, verdict: Verdict) -> dict[str, Any]
         "units_milli": verdict.units_milli,
         "sandbox": verdict.tier,
         "checks": [_check_json(check) for check in verdict.checks],
+        **verdict.sureness(),
     }
 
 

@@ -20,6 +20,7 @@ from choir.bazaar.jobs.model import LIVE_JOB, SOURCE, Job, JobState, UnknownJob,
 from choir.bazaar.jobs.store import Step
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.providers.market import Market
+from choir.bazaar.settlement import extras
 from choir.bazaar.settlement.debts import DebtPart
 from choir.bazaar.settlement.pricing import Shares
 from choir.bazaar.settlement.service import Settlement
@@ -41,6 +42,11 @@ class PaymentDue:
     attempt: Attempt
     shares: Shares
     receipt: ObjectHash
+    extras: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.shares.total + self.extras
 
 
 class JobLifecycle:
@@ -184,7 +190,7 @@ class JobLifecycle:
             noted.append(self.step(job, state.value, actor, others=() if state in LIVE_JOB else working))
         store.advance(tx, job, changed, now_us, noted)
         if due is not None:
-            taken = self.settlement.pay(tx, job, due.attempt, due.shares, due.receipt, final=over)
+            taken = self.settlement.pay(tx, job, due.attempt, due.shares, due.receipt, final=over, extras=due.extras)
             self.tell_debts(tx, taken)
         elif over:  # a final payment has given the rest back
             self.settlement.give_back(tx, job)
@@ -194,7 +200,7 @@ class JobLifecycle:
         """Whether nobody will be asked again: for want of money, or by the job's strategy."""
         if job.winner is not None or job.cancelled_us is not None:
             return False  # it is decided already
-        held = self.settlement.held(tx, job) - (due.shares.total if due is not None else 0)
+        held = self.settlement.held(tx, job) - (due.total if due is not None else 0) - extras.reserved(job, attempts)
         return held < self.policy.budget_msat_min or self.market.gives_up(job, attempts, now_us)
 
     def tell_debts(self, tx: Tx, taken: Sequence[DebtPart]) -> None:

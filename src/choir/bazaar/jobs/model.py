@@ -126,6 +126,19 @@ class Verdict:
         """Why it failed: the first failed check's code."""
         return next((check.reason for check in self.checks if not check.passed), "")
 
+    def sureness(self) -> dict[str, Any]:
+        """How sure it is, and what a reader may want to know, as its atom says it; what is not known is left out."""
+        shown: dict[str, Any] = {} if self.level is None else {"level": self.level.value}
+        if self.strengths:
+            shown["strengths"] = {side: dict(counts) for side, counts in self.strengths.items()}
+        if self.signs:
+            shown["signs"] = list(self.signs)
+        if self.lines_added or self.lines_deleted:
+            shown["lines"] = {"added": self.lines_added, "deleted": self.lines_deleted}
+        if self.mutants is not None:
+            shown["mutants"] = {"noticed": self.mutants[0], "made": self.mutants[1]}
+        return shown
+
 
 class JobState(StrEnum):
     """Where a job is. The first five are live: their money is held."""
@@ -187,6 +200,7 @@ class Job:
     ready_us: int = 0  # while it is open: from when a slot that comes free may go to it
     qualifies: UUID | None = None  # a job of the node's own, for nothing, that shows what this provider can do
     held_until_us: int | None = None  # when its hold ends, in the ledger's time; a qualification has none
+    extras: int = 0  # what stronger checks cost on top of the work, fixed when it was ordered
 
     @property
     def is_live(self) -> bool:
@@ -242,6 +256,14 @@ class JobOver(Refusal):
 class BadBudget(Invalid):
     code = "bazaar.bad_budget"
     sentence = "A budget must be from {low} to {high} SAT; {budget} SAT is not."
+
+
+class BudgetBelowExtras(Invalid):
+    code = "bazaar.budget_below_extras"
+    sentence = (
+        "The stronger checks cost {extras} SAT on top of the work; {budget} SAT leave less than {low} SAT for it."
+    )
+    hint = "Raise the budget, or order fewer extras or a lower level."
 
 
 class TooManyJobs(Refusal):

@@ -25,6 +25,7 @@ from choir.bazaar.jobs.service import Jobs, Order, buyer_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.market import Market
+from choir.bazaar.settlement import extras
 from choir.bazaar.uploads import blobs
 from choir.bazaar.uploads.blobs import SentBlob
 from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
@@ -130,6 +131,7 @@ class OrderIntake:
             hidden=_commitment(asked.request),
             strategy=asked.strategy,
             criteria=asked.criteria,
+            extras=extras.price(asked.request, self._policy.of(BazaarPolicy)),
         )
         return self._jobs.open_or_find(tx, who, order, terms.idempotency_key)
 

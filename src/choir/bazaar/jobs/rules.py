@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from choir.bazaar.attempts.model import AT_WORK, HANDED_IN, LIVE_ATTEMPT, Attempt, AttemptState
-from choir.bazaar.jobs.model import LIVE_JOB, BadBudget, Job, JobState, Verdict
+from choir.bazaar.jobs.model import LIVE_JOB, BadBudget, BudgetBelowExtras, Job, JobState, Verdict
 from choir.bazaar.policy import BazaarPolicy
 from choir.bazaar.settlement import pricing
 from choir.bazaar.settlement.pricing import Shares, Terms
@@ -34,6 +34,16 @@ def check_budget(budget: int, policy: BazaarPolicy) -> None:
     if not policy.budget_msat_min <= budget <= policy.budget_msat_max:
         low, high = policy.budget_msat_min, policy.budget_msat_max
         raise BadBudget(budget=Asset.SAT.format(budget), low=Asset.SAT.format(low), high=Asset.SAT.format(high))
+
+
+def check_extras(budget: int, extras: int, policy: BazaarPolicy) -> None:
+    """Raise unless a budget leaves something for the work beside the extras."""
+    low = policy.budget_msat_min
+    if extras and budget < extras + low:
+        shown = {
+            name: Asset.SAT.format(amount) for name, amount in (("budget", budget), ("extras", extras), ("low", low))
+        }
+        raise BudgetBelowExtras(**shown)
 
 
 def job_expires_us(now_us: int, time_limit_s: int, policy: BazaarPolicy) -> int:

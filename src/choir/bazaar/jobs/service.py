@@ -28,6 +28,7 @@ from choir.bazaar.jobs.model import (
     job_id,
 )
 from choir.bazaar.jobs.summaries import summary_of
+from choir.bazaar.settlement import extras
 from choir.bazaar.settlement import service as settlement
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
@@ -50,6 +51,7 @@ class Order:
     hidden: ObjectHash | None = None
     strategy: dict[str, Any] = field(default_factory=dict)
     criteria: dict[str, Any] = field(default_factory=dict)
+    extras: int = 0  # what its stronger checks cost on top of the work
 
 
 LOOK = "bazaar.look"  # a task: go on with a job
@@ -83,6 +85,7 @@ class Jobs:
         request = self._objects.put_atom(tx, order.request, buyer).hash
         if known is not None:
             return _same(known, order, request), False
+        rules.check_extras(order.budget, order.extras, policy)
         job = replace(self._new_job(tx, buyer, who.source, order, request, key), delegation=who.delegation)
         self._lifecycle.market.check(job)
         inserted = self._lifecycle.enter(tx, job, summary_of(order.type, order.request))
@@ -158,6 +161,7 @@ class Jobs:
             offer_us=offer_us,
             ready_us=offer_us,
             held_until_us=queries.time_us(tx, now_us) + rules.hold_us(expires_us - now_us, policy),
+            extras=order.extras,
         )
 
     def to_examine(self, tx: Tx, id_: UUID) -> Job | None:
@@ -204,9 +208,8 @@ class Jobs:
         now_us = lifecycle.clock.now_us()
         attempts = store.attempts(tx, job.id)
         racing = lifecycle.market.racing(job)
-        ceiling = rules.ceiling(
-            lifecycle.settlement.held(tx, job), racing, len(rules.handed_in(attempts)), lifecycle.policy
-        )
+        held = lifecycle.settlement.held(tx, job) - extras.reserved(job, attempts)
+        ceiling = rules.ceiling(max(0, held), racing, len(rules.handed_in(attempts)), lifecycle.policy)
         chosen = lifecycle.market.choose(tx, job, attempts, ceiling, now_us)
         steps: list[store.Step] = []
         for n, choice in enumerate(chosen, len(attempts) + 1):

@@ -22,11 +22,11 @@ from choir.storage.outbox import ANNOUNCE_NEWS, event_wakeup
 _JOB: LiteralString = (
     "id, buyer, actor, delegation, key, type, state, request, inputs, hidden, budget, hold, strategy, criteria,"
     " time_limit_s, created_us, expires_us, offer_us, cancelled_us, winner, price, receipt, closed_us,"
-    " ready_us, qualifies, held_until_us"
+    " ready_us, qualifies, held_until_us, extras"
 )
 _ATTEMPT: LiteralString = (
     "id, job, n, provider, owner, state, base, per_unit, cap, ceiling, assigned_us, deadline_us, delivered_us,"
-    " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt, resumed_us"
+    " ended_us, artifact, claimed, result, trajectory, verdict, paid, reason, receipt, resumed_us, extras"
 )
 _JOB_CHANGES: LiteralString = (
     "state = %s, offer_us = %s, ready_us = %s, cancelled_us = %s, winner = %s, price = %s, receipt = %s, closed_us = %s"
@@ -34,7 +34,7 @@ _JOB_CHANGES: LiteralString = (
 )
 _ATTEMPT_CHANGES: LiteralString = (
     "state = %s, delivered_us = %s, ended_us = %s, artifact = %s, claimed = %s, result = %s, trajectory = %s,"
-    " verdict = %s, paid = %s, reason = %s, receipt = %s where id = %s"
+    " verdict = %s, paid = %s, reason = %s, receipt = %s, extras = %s where id = %s"
 )
 _STEPS: LiteralString = f"""
     steps as (
@@ -56,13 +56,14 @@ def insert_job(tx: Tx, job: Job, summary: str) -> bool:
     return bool(
         tx.run(
             f"with job as (insert into jobs ({_JOB}) values"  # noqa: S608 - names of columns
-            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+            " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s,"
+            " %s)"
             " on conflict do nothing returning id, buyer)"  # of any kind: the same order also has the same hold
             " insert into job_summaries (job, buyer, summary) select id, buyer, %s from job",
             job.id, job.buyer, job.actor, job.delegation, job.key, job.type, job.state, job.request, Jsonb(job.inputs),
             job.hidden, job.budget, job.hold, Jsonb(job.strategy), Jsonb(job.criteria), job.time_limit_s,
             job.created_us, job.expires_us, job.offer_us, job.cancelled_us, job.winner, job.price,
-            job.receipt, job.closed_us, job.ready_us, job.qualifies, job.held_until_us, summary,
+            job.receipt, job.closed_us, job.ready_us, job.qualifies, job.held_until_us, job.extras, summary,
         )
     )  # fmt: skip
 
@@ -147,11 +148,12 @@ def save_job(tx: Tx, job: Job) -> None:
 def insert_attempt(tx: Tx, attempt: Attempt) -> None:
     tx.run(
         f"insert into job_attempts ({_ATTEMPT}) values"  # noqa: S608 - names of columns
-        " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         attempt.id, attempt.job, attempt.n, attempt.provider, attempt.owner, attempt.state, attempt.base,
         attempt.per_unit, attempt.cap, attempt.ceiling, attempt.assigned_us, attempt.deadline_us,
         attempt.delivered_us, attempt.ended_us, attempt.artifact, attempt.claimed, attempt.result,
         attempt.trajectory, attempt.verdict, attempt.paid, attempt.reason, attempt.receipt, attempt.resumed_us,
+        attempt.extras,
     )  # fmt: skip
 
 
@@ -384,7 +386,7 @@ def _job_changes(job: Job) -> tuple[Any, ...]:
 
 def _attempt_changes(item: Attempt) -> tuple[Any, ...]:
     handed = (item.artifact, item.claimed, item.result, item.trajectory)
-    ended = (item.verdict, item.paid, item.reason, item.receipt)
+    ended = (item.verdict, item.paid, item.reason, item.receipt, item.extras)
     return (item.state, item.delivered_us, item.ended_us, *handed, *ended, item.id)
 
 

@@ -44,6 +44,8 @@ from choir.storage.database import Tx
 
 SAT = Asset.SAT
 PLATFORM = "system:platform/fees/SAT"
+VERIFIER_FUND = "system:verifiers/fees/SAT"  # what stronger checks are paid to, and verifiers from
+_ON_RECEIPT = ("level", "lines")  # of a patch, beside its outcome
 _WHY = {
     AttemptState.PASSED: "work that passed verification",
     AttemptState.LOST: "work that passed the visible checks after another was first or the buyer had cancelled",
@@ -115,13 +117,13 @@ class Settlement:
         return queries.balance(tx, hold_account(job.hold, SAT)).balance
 
     def pay(
-        self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool
+        self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool, extras: int = 0
     ) -> list[DebtPart]:
-        """Pay an attempt's shares out of the hold; a final payment gives the rest back.
+        """Pay an attempt's shares, and extras, out of the hold; a final payment gives the rest back.
 
         What somebody owes goes to whom they owe it; says how much of it did.
         """
-        parts = ((available(attempt.owner), shares.provider), (PLATFORM, shares.platform))
+        parts = ((available(attempt.owner), shares.provider), (PLATFORM, shares.platform), (VERIFIER_FUND, extras))
         assert shares.skill == shares.referrer == 0, "nobody has these shares yet"
         taken = [one for to, amount in parts for one in self.take_debts(tx, to, amount)]
         amounts = _less_debts(parts, taken)
@@ -250,7 +252,7 @@ def receipt_atom(
     at_us: int,
     policy: ObjectHash,
 ) -> dict[str, Any]:
-    """`receipt/1`; it names no entry, the entry names it. Receipts from before have no keys and no shares."""
+    """`receipt/1`; it names no entry, the entry names it. Receipts from before have no keys, shares, level or lines."""
     objects = {
         "request": job.request,
         "artifact": attempt.artifact,
@@ -268,13 +270,15 @@ def receipt_atom(
         "attempt": attempt_id(attempt.id),
         "payee": attempt.owner,
         "budget": {"amount": str(job.budget), "asset": "SAT"},
-        "spent": {"amount": str(shares.total), "asset": "SAT"},
-        "shares": {"payee": str(shares.provider), "platform": str(shares.platform)},
+        "spent": {"amount": str(shares.total + attempt.extras), "asset": "SAT"},
+        "shares": {"payee": str(shares.provider), "platform": str(shares.platform)}
+        | ({"verification": str(attempt.extras)} if attempt.extras else {}),
         "keys": keys,
         "objects": {name: value for name, value in objects.items() if value is not None},
         "verifiers": [{"name": VERIFIER, "version": verifier_version()}],
         "sandbox": verdict.tier,
         "outcome": attempt.state.value,
+        **{name: told for name, told in verdict.sureness().items() if name in _ON_RECEIPT},
         "policy": policy,
         "at": format_time(at_us),
     }

@@ -140,6 +140,7 @@ def _patch_task(request: PatchGenRequest) -> str:
         f"- Work in {where}the repository in {WORKSPACE}/{REPOSITORY}. Change files there; no commit is needed.",
         f"- You are done when this command passes: `{request.test_command}`",
         *(f"- This must pass too: `{command}`" for command in request.verification_commands),
+        *(f"- The buyer knows what this must print: `{check.command}`" for check in request.checks),
         f"- You may change: {', '.join(request.allowed_paths)}",
         f"- You must not change: {', '.join(request.disallowed_paths) or 'nothing else'}",
         "- Existing tests and what configures them decide about your work: leave them as they are.",

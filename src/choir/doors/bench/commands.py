@@ -244,6 +244,28 @@ def verifiers(
     output.print_line(f"\nVerifiers: {result['version']}")
 
 
+@app.command("verification", epilog="Example: choir bench verification --quick")
+def verification(quick: QuickOption = False, folder: FolderOption = None, as_json: AsJson = False) -> None:
+    """Measure what verifying a patch costs against its bare tests, and which wrong patches are refused."""
+    from choir.benchmarks.verification import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    cost, wrong = result["cost"], result["wrong_patches"]
+    ratios = {"bare": 1.0} | {name: cost["ratios"].get(f"{name}_of_bare", "") for name in ("V2", "V3", "V4")}
+    rows = [(name, f"{cost['seconds'][name]:.2f}", str(ratio)) for name, ratio in ratios.items()]
+    output.print_table(["level", "seconds", "of bare"], rows, right=[1, 2])
+    output.print_line(f"Aim: {cost['aim']}{'' if cost['met'] else ' (missed)'}.\n")
+    output.print_line(
+        f"Refused: {wrong['wrong_refused']} of {wrong['wrong']} wrong patches,"
+        f" {wrong['honest_refused']} of {wrong['honest']} honest ones."
+    )
+    output.print_line(f"Aim: {wrong['aim']}{'' if wrong['met'] else ' (missed)'}.")
+
+
 def _bazaar_row(found: dict[str, Any]) -> tuple[str, ...]:
     jobs, bare = found["jobs"], found["bare_runs"]
     numbers = (jobs["per_second"], jobs["p50_ms"], jobs["p99_ms"], bare["per_second"], bare["p50_ms"])

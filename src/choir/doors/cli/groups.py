@@ -14,6 +14,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any, ClassVar, get_type_hints
 
 import typer
@@ -23,6 +24,7 @@ from typer.main import get_command_name, get_group
 _NEGATIVE = re.compile(r"-[0-9.]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _LIST_OF = re.compile(r"list\[(.+)\]")
+_TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 _PLAIN = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "Path": "PATH"}
 
 
@@ -141,6 +143,23 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [_plainly_read(parameter) for parameter in super().get_params(ctx)]
+
+    def make_parser(self, ctx: Any) -> Any:
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            found = parse(args=args)
+            _TYPED.set(tuple(str(parameter.name) for parameter in found[2]))
+            return found
+
+        parser.parse_args = parse_args  # type: ignore[method-assign]  # remembers what the framework forgets
+        return parser
+
+
+def typed_order() -> tuple[str, ...]:
+    """The names of the parameters of the command that runs, in the order in which they were typed, each as often."""
+    return _TYPED.get()
 
 
 class _Plain:

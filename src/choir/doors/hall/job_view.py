@@ -24,6 +24,7 @@ from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.providers.model import provider_id
 from choir.bazaar.settlement import pricing
 from choir.doors.hall import texts, words
+from choir.doors.mesh.proof import SIGNS, Sureness
 from choir.doors.web.names import names
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.errors import Invalid, NotAllowed, NotFound
@@ -32,6 +33,7 @@ from choir.node import Node
 from choir.storage.database import Tx
 
 _ARTIFACT_BYTES_MAX = 4_000_000  # of what is read for a page; all of it can be downloaded
+_SIGNS_MAX = 50
 _LINES = {False: 300, True: 5_000}
 _FACT_CHARS_MAX = 4_000
 _STATES_OVER = frozenset({JobState.CLOSED, JobState.EXPIRED, JobState.CANCELLED})
@@ -84,6 +86,8 @@ class AttemptView:
     took: str
     checks: tuple[CheckLine, ...]
     passed: int
+    sureness: tuple[tuple[str, str], ...]  # how sure the verdict is, by name; nothing of old ones
+    signs: tuple[str, ...]
     shares: Mapping[str, int]
     result: Result | None
     files: Mapping[str, str]  # what can be downloaded, by its name
@@ -156,6 +160,7 @@ class _Reader:
         provider = self.node.bazaar.providers.get(self.tx, item.provider)
         shares = {} if receipt is None else self.node.objects.get_atom(self.tx, receipt).get("shares", {})
         checks = tuple(_check(each, evidence) for each in (verdict or {}).get("checks", ()))
+        sure = Sureness.of(verdict)
         side_can = side is not None and self._disputable(job, item, side)
         return AttemptView(
             id=attempt_id(item.id),
@@ -168,6 +173,8 @@ class _Reader:
             took=words.took(item.assigned_us, item.delivered_us),
             checks=checks,
             passed=sum(each.badge == "badge-good" for each in checks),
+            sureness=tuple((name.capitalize(), texts.visible(told)) for name, told in sure.told() if name != SIGNS),
+            signs=tuple(texts.visible(sign, 200) for sign in sure.signs[:_SIGNS_MAX]),
             shares={name: int(units) for name, units in shares.items() if int(units)},
             result=None if artifact is None else self._result(job.type, artifact),
             files=_files(item, artifact, receipt, _allowed(reads["trajectory"], None), everybody=side is None),
@@ -327,10 +334,12 @@ def facts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _told(name: str, value: Any) -> str:
     if name == "argv":
         told = command_line(value)
+    elif name == "mutation_floor_bps":
+        told = f"{value / 100:g} %" if value else ""
     elif isinstance(value, bool):
         told = "yes" if value else ""
     elif isinstance(value, list | tuple):
-        told = ", ".join(map(str, value))
+        told = ", ".join(item.get("command", "") if isinstance(item, dict) else str(item) for item in value)
     elif isinstance(value, dict):
         told = ", ".join(f"{key}={item}" for key, item in value.items())
     else:

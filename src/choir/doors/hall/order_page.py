@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from choir.bazaar.contracts.reviews import ReviewDepth, ReviewFocus
-from choir.bazaar.jobs.model import JobType
+from choir.bazaar.jobs.model import JobType, Level
 from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy, VerificationPolicy
 from choir.doors.http.access import NodeDep
 from choir.doors.mesh.budgets import default_budget
@@ -29,6 +29,12 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _MILLI = 1_000
 _CPU_S = 60
 _MEGA = 1_000_000
+_HIDDEN_BYTES_MAX = 1_000_000  # of what the node reads, less the base64
+_LEVELS = {
+    Level.V1: "whatever it reaches",
+    Level.V2: "a report of exactly your tests",
+    Level.V3: "hidden tests",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +111,17 @@ def order(
         "time_limit_s_max": verification.time_limit_s_max,
         "focuses": list(ReviewFocus),
         "depths": list(ReviewDepth),
+        "levels": _levels(policy),
+        "mutation_price": policy.extra_mutation_msat,
+        "hidden_bytes_max": _HIDDEN_BYTES_MAX,
     }
     return page(request, "order.html", context)
+
+
+def _levels(policy: BazaarPolicy) -> list[tuple[str, str, int]]:
+    """Each level that the form can order, in a few words, with what it costs on top."""
+    prices = {Level.V3: policy.level_v3_msat}
+    return [(level.value, told, prices.get(level, 0)) for level, told in _LEVELS.items()]
 
 
 def _criteria(node: Node) -> dict[str, str | int]:

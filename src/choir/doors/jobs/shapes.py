@@ -223,7 +223,8 @@ class AttemptOut(Wire, json_schema_extra=example(**_ATTEMPT)):
     trajectory: str | None
     verdict: str | None
     receipt: str | None
-    paid: str = Field(description="What was captured from the buyer's hold.")
+    paid: str = Field(description="Its price, captured from the buyer's hold.")
+    extras: str = Field(default="0", description="What was captured with it for stronger checks; once per job.")
     reason: str
 
     @classmethod
@@ -269,6 +270,9 @@ class JobOut(Wire, json_schema_extra=example(**_JOB, attempts=[_ATTEMPT])):
     budget: str
     held: str | None = Field(description="What is still held; for the buyer and operators.")
     price: str | None
+    extras: str = Field(
+        default="0", description="What its stronger checks cost on top of the work, if they are needed."
+    )
     request: str
     inputs: dict[str, str] = Field(description="Hashes of the inputs, by name.")
     hidden: str | None = Field(description="Commitment to the hidden checks.")
@@ -509,6 +513,7 @@ def _attempt(item: Attempt) -> dict[str, Any]:
         "verdict": item.verdict,
         "receipt": item.receipt,
         "paid": str(item.paid),
+        "extras": str(item.extras),
         "reason": item.reason,
     }
 
@@ -523,6 +528,7 @@ def _job(item: Job, made: int, attempts: Sequence[Attempt], held: int | None, su
         budget=str(item.budget),
         held=None if held is None else str(held),
         price=None if item.price is None else str(item.price),
+        extras=str(item.extras),
         request=item.request,
         inputs=dict(item.inputs),
         hidden=item.hidden,

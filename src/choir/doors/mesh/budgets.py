@@ -14,8 +14,10 @@ _MILLI = 1_000
 _SAT = 1_000  # milli-satoshi
 
 
-def default_budget(type_: JobType, units_milli: int, values: Mapping[str, int], *, racing: int = 1) -> int:
-    """Milli-satoshi for so many thousandths of a unit, by the values of a node's policy."""
+def default_budget(
+    type_: JobType, units_milli: int, values: Mapping[str, int], *, racing: int = 1, extras: int = 0
+) -> int:
+    """Milli-satoshi for so many thousandths of a unit and for extras, by the values of a node's policy."""
     base, unit, cap = (values[f"providers.{type_.value}_{name}"] for name in ("base", "unit", "cap"))
     price = min(base + unit * units_milli // _MILLI, cap)
     price = price * (_BPS + values["providers.tier_3_premium_bps"]) // _BPS
@@ -23,4 +25,4 @@ def default_budget(type_: JobType, units_milli: int, values: Mapping[str, int], 
         part = max(values["bazaar.lost_race_bps"], values["bazaar.hidden_fee_bps"])
         price = price * (_BPS + (racing - 1) * part) // _BPS + 1
     least = values["bazaar.budget_msat_min"]
-    return max(-(-price // _SAT) * _SAT, least)
+    return -(-(max(price, least) + extras) // _SAT) * _SAT

@@ -83,8 +83,8 @@ class JudgedDelivery:
 
     @property
     def price(self) -> int:
-        """What was captured from the buyer's hold for it, in milli-satoshi."""
-        return int(self.attempt.paid)
+        """What was captured from the buyer's hold for it, extras included, in milli-satoshi."""
+        return int(self.attempt.paid) + int(self.attempt.extras)
 
     @property
     def receipt_hash(self) -> str:
@@ -146,7 +146,7 @@ def is_over(job: JobOut) -> bool:
 
 def cost_of(job: JobOut) -> int:
     """All that left the buyer's hold, in milli-satoshi: also for those who failed hidden checks or lost a race."""
-    return sum(int(attempt.paid) for attempt in job.attempts)
+    return sum(int(attempt.paid) + int(attempt.extras) for attempt in job.attempts)
 
 
 def sat(amount: int | str) -> str:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from choir.bazaar.contracts import (
     CodeReviewRequest,
     Evidence,
+    HiddenCheck,
     IndexLanguage,
+    OutsideCheck,
     PatchGenRequest,
     RepoIndexRequest,
     Request,
@@ -28,13 +30,14 @@ from choir.bazaar.contracts import (
 from choir.bazaar.contracts.index_format import FILE_BYTES_MAX
 from choir.bazaar.contracts.indexes import ALL_LANGUAGES
 from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
-from choir.bazaar.jobs.model import JobType
+from choir.bazaar.jobs.model import JobType, Level
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.settlement import extras
 from choir.bazaar.verification.diffs import read_diff
 from choir.bazaar.verification.indexing import language_of
 from choir.doors.mesh import budgets, bundles, machine_buyer
 from choir.doors.mesh.bundles import Bundle
-from choir.doors.mesh.hidden import hiding
+from choir.doors.mesh.hidden import Expecting, hiding, outside
 from choir.doors.mesh.machine_buyer import MachineBuyer
 from choir.doors.mesh.model import Handle, must_be
 from choir.doors.sdk import blobs
@@ -54,6 +57,14 @@ _MILLI = 1_000
 _BYTES_PER_TOKEN = 2  # of source text at least, by the measure that texts are paid by
 
 Choice = Mapping[str, Any]  # a strategy or criteria, as the HTTP API has them
+
+
+def level_of(text: Level | str) -> Level:
+    """A level by its name."""
+    try:
+        return Level(text.upper())
+    except ValueError:
+        raise Invalid(what=f"The level '{text[:20]}'", why=f"there are {', '.join(Level)}") from None
 
 
 class Orders:
@@ -87,7 +98,13 @@ class Orders:
         dirty: bool = False,
         allowed_paths: Sequence[str] = EVERYTHING,
         disallowed_paths: Sequence[str] = DISALLOWED,
-        hidden_checks: Sequence[str] = (),
+        level: Level | str = Level.V1,
+        checks: Sequence[OutsideCheck | Expecting] = (),
+        verification_commands: Sequence[str] = (),
+        writable_paths: Sequence[str] = (),
+        mutation: bool = False,
+        mutation_floor_bps: int = 0,
+        hidden_checks: Sequence[str | HiddenCheck | Expecting] = (),
         hidden_files: Mapping[str, bytes] | None = None,
         hidden_salt: str | None = None,
         whole_suite: bool = False,
@@ -102,14 +119,19 @@ class Orders:
     ) -> Handle:
         """Order a change to a local repository that makes the test command pass.
 
-        `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
-        `hidden_salt`. What `criteria` do not name of isolation and success rate is asked for by `default_criteria`.
-        `public` lets everybody read the order and what comes of it.
+        `hidden_checks` are commands that only the node sees, `checks` those that everybody may: each alone, or with all
+        that it must print, of which only the hash is sent. `verification_commands` must exit with code 0. `level` is
+        the least that the verdict must have. Levels V3 and V4, `whole_suite` and `mutation` cost extra. Who sends the
+        same order again keeps its `key` and its `hidden_salt`. What `criteria` do not name of isolation and success
+        rate is asked for by `default_criteria`. `public` lets everybody read the order and what comes of it.
         """
         key = key_or_new(key)
         files_max = self.limits.units_files if files_max is None else files_max
         hidden = hiding(hidden_checks, hidden_files or {}, hidden_salt)
-        terms = self._terms(JobType.PATCH_GEN, files_max * _MILLI, budget, time_limit_s, key, strategy)
+        level = level_of(level)
+        mutation = mutation or mutation_floor_bps > 0
+        more = self.extras_price(level, whole_suite=whole_suite, mutation=mutation)
+        terms = self._terms(JobType.PATCH_GEN, files_max * _MILLI, budget, time_limit_s, key, strategy, more)
         with self._bundled(repo, ref, dirty=dirty) as sent:
             request = PatchGenRequest(
                 title=title,
@@ -126,6 +148,12 @@ class Orders:
                 whole_suite=whole_suite,
                 files_max=files_max,
                 hidden=None if hidden is None else hidden.commitment,
+                level=level,
+                checks=outside(checks),
+                verification_commands=tuple(verification_commands),
+                writable_paths=tuple(writable_paths),
+                mutation=mutation,
+                mutation_floor_bps=mutation_floor_bps,
             )
             checked = PatchGenRequest.from_json(request.to_json(), self.limits)  # refused here, before anything is sent
             inputs: dict[str, bytes | Path] = {"repository": sent.file}
@@ -341,10 +369,15 @@ class Orders:
         most = policy_of(self.client).of(BazaarPolicy).inputs_bytes_max
         return bundles.bundle(repo, ref=ref, dirty=dirty, include=include, bytes_max=most)
 
-    def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None) -> int:
-        """The default budget of such a job, from the node's price table."""
+    def extras_price(self, level: Level, *, whole_suite: bool = False, mutation: bool = False) -> int:
+        """What stronger checks cost on top of a patch, in milli-satoshi."""
+        policy = policy_of(self.client).of(BazaarPolicy)
+        return sum(amount for _, amount in extras.named(level, policy, whole_suite=whole_suite, mutation=mutation))
+
+    def default_budget(self, type_: JobType, units_milli: int, strategy: Choice | None = None, extras: int = 0) -> int:
+        """The default budget of such a job, from the node's price table, with room for the price of its extras."""
         racing = int((strategy or {}).get("count", 2)) if (strategy or {}).get("kind") == "race" else 1
-        return budgets.default_budget(type_, units_milli, self._policy(), racing=racing)
+        return budgets.default_budget(type_, units_milli, self._policy(), racing=racing, extras=extras)
 
     def default_criteria(self) -> dict[str, Any]:
         """What an order of a patch asks of providers if its buyer says nothing, by the node's policy."""
@@ -366,8 +399,9 @@ class Orders:
         time_limit_s: int | None,
         key: str,
         strategy: Choice | None,
+        more: int = 0,
     ) -> Terms:
-        most = self.default_budget(type_, units_milli, strategy) if budget is None else budget
+        most = self.default_budget(type_, units_milli, strategy, more) if budget is None else budget
         return Terms(most, self.limits.time_limit_s if time_limit_s is None else time_limit_s, key)
 
 

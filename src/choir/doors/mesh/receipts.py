@@ -57,13 +57,14 @@ def check_receipt(
         "attempt": attempt.id,
         "payee": attempt.owner,
         "budget": {"amount": job.budget, "asset": "SAT"},
-        "spent": {"amount": attempt.paid, "asset": "SAT"},
+        "spent": {"amount": str(int(attempt.paid) + int(attempt.extras)), "asset": "SAT"},
         "outcome": attempt.state,
         "objects": _objects(job, attempt),
     }
     _must_say(job, "receipt", receipt, expected)
     price_fits = not paid or job.price == attempt.paid
-    if not price_fits or not 0 <= int(attempt.paid) <= int(attempt.ceiling) <= int(job.budget):
+    extras_fit = attempt.extras in ("0", job.extras) and int(attempt.ceiling) + int(attempt.extras) <= int(job.budget)
+    if not (price_fits and extras_fit and 0 <= int(attempt.paid) <= int(attempt.ceiling)):
         raise WrongAnswer(job=job.id, why="more was paid than the job's budget, or another price than it says")
 
 

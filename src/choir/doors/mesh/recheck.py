@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_request, read_result
-from choir.bazaar.jobs.model import JobType, Verdict
+from choir.bazaar.jobs.model import JobType, Level, Verdict
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.sampling import planted
 from choir.bazaar.trajectories.reader import ExpectedTrajectory, check_content, commit_of
@@ -23,6 +23,7 @@ from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import Verifier
 from choir.doors.jobs.shapes import AttemptOut, JobOut, SignedOut
 from choir.doors.mesh.model import Check, Outcome, WrongAnswer, checks_of
+from choir.doors.mesh.proof import Sureness
 from choir.doors.sdk import blobs
 from choir.doors.sdk.policies import policy_of
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
@@ -67,6 +68,19 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that a verdict says about itself, as the node and as this machine has it."""
+
+    name: str
+    theirs: str
+    ours: str
+
+    @property
+    def differs(self) -> bool:
+        return self.theirs != self.ours
+
+
+@dataclass(frozen=True, slots=True)
 class Recheck:
     """Both verdicts side by side."""
 
@@ -74,10 +88,11 @@ class Recheck:
     theirs_passed: bool
     ours_passed: bool
     tier: str  # of the sandbox here
+    facts: tuple[Fact, ...] = ()  # level, strengths, lines; none of verdicts from before they had them
 
     @property
     def differences(self) -> tuple[str, ...]:
-        found = [line.name for line in self.lines if line.differs]
+        found = [line.name for line in self.lines if line.differs] + [fact.name for fact in self.facts if fact.differs]
         unseen = any(line.closed for line in self.lines)
         return tuple(found or ([] if unseen or self.theirs_passed == self.ours_passed else ["the verdict as a whole"]))
 
@@ -106,7 +121,20 @@ def recheck(client: Client, job: JobOut, attempt: AttemptOut, artifact: bytes, v
             ours = verifier.verify(order, delivery, rerun=True)
             ours = _with_planted(ours, job, artifact, hidden, policy.of(VerificationPolicy))
     trajectory = _trajectory_check(job, attempt, delivery, provider, order.request, policy.of(WorkersPolicy))
-    return _side_by_side(theirs, verdict.get("passed") is True, ours, trajectory, seen=hidden is not None)
+    found = _side_by_side(theirs, verdict.get("passed") is True, ours, trajectory, seen=hidden is not None)
+    return replace(found, facts=facts(verdict, ours, whole=hidden is not None or not has_hidden))
+
+
+def facts(theirs: dict[str, object], ours: Verdict, *, whole: bool) -> tuple[Fact, ...]:
+    """How sure both verdicts are. Who may not see the hidden checks can compare less; `whole`: all can be compared."""
+    if "level" not in theirs:
+        return ()
+    sure, mine = Sureness.of(theirs), Sureness.of(ours.sureness())
+    sides = ("visible", "hidden") if whole else ("visible",)
+    found = [Fact("level", sure.level, mine.level)] if whole else []
+    found += [Fact(f"strength of {side} tests", sure.tests(side), mine.tests(side)) for side in sides]
+    found.append(Fact("lines", *(f"+{one.lines[0]} -{one.lines[1]}" if one.lines else "" for one in (sure, mine))))
+    return tuple(fact for fact in found if fact.theirs or fact.ours)
 
 
 def _hidden(client: Client, job: JobOut, attempt: AttemptOut) -> bytes | None:
@@ -151,7 +179,7 @@ def gather_order(client: Client, job: JobOut, folder: Path, hidden: bytes | None
     diff = files.get("diff")
     is_patch = isinstance(request, PatchGenRequest)
     if isinstance(request, PatchGenRequest) and hidden is None:
-        request = replace(request, hidden=None)
+        request = replace(request, hidden=None, level=min(request.level, Level.V2))  # no higher one without them
     return Order(
         type=job.type,
         request=request,

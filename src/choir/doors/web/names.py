@@ -22,6 +22,7 @@ _NODE: Mapping[str, str] = {
     "treasury": "the treasury",
     "node": "the node",
     "platform": "the platform",
+    "verifiers": "the verifier fund",
     "issuance": "the issuer",
     "world": "the outside world",
     "hold": "a hold",

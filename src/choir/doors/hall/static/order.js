@@ -24,7 +24,10 @@ onSubmit(form, async () => {
 });
 
 // Pressing again after a lost answer orders once; another order is another one.
-form.addEventListener("input", () => delete form.dataset.sentKey);
+form.addEventListener("input", () => {
+  delete form.dataset.sentKey;
+  delete form.dataset.salt;
+});
 
 const ORDERS = {
   async patch_gen() {
@@ -37,9 +40,19 @@ const ORDERS = {
       base_commit: made.commit,
       test_command: text("test_command"),
       evidence: field("exit_code_is_proof").checked ? "exit_code" : "report",
+      level: field("level").value,
+      mutation: field("mutation").checked,
     };
+    const inputs = { repository: { hash: made.hash } };
+    const hidden = await hiddenTests();
+    if (hidden !== null) {
+      request.hidden = await sha256(hidden);
+      inputs.hidden = { hash: await upload(new Blob([hidden])) };
+    } else if (request.level > "V2") {
+      throw refuse("level", "V3 needs hidden tests.");
+    }
     const said = left.length > 0 ? ` Left out of the repository: ${left.slice(0, 5).join(", ")}${left.length > 5 ? " and others" : ""}.` : "";
-    return { request, inputs: { repository: { hash: made.hash } }, said };
+    return { request, inputs, said };
   },
 
   async repo_index() {
@@ -62,6 +75,26 @@ const ORDERS = {
     return { request: { argv: ["sh", "-c", field("command").value], deterministic: field("deterministic").checked } };
   },
 };
+
+// The hidden tests as the node reads them, in canonical form (keys in order), so that its hash commits to them.
+async function hiddenTests() {
+  const given = [...field("hidden").files].sort((one, other) => (one.name < other.name ? -1 : 1));
+  if (given.length === 0) return null;
+  const most = Number(field("hidden").dataset.max);
+  if (given.reduce((sum, file) => sum + file.size, 0) > most) throw refuse("hidden", `Hidden tests may have ${most} bytes together.`);
+  if (given.some((file) => !/^[A-Za-z0-9_]+\.py$/.test(file.name))) throw refuse("hidden", "Name each file like test_more.py.");
+  const checks = given.map((file) => ({ command: `python3 -m pytest -q ${file.name}`, output_sha256: "" }));
+  const files = await Promise.all(given.map(async (file) => ({ content: base64(await file.arrayBuffer()), path: file.name })));
+  form.dataset.salt ??= hex(crypto.getRandomValues(new Uint8Array(32))); // the same again if the answer was lost
+  return JSON.stringify({ checks, files, salt: form.dataset.salt });
+}
+
+const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const base64 = (buffer) => btoa(Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join(""));
+
+async function sha256(text) {
+  return `sha256:${hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))))}`;
+}
 
 function minutes() {
   const given = Number(text("minutes"));

@@ -86,6 +86,19 @@ def tell_exit_code(command: str, *, hidden: bool) -> None:
         output.say(MORE_PROOF)
 
 
+def tell_extras(found: list[tuple[str, int]]) -> None:
+    """Say what stronger checks cost, before they are ordered."""
+    if not found:
+        return
+    from choir.doors.mesh.model import sat
+
+    total = sum(amount for _, amount in found)
+    named = ", ".join(f"{what} {sat(amount)}" for what, amount in found)
+    output.say(
+        f"Extras on top of the price: {sat(total)} SAT ({named}), once, if a delivery passes the visible checks."
+    )
+
+
 def compared(repo: Path, asked: str, file: Path | None, include: list[str], bytes_max: int) -> tuple[str, str, bytes]:
     """From which commit to which, and the diff."""
     from choir.doors.mesh import bundles

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from choir.doors.sdk.client import Client
 
 _ROWS = 20
+_NO_REASON = "to look at, no reason to refuse"
 
 
 def register(app: typer.Typer) -> None:
@@ -69,6 +70,8 @@ def show(job: JobArgument, node: NodeOption = None, as_json: AsJson = False) -> 
     for attempt in found.attempts:
         verdict = verdicts[attempt.id]
         _print_attempt(attempt, () if verdict is None else checks_of(verdict))
+        if verdict is not None:
+            _print_sureness(verdict)
     for item in disputes:
         won = f", won by the {item.winner}" if item.winner else ""
         output.print_line(f"dispute {item.id}  {_spoken(item.state)}  {_spoken(item.trigger)}{won}")
@@ -169,11 +172,22 @@ def _print_attempt(attempt: AttemptOut, checks: tuple[Check, ...]) -> None:
     output.print_line(
         f"  terms       {sat(attempt.base)} + {sat(attempt.per_unit)} per unit, at most {sat(attempt.cap)} SAT"
     )
-    output.print_line(f"  paid        {sat(attempt.paid)} SAT")
+    extras = f", and {sat(attempt.extras)} SAT for stronger checks" if int(attempt.extras) else ""
+    output.print_line(f"  paid        {sat(attempt.paid)} SAT{extras}")
     if attempt.artifact:
         output.print_line(f"  artifact    {attempt.artifact}")
     for check in checks:
         output.print_line(f"  check       {shown_check(check)}")
+
+
+def _print_sureness(verdict: dict[str, Any]) -> None:
+    """How sure the verdict is, where it says so."""
+    from choir.doors.mesh.proof import SIGNS, Sureness
+
+    for name, told in Sureness.of(verdict).told():
+        output.print_line(
+            f"  {name:<11} {plain(told)}" if name != SIGNS else f"  signs       {plain(told)} ({_NO_REASON})"
+        )
 
 
 def shown_check(check: Check) -> str:

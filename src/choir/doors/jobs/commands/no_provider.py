@@ -53,7 +53,7 @@ def selection(client: Client, job: JobOut) -> dict[str, Any] | None:
     """Who would be asked for a job now, and if nobody, why; None for who may only read."""
     criteria = {**job.criteria, "providers": [job.strategy["provider"]]} if _is_pinned(job) else job.criteria
     try:
-        return client.jobs.select(job.type, int(job.budget), criteria).explanation
+        return client.jobs.select(job.type, int(job.budget) - int(job.extras), criteria).explanation
     except NotAllowed:
         return None
 

@@ -29,7 +29,7 @@ def show(found: Outcome, out: Path | None, *, force: bool, as_json: bool) -> Non
 def _print_outcome(found: Outcome, out: Path | None) -> None:
     """The artifact on standard output unless it is in a file, and what is to be said about it on standard error."""
     from choir.bazaar.contracts import RepoIndex, RunOutput
-    from choir.doors.mesh.proof import proof_of
+    from choir.doors.mesh.proof import SIGNS, proof_of
 
     if out is not None:
         output.say(f"Written to {out}.")
@@ -39,11 +39,13 @@ def _print_outcome(found: Outcome, out: Path | None) -> None:
         output.say(f"Exit code: {found.artifact.exit_code}.")
     if isinstance(found.artifact, RepoIndex):
         output.say(f"{index_line(found.artifact)} Search it with: choir index search WORD --index {found.job.id}")
-    proof = proof_of(found.job.type, found.checks)
+    proof = proof_of(found.job.type, found.checks, found.verdict)
     output.say(f"{proof.word} and paid: {sat(found.price)} SAT of {sat(found.job.budget)} SAT; the rest was released.")
     output.say(f"Checked: {proof.checked}.")
     if proof.more:
         output.say(proof.more)
+    if proof.signs:
+        output.say(f"{SIGNS}: {plain('; '.join(proof.signs))}.")
     output.say(f"Receipt {found.receipt_hash}, signed by the node.")
     output.say(f"Details: choir job show {found.job.id}; re-check it here: choir job verify {found.job.id}")
 
@@ -91,6 +93,7 @@ def outcome_json(found: Outcome) -> dict[str, Any]:
         "job": found.job.model_dump(mode="json"),
         "artifact": artifact_json(found.artifact),
         "checks": found.verdict["checks"],
+        "verdict": found.verdict,
         "price": str(found.price),
         "receipt": {"hash": found.receipt_hash, "value": found.receipt},
     }

@@ -13,13 +13,15 @@ import typer
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.doors.cli import groups, ids, output
-from choir.doors.jobs.commands import inputs, no_provider, options, presentation
+from choir.doors.jobs.commands import checks, inputs, no_provider, options, presentation
 from choir.doors.jobs.commands.buyer import as_buyer, sat
+from choir.doors.jobs.commands.checks import CheckOption, ExpectHashOption, ExpectOption, HiddenCheckOption
 from choir.doors.jobs.commands.options import OrderOptions
 from choir.doors.jobs.commands.watch import ending_early, telling
 from choir.foundation.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
+    from choir.bazaar.contracts import HiddenCheck
     from choir.doors.mesh.client import MeshClient
     from choir.doors.mesh.model import Handle
 
@@ -144,7 +146,8 @@ def review(
 @options.order
 def patch(
     test: Annotated[
-        str, typer.Option("--test", help="A pytest command that fails now and must pass.", metavar="COMMAND")
+        str,
+        typer.Option("--test", help="A pytest or unittest command that fails now and must pass.", metavar="COMMAND"),
     ],
     repo: RepoOption = Path(),
     title: Annotated[str, typer.Option("--title", help="The task, in one line.")] = "Make the tests pass",
@@ -162,7 +165,41 @@ def patch(
         list[Path] | None,
         typer.Option(help="A test file that only the node sees, run after delivery; may be repeated.", metavar="FILE"),
     ] = None,
-    full_suite: Annotated[bool, typer.Option("--full-suite", help="Tests that pass now must still pass.")] = False,
+    check: CheckOption = None,
+    hidden_check: HiddenCheckOption = None,
+    expect: ExpectOption = None,
+    expect_hash: ExpectHashOption = None,
+    verify: Annotated[
+        list[str] | None,
+        typer.Option("--verify", help="A command that must exit with code 0; may be repeated.", metavar="COMMAND"),
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            "--level",
+            help="Minimum level of the verdict: V1, V2, V3 (hidden tests) or V4 (outside checks). V3 and V4 cost more.",
+            metavar="LEVEL",
+        ),
+    ] = None,
+    full_suite: Annotated[
+        bool, typer.Option("--full-suite", help="Tests that pass now must still pass; costs extra.")
+    ] = False,
+    mutation: Annotated[
+        bool,
+        typer.Option("--mutation", help="Count how many changes to the patched lines the tests notice; costs extra."),
+    ] = False,
+    mutation_floor: Annotated[
+        str | None,
+        typer.Option("--mutation-floor", help="The least share that they must notice, such as 60%.", metavar="SHARE"),
+    ] = None,
+    writable: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--writable",
+            help="A folder that tests may write to; all else is read-only. May be repeated.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     no_fail_before: Annotated[
         bool, typer.Option("--no-fail-before", help="The tests need not fail without the patch.")
     ] = False,
@@ -183,11 +220,19 @@ def patch(
 ) -> None:
     """Get a patch that makes a test pass. The diff applies with `git apply` at the repository root."""
     from choir.bazaar.contracts.paths import DISALLOWED, EVERYTHING
+    from choir.bazaar.settlement import extras
+    from choir.doors.mesh.orders import level_of
 
+    with output.reading_options():
+        typed = {"check": check, "hidden_check": hidden_check, "expect": expect, "expect_hash": expect_hash}
+        seen, unseen = checks.checks_of(groups.typed_order(), typed)
+        least, floor = level_of(level or "V1"), checks.share_bps(mutation_floor)
+        mutation = mutation or floor > 0
     text = issue.read_text(encoding="utf-8") if issue is not None else body
     policy = output.policy_at(wanted.node)
     files = files or policy.of(VerificationPolicy).units_files
     most = policy.of(BazaarPolicy).inputs_bytes_max
+    more = extras.named(least, policy.of(BazaarPolicy), whole_suite=full_suite, mutation=mutation)
     with ExitStack() as stack:
         sent = stack.enter_context(
             inputs.bundled(repo, repo_url, ref, dirty=dirty, include=include or [], bytes_max=most)
@@ -195,19 +240,24 @@ def patch(
         if not wanted.as_json:
             inputs.tell_bundle(sent)
         with output.reading_options():
-            checks, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
+            commands, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
+            hidden_checks: list[str | HiddenCheck] = [*commands, *unseen]
         if exit_code and not wanted.as_json:
-            inputs.tell_exit_code(test, hidden=bool(checks))
+            inputs.tell_exit_code(test, hidden=bool(hidden_checks))
+        if not wanted.as_json:
+            inputs.tell_extras(more)
         _buy(
             wanted,
             JobType.PATCH_GEN,
             files * _MILLI,
             lambda mesh, most: mesh.request_patch(
                 sent, title, text, test, allowed_paths=allow or EVERYTHING,
-                disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=checks, hidden_files=hidden_files,
-                whole_suite=full_suite, fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files,
-                **wanted.terms(most),
+                disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=hidden_checks,
+                hidden_files=hidden_files, checks=seen, verification_commands=verify or (), level=least,
+                writable_paths=writable or (), mutation=mutation, mutation_floor_bps=floor, whole_suite=full_suite,
+                fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files, **wanted.terms(most),
             ),
+            sum(amount for _, amount in more),
         )  # fmt: skip
 
 
@@ -312,7 +362,13 @@ def _review_fetched(
 # The same for all
 
 
-def _buy(wanted: OrderOptions, type_: JobType, units_milli: int, order: Callable[[MeshClient, int], Handle]) -> None:
+def _buy(
+    wanted: OrderOptions,
+    type_: JobType,
+    units_milli: int,
+    order: Callable[[MeshClient, int], Handle],
+    extras: int = 0,
+) -> None:
     """Order, and wait for it with a live view unless that is not wanted."""
     from choir.doors.mesh.client import MeshClient
     from choir.doors.sdk import homes
@@ -322,7 +378,7 @@ def _buy(wanted: OrderOptions, type_: JobType, units_milli: int, order: Callable
         homes.declare(buyer.client)
         mesh = MeshClient(buyer.client)
         ids.name_providers(buyer.client, wanted.strategy)
-        budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy)
+        budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy, extras)
         buyer.cover(budget)
         with _perhaps_ordered():
             handle = order(mesh, budget)

@@ -15,7 +15,7 @@ from choir.doors.jobs.commands.watch import JobArgument
 
 if TYPE_CHECKING:
     from choir.doors.mesh.model import Check, JudgedDelivery
-    from choir.doors.mesh.recheck import Line, Recheck
+    from choir.doors.mesh.recheck import Fact, Line, Recheck
     from choir.doors.sdk.client import Client
 
 
@@ -64,6 +64,7 @@ def _print(outcome: JudgedDelivery, found: Recheck) -> None:
         (plain(line.name), _word(line.theirs), "hidden" if line.closed else _word(line.ours), _differs(line))
         for line in found.lines
     ]
+    rows += [(fact.name, plain(fact.theirs), plain(fact.ours), _differs(fact)) for fact in found.facts]
     output.print_table(["check", "the node", "here", ""], rows)
     for line in found.lines:
         if line.ours is not None and (line.differs or line.ours.details):
@@ -79,7 +80,7 @@ def _print(outcome: JudgedDelivery, found: Recheck) -> None:
         output.print_line(f"Verified here{where}: the node's verdict is confirmed.")
 
 
-def _differs(line: Line) -> str:
+def _differs(line: Line | Fact) -> str:
     return "DIFFERS" if line.differs else ""
 
 
@@ -111,5 +112,8 @@ def _json(outcome: JudgedDelivery, found: Recheck) -> dict[str, Any]:
         "checks": [
             {"name": line.name, "node": _code(line.theirs), "here": _code(line.ours), "differs": line.differs}
             for line in found.lines
+        ],
+        "facts": [
+            {"name": fact.name, "node": fact.theirs, "here": fact.ours, "differs": fact.differs} for fact in found.facts
         ],
     }

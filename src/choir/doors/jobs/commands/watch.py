@@ -247,14 +247,15 @@ _WORDS = {
 
 def _words(what: str, data: dict[str, Any], providers: dict[str, str]) -> str:
     told = {name: plain(str(value)) for name, value in data.items()}
-    for name in ("budget", "paid"):
+    for name in ("budget", "paid", "extras"):
         if name in told and told[name].isdecimal():
             told[name] = sat(told[name])
     told["reason"] = told.get("said") or in_words(told.get("reason", ""))
     told["provider"] = providers.get(told.get("attempt", ""), "a provider")
     for name in ("budget", "paid", "reason", "said"):
         told.setdefault(name, "")
-    return _WORDS.get(what, what.replace("_", " ")).format(**told)
+    extras = f", and {told['extras']} SAT for stronger checks" if told.get("extras") else ""
+    return _WORDS.get(what, what.replace("_", " ")).format(**told) + extras
 
 
 def _clock(at: str) -> str:
