@@ -86,7 +86,7 @@ def test_only_a_bought_index_can_be_built_upon(library: Library) -> None:
 
 
 def test_a_repository_elsewhere_is_pinned_and_indexed(library: Library) -> None:
-    head = git(library.checkout, "rev-parse", "HEAD")
+    head = git(library.checkout, "rev-parse", "HEAD").strip()
     with http_backend(library.checkout / ".git") as url:
         done = library.node.run("job", "submit", "index", "--repo-url", url, "--ref", "main", "--no-wait", "--json")
     assert done.code == 0, done
