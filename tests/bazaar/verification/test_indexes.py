@@ -11,6 +11,7 @@ import pytest
 from choir.bazaar.contracts import RepoIndex
 from choir.bazaar.contracts.index_format import vector_text
 from choir.bazaar.policy import VerificationPolicy
+from choir.bazaar.verification import indexing
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.verification.texts import count_tokens
 from choir.sandbox.service import Sandboxes
@@ -220,8 +221,6 @@ class Numbers:
 
 
 def test_vectors_of_a_model_that_the_verifier_has_too_are_checked(sandboxes: Sandboxes, shelf: Scene) -> None:
-    from choir.bazaar.verification import indexing
-
     assert shelf.order.request is not None
     order = replace(shelf.order, request=replace(shelf.order.request, embeddings=True))  # type: ignore[type-var]
     good = indexing.assemble(shelf.commit, shelf.index.languages, shelf.index.files, Numbers())
