@@ -35,6 +35,7 @@ from choir.bazaar.verification.inspection import Inspection
 from choir.bazaar.workers.catalogue import workers
 from choir.bazaar.workers.fix_worker import FixWorker
 from choir.bazaar.workers.fulfilment import FulfilledOrder, fulfil
+from choir.bazaar.workers.index_worker import IndexWorker
 from choir.bazaar.workers.model import IsCancelled, Worker, WorkOrder, WorkProduct
 from choir.bazaar.workers.review_worker import ReviewWorker
 from choir.bazaar.workers.run_worker import RunWorker
@@ -142,6 +143,7 @@ def test_the_built_in_workers_qualify_and_get_real_jobs_then(school: School) -> 
         JobType.SANDBOX_RUN: RunWorker(school.shop),
         JobType.CODE_REVIEW: ReviewWorker(school.shop),
         JobType.PATCH_GEN: FixWorker(school.shop),
+        JobType.REPO_INDEX: IndexWorker(school.shop),
     }
     for type_, worker in makers.items():
         trial, attempt = school.trial(type_)

@@ -29,6 +29,7 @@ _PORTS = {"https": 443, "http": 80, "git": 9418}
 _METHODS = ("GET", "HEAD", "POST")
 _SAID_LETTERS = 200
 _SUBMODULES_SHOWN = 50
+_ASKED = "no valid proxy credential"  # how every talk with a proxy begins
 
 _FETCH = """
 set -eu
@@ -199,9 +200,10 @@ def _told(result: Result, commits: int) -> tuple[list[str], tuple[str, ...]]:
 
 def _why(result: Result) -> str:
     """What kept it from being fetched: the proxy knows best, git second."""
-    kept = next((item.why for item in result.requests if item.outcome in ("refused", "cut") and item.why), "")
+    kept = [item.why for item in result.requests if item.outcome in ("refused", "cut")]
+    kept = [why for why in kept if why and why != _ASKED]
     if kept:
-        return f"{kept.rstrip('.')}."
+        return f"{kept[-1].rstrip('.')}."
     lines = [line for line in result.stderr.strip().split(b"\n") if line.strip()]
     last = said(lines[-1], _SAID_LETTERS) if lines else ""
     return last or f"git was stopped ({result.ended}, code {result.exit_code})."

@@ -40,12 +40,14 @@ MINIMAL: dict[JobType, dict[str, Any]] = {
     JobType.PATCH_GEN: PATCH,
     JobType.CODE_REVIEW: TERMS | {"diff": bytes_hash(b"x")},
     JobType.SANDBOX_RUN: TERMS | {"argv": ["true"]},
+    JobType.REPO_INDEX: TERMS | {"base_commit": "a" * 40},
     JobType.TEXT_GEN: TERMS | {"prompt": "Say something.", "max_tokens": 100},
 }
 RESULT: dict[JobType, dict[str, Any]] = {
     JobType.PATCH_GEN: {"base_commit": "a" * 40, "status": "success"},
     JobType.CODE_REVIEW: {"status": "success"},
     JobType.SANDBOX_RUN: {"status": "success", "exit_code": 0},
+    JobType.REPO_INDEX: {"base_commit": "a" * 40, "status": "success"},
     JobType.TEXT_GEN: {"status": "failed", "error": "no model"},
 }
 

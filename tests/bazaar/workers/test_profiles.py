@@ -110,14 +110,14 @@ def test_workers_by_name(shop: Workshop, tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("print(1)\n")
     found = workers(["run", "builtin", "aider", str(mine)], shop, {"ANTHROPIC_API_KEY": KEY})
-    assert [worker.name for worker in found] == ["run", "run", "review", "fix", "aider", "mine"]
-    aider = found[4]
+    assert [worker.name for worker in found] == ["run", "run", "review", "fix", "index", "aider", "mine"]
+    aider = found[5]
     assert isinstance(aider, CommandWorker)
     assert aider.profile.secrets == (KEY,)
     assert "aider" in aider.problem()  # it is not installed here
-    assert found[5].problem() == ""
+    assert found[6].problem() == ""
     mine.unlink()
-    assert "is not there" in found[5].problem()
+    assert "is not there" in found[6].problem()
     for bad in ([], ["text"], [str(mine)], ["mini-swe-agent"], ["openhands"]):
         with pytest.raises(BadProfile):
             workers(bad, shop, {})

@@ -41,8 +41,6 @@ _ORDERS = {
     "bazaar.bad_strategy": "the selection strategy is not valid",
     "bazaar.no_base": "the repository bundle lacks the base commit",
     "bazaar.no_repository": "the file is neither an archive nor a git bundle",
-    "bazaar.no_indexer": "the machine lacks the parser that indexes repositories",
-    "bazaar.not_indexed": "the indexer did not finish",
     "bazaar.result_key_unproven": "the provider did not prove that it owns the result key",
     "bazaar.too_much_to_index": "the repository is too large to be indexed",
     "canonical.invalid": "its JSON has no canonical form",
@@ -182,6 +180,7 @@ _TRAJECTORIES = {
 
 # What failed on the machine that worked or verified.
 _MACHINES = {
+    "sandbox.bad_address": "the repository's address is not valid",
     "sandbox.egress_failed": "a network request of the sandbox failed",
     "sandbox.egress_refused": "a network request of the sandbox was refused",
     "sandbox.limit_missing": "the machine cannot enforce limits on untrusted code",

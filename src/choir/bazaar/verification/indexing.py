@@ -251,6 +251,7 @@ class Indexer:
     cancelled: Callable[[], bool]
     wall_s: float | None = None
     owner: str = ""
+    python: tuple[str, tuple[Mount, ...]] | None = None  # None: as `interpreter` says
 
     def parse(self, found: Survey, files: Sequence[IndexedFile]) -> tuple[list[IndexedFile], str]:
         """These files with what they define and use, and the tier they were parsed in."""
@@ -273,7 +274,7 @@ class Indexer:
             begin = len(sources)
             sources += found.data(file.path)
             plan.append((known[1], begin, len(sources)))
-        python, mounts = interpreter()
+        python, mounts = self.python or interpreter()
         spec = Spec(
             argv=(python, "-I", "-c", _INSIDE.read_text(encoding="utf-8"), TARGET),
             limits=Limits(

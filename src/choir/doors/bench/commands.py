@@ -215,6 +215,27 @@ def search(
     output.print_table([f"{result['articles']:,} articles", "p50 ms", "p99 ms"], rows, right=[1, 2])
 
 
+@app.command("index", epilog="Example: choir bench index --quick")
+def index(
+    quick: QuickOption = False,
+    folder: FolderOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure indexing 100 thousand generated lines against parsing them alone (a minute or two)."""
+    from choir.benchmarks.indexes import FULL, QUICK, run
+
+    output.want_json(as_json)
+    result = run(QUICK if quick else FULL, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [
+        (name, str(seconds), str(result["ratios"].get(f"{name}_of_parsing", 1)))
+        for name, seconds in result["seconds"].items()
+    ]
+    output.print_table([f"{result['lines']:,} lines", "seconds", "of parsing"], rows, right=[1, 2])
+
+
 def _times(found: dict[str, float]) -> tuple[str, str]:
     return str(found["p50_ms"]), str(found["p99_ms"])
 

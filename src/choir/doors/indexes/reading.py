@@ -32,8 +32,9 @@ def index_of(node: Node, who: Principal, job: str) -> RepoIndex:
             if name in _kept:
                 _kept.move_to_end(name)
                 return _kept[name]
-        data = b"".join(node.objects.open(tx, name))
-    found = RepoIndex.from_bytes(data, node.policy.of(VerificationPolicy))
+        policy = node.policy.of(VerificationPolicy)
+        data = node.objects.part(tx, name, 0, policy.index_bytes_max)[1]
+    found = RepoIndex.from_bytes(data, policy)
     with _lock:
         _kept[name] = found
         while len(_kept) > _KEPT_MAX:

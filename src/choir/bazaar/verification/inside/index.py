@@ -313,8 +313,9 @@ def _signature(node: Any, data: bytes) -> str:
 
 def _docstring(node: Any, data: bytes) -> str:
     body = node.child_by_field_name("body")
-    first = None if body is None else body.named_child(0)
-    said = None if first is None or first.type != "expression_statement" else first.named_child(0)
+    first = body.named_child(0) if body is not None and body.named_child_count else None
+    statement = first is not None and first.type == "expression_statement" and first.named_child_count
+    said = first.named_child(0) if first is not None and statement else None
     if said is None or said.type != "string":
         return ""
     text = data[said.start_byte : min(said.end_byte, said.start_byte + 16 * TEXT_CHARS_MAX)].decode("utf-8", "ignore")

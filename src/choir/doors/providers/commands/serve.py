@@ -26,7 +26,7 @@ def serve(
     worker: Annotated[
         list[str] | None,
         typer.Option(
-            help="builtin (default), run, review, fix, an agent such as claude-code, a .py or .toml; may be repeated.",
+            help="builtin (default), run, review, fix, index, an agent such as aider, a .py or .toml; may be repeated.",
             metavar="WORKER",
         ),
     ] = None,
