@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from choir.bazaar.contracts.base import BadField
+from choir.bazaar.contracts.environments import Environment
 from choir.bazaar.contracts.patches import (
     Evidence,
     HiddenCheck,
@@ -70,6 +71,7 @@ __all__ = [
     "BadField",
     "CodeReviewRequest",
     "CodeReviewResult",
+    "Environment",
     "Evidence",
     "HiddenCheck",
     "HiddenChecks",

@@ -32,6 +32,7 @@ from choir.bazaar.contracts.base import (
     Yes,
 )
 from choir.bazaar.contracts.commands import parse_pytest
+from choir.bazaar.contracts.environments import Environment
 from choir.bazaar.contracts.terms import (
     FREE_TEXT,
     ID,
@@ -144,6 +145,7 @@ class PatchGenRequest(RequestRecord):
     allow_introspection: Annotated[bool, Yes()] = False
     files_max: Annotated[int, _FILES_MAX] = 10  # most files it is paid for
     hidden: Annotated[ObjectHash, Hash()] | None = None  # commitment to the hidden checks
+    environment: Environment | None = None  # what the repository needs to be built and tested
 
     @classmethod
     def absent(cls, context: VerificationPolicy) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class Terms(Record):
 
 
 _TERMS = field_names(Terms)
+_LATER = frozenset({"environment"})  # absent where it is nothing, so that orders made before it keep their hashes
 
 
 class RequestRecord(Document):
@@ -73,7 +74,7 @@ class RequestRecord(Document):
     def to_json(self) -> dict[str, Any]:
         made = super().to_json()
         terms: dict[str, Any] = made.pop("terms")
-        return terms | made
+        return terms | {name: item for name, item in made.items() if item is not None or name not in _LATER}
 
     @classmethod
     def names(cls) -> frozenset[str]:
