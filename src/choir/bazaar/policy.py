@@ -58,6 +58,9 @@ class BazaarPolicy:
         "Time for examining an order before it is offered: whether its tests fail now, whether its diff can be"
         " read. If it takes longer, the order is offered anyway.",
     )
+    examine_setup_s_max: int = value(
+        1_200, "seconds", 0, 7_200, "engineering", "More such time for an order with an environment to set up."
+    )
     verify_s_max: int = value(
         3_600, "seconds", 10, _DAY_S, "engineering", "Time limit of a verification before it is retried."
     )
@@ -444,6 +447,7 @@ class EnvironmentsPolicy:
     setup_memory_bytes: int = value(
         1_000_000_000, "bytes", 50_000_000, 10**11, _ENG, "Memory of a set-up, besides what it writes."
     )
+    setup_cores_milli: int = value(2_000, "thousandths of a core", 10, 1_000_000, _ENG, "CPU cores of a set-up.")
     setup_processes: int = value(512, "processes", 4, 10_000, _ENG, "Processes and threads of a set-up.")
     setup_download_bytes_max: int = value(
         2_000_000_000, "bytes", 0, 10**11, _ENG, "Maximum bytes that one set-up may download."

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from choir.bazaar.environments import rules
+from choir.bazaar.policy import EnvironmentsPolicy
 from choir.foundation.errors import Invalid
 from choir.sandbox.layers import view
 from choir.sandbox.layers.model import TREE
@@ -87,6 +88,7 @@ class Layer:
     build: str = ""
     python_path: tuple[str, ...] = ()  # where its Python packages are, in the sandbox
     variables: Mapping[str, str] = field(default_factory=dict)
+    policy: EnvironmentsPolicy = field(default_factory=EnvironmentsPolicy)
 
     @property
     def name(self) -> str:
@@ -112,13 +114,18 @@ class Layer:
 
     def added(self, tree: Path) -> list[str]:
         """The topmost paths of a tree that come from the layer."""
-        return view.added(self.kept, tree) if self.kept else []
+        return view.below(self.kept.tree, tree, rules.is_usual) if self.kept else []
 
     def _home(self) -> tuple[InFile, ...]:
         """A home that can be written to, with links to what the set-up left in its own."""
         assert self.kept is not None
-        place = self.kept.room / "home"
+        place, kept = self.kept.room / "home", InFile("home/.choir")
         if place.is_symlink() or not place.is_dir():
-            return ()
-        names = sorted(item.name for item in place.iterdir())[: rules.HOME_LINKS_MAX]
-        return tuple(InFile(f"home/{name}", link=f"{rules.SETUP_HOME}/{name}") for name in names)
+            return (kept,)
+        names = sorted(item.name for item in place.iterdir() if item.name != ".choir")[: rules.HOME_LINKS_MAX]
+        return (kept, *(InFile(f"home/{name}", link=f"{rules.SETUP_HOME}/{name}") for name in names))
+
+
+def surroundings(layer: Layer | None) -> str:
+    """All that an environment changes about a run, in a word: results of the same tests in others are not the same."""
+    return "" if layer is None else f"{layer.name} {layer.root} {layer.image} {layer.build}"

@@ -52,7 +52,10 @@ fi
 cd /work/tree
 sh -c "$1"
 for site in /opt/env/venv/lib/python3*/site-packages; do
-  [ -d "$site" ] && /usr/bin/python3 -I -m compileall -q -q -f --invalidation-mode unchecked-hash "$site" || true
+  [ -d "$site" ] || continue
+  find "$site" -name __pycache__ -prune -exec rm -rf {} + || true
+  /usr/bin/python3 -I -m compileall -q -q -f -x '/site-packages/(pip|setuptools|pkg_resources|_distutils_hack)/' \
+    --invalidation-mode unchecked-hash "$site" || true
 done
 rm -rf "$HOME/.cache" "$HOME/.npm/_cacache" "$HOME/.npm/_logs"
 """
@@ -154,6 +157,8 @@ def is_usual(path: str) -> bool:
     name = parts[-1]
     first = name.split(".")[0]
     importable = parts[:-1] in ((), ("src",), ("lib",))
+    if name.lower().endswith((".egg-info", ".dist-info")):  # where plugins of a test runner register themselves
+        return False
     if name in _DECIDING or name.startswith(_DECIDING_BEGINS) or name.endswith(".pth") or first in _MODULES:
         return False
     if importable and first in sys.stdlib_module_names:

@@ -67,7 +67,7 @@ class Environments:
     def use(self, environment: Environment, tree: Path, cancelled: Callable[[], bool] = _never) -> Iterator[Layer]:
         """The environment of an order on its base tree, set up if it is not there yet, for as long as it is needed."""
         root, image = self._base(environment.base)
-        ready = Layer(None, root, image, environment.build.strip())
+        ready = Layer(None, root, image, environment.build.strip(), policy=self.policy)
         if not environment.setup.strip():
             yield ready
             return
@@ -143,6 +143,7 @@ class Environments:
                 disk_bytes=disk,
                 processes=policy.setup_processes,
                 cpu_s=policy.setup_cpu_s,
+                cores_milli=policy.setup_cores_milli,
                 wall_s=policy.setup_wall_s,
                 output_bytes=_OUTPUT_BYTES,
             ),

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from choir.bazaar.environments import builds
+from choir.bazaar.environments.model import surroundings
 from choir.bazaar.verification import trees
 from choir.bazaar.verification.decision import Deciders
 from choir.bazaar.verification.expectations import ExpectedOutcome, expected_from
@@ -47,27 +49,42 @@ class BaseTree:
     tree: Path
     users: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
-    known: dict[tuple[str, str], BaseState | Report] = field(default_factory=dict)
+    known: dict[tuple[str, str, str], BaseState | Report] = field(default_factory=dict)
+    built: dict[str, Path] = field(default_factory=dict)  # the tree after an order's build command
 
     def before(self, bench: Bench, command: str, subdir: str) -> BaseState:
         """A pytest command, run once and remembered."""
         with self.lock:
-            found = self.known.get((command, subdir))
+            key = (command, subdir, surroundings(bench.layer))
+            found = self.known.get(key)
             if not isinstance(found, BaseState):
-                report = bench.run(self.tree, command, subdir)
+                report = bench.run(self._ready(bench, subdir), command, subdir)
                 expected = expected_from(self.tree, command, subdir, report)
                 codes = bench.codes(self.tree, sorted(expected.files))
                 found = BaseState(report, replace(expected, static_codes=codes))
-                self.known[command, subdir] = found
+                self.known[key] = found
             return found
 
     def plain(self, bench: Bench, command: str, subdir: str) -> Report:
         """Any other command, run once and remembered."""
         with self.lock:
-            found = self.known.get((command, subdir))
+            key = (command, subdir, surroundings(bench.layer))
+            found = self.known.get(key)
             if not isinstance(found, Report):
-                found = self.known[command, subdir] = bench.run(self.tree, command, subdir)
+                found = self.known[key] = bench.run(self._ready(bench, subdir), command, subdir)
             return found
+
+    def _ready(self, bench: Bench, subdir: str) -> Path:
+        """The tree after the build command of the order, if it has one. One that fails leaves the tree as it is."""
+        layer = bench.layer
+        if layer is None or not layer.build:
+            return self.tree
+        key = f"{surroundings(layer)} {subdir}"
+        if key not in self.built:
+            tree = trees.lay_out(self.tree, self.folder / f"built-{len(self.built)}" / "tree")
+            bench.seen.append(builds.build_on(bench, tree, subdir).result)
+            self.built[key] = tree
+        return self.built[key]
 
 
 class Bases:

@@ -10,12 +10,16 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from choir.bazaar.contracts import REQUESTS as REQUEST_TYPES
 from choir.bazaar.contracts import RESULTS as RESULT_TYPES
 from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, ResultStatus
+from choir.bazaar.environments import claims
+from choir.bazaar.environments.model import Layer, NoEnvironments
+from choir.bazaar.environments.service import Environments
 from choir.bazaar.jobs.model import JobType, Verdict
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification import reviews, runs, texts, toolchain
@@ -50,6 +54,7 @@ class Verifier:
         policy: VerificationPolicy | None = None,
         folder: Path | None = None,
         entropy: Entropy | None = None,
+        environments: Environments | None = None,
     ) -> None:
         self.policy = policy or VerificationPolicy()
         self._runs = sandboxes
@@ -58,6 +63,7 @@ class Verifier:
         self._bases = Bases(self._folder, self.policy.bases_kept)
         self._lock = threading.Lock()
         self._tools: Mount | None = None
+        self._environments = environments
 
     def close(self) -> None:
         """Remove what was kept."""
@@ -99,8 +105,11 @@ class Verifier:
             request = order.request
             assert isinstance(request, PatchGenRequest)
             assert order.repository is not None
-            with self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base:
-                bench = self._bench(cancelled)
+            with (
+                self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base,
+                self._layer(request, base, findings, cancelled) as layer,
+            ):
+                bench = self._bench(cancelled, layer)
                 _examine_patch(request, base, bench, findings)
                 _note_tier(findings, bench)
         findings.add("order")
@@ -120,18 +129,35 @@ class Verifier:
     def _patch(self, order: Order, delivery: Delivery, findings: Findings, cancelled: Callable[[], bool]) -> None:
         assert isinstance(order.request, PatchGenRequest)
         assert order.repository is not None
-        bench = self._bench(cancelled)
-        with self._bases.use(self._runs, order.repository, order.request.base_commit, cancelled) as base:
+        with (
+            self._bases.use(self._runs, order.repository, order.request.base_commit, cancelled) as base,
+            self._layer(order.request, base, findings, cancelled) as layer,
+        ):
+            bench = self._bench(cancelled, layer)
             try:
                 PatchCheck(order, delivery, base, bench, findings).run()
             finally:
                 _note_tier(findings, bench)
 
-    def _bench(self, cancelled: Callable[[], bool]) -> Bench:
+    @contextmanager
+    def _layer(
+        self, request: PatchGenRequest, base: BaseTree, findings: Findings, cancelled: Callable[[], bool]
+    ) -> Iterator[Layer | None]:
+        """The order's environment, set up on the buyer's own tree; its layer is named on the verdict."""
+        if request.environment is None:
+            yield None
+            return
+        if self._environments is None:
+            raise NoEnvironments
+        with self._environments.use(request.environment, base.tree, cancelled) as layer:
+            findings.add(claims.CHECK, evidence=layer.evidence())
+            yield layer
+
+    def _bench(self, cancelled: Callable[[], bool], layer: Layer | None = None) -> Bench:
         with self._lock:
             if self._tools is None:
                 self._tools = toolchain.build(self._folder / "tools")
-        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled)
+        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled, layer=layer)
 
 
 def _check_order(order: Order) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from choir.bazaar.contracts.commands import PytestCommand, parse_pytest
+from choir.bazaar.environments.model import Layer
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report, read_report
@@ -50,6 +51,7 @@ class Bench:
     entropy: Entropy
     cancelled: Callable[[], bool]
     seen: list[Result] = field(default_factory=list)  # what ran, for the tier
+    layer: Layer | None = None  # the order's environment, below every tree that runs here
 
     def run(
         self,
@@ -102,11 +104,13 @@ class Bench:
             config["environment"]["PYTHONPATH"] = f"{TARGET}/site"
         else:
             config["pytest"] = _pytest_config(found, cwd, control)
+            if self.layer is not None:
+                config["pytest"]["late"] = list(self.layer.python_path)
         return config
 
     def _spec(self, tree: Path, config: dict[str, Any], files: Sequence[InFile]) -> Spec:
         policy, used = self.policy, size_of(tree)
-        return Spec(
+        spec = Spec(
             argv=("/usr/bin/python3", "-I", "-S", f"{TARGET}/supervisor.py"),
             stdin=json.dumps(config).encode(),
             limits=Limits(
@@ -122,6 +126,7 @@ class Bench:
             files=tuple(files),
             mounts=(self.tools,),
         )
+        return spec if self.layer is None else self.layer.over(spec, tree)
 
     def _report(self, result: Result, key: bytes) -> Report:
         """The last sealed statement; the tested code may have written to the same pipe, but not with the seal."""

@@ -31,7 +31,7 @@ def build(folder: Path) -> Mount:
     site.mkdir(parents=True)
     for name in _PACKAGES:
         _copy(name, site)
-    for program in ("supervisor.py", "reporter.py", "reader.py", "digests.py"):
+    for program in ("supervisor.py", "reporter.py", "reader.py", "digests.py", "late.py"):
         shutil.copy(_INSIDE / program, folder / program)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

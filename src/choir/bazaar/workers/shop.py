@@ -18,7 +18,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
+from choir.bazaar.environments.service import Environments
+from choir.bazaar.policy import EnvironmentsPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.verification import toolchain
 from choir.bazaar.verification.service import Verifier
 from choir.bazaar.workers.model import IsCancelled, Stopped, TimeUp, WorkOrder
@@ -70,6 +71,8 @@ class Workshop:
         verification: VerificationPolicy | None = None,
         sandbox: SandboxPolicy | None = None,
         clock: Clock | None = None,
+        environments: Path | None = None,
+        layers: EnvironmentsPolicy | None = None,
     ) -> None:
         self.runner = runner
         self.policy = workers or WorkersPolicy()
@@ -78,7 +81,8 @@ class Workshop:
         self.clock = clock or SystemClock()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="shop-", dir=folder))
-        self.verifier = Verifier(runner, self.verification, self.folder)
+        self.environments = Environments(runner, environments or folder, layers, self.clock)
+        self.verifier = Verifier(runner, self.verification, self.folder, environments=self.environments)
         self._lock = threading.Lock()
         self._built: dict[str, Mount] = {}
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_request, read_result
+from choir.bazaar.environments.service import Environments
 from choir.bazaar.jobs.model import JobType, Verdict
-from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
+from choir.bazaar.policy import BazaarPolicy, EnvironmentsPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.sampling import planted
 from choir.bazaar.trajectories.reader import ExpectedTrajectory, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
@@ -101,7 +102,12 @@ def recheck(client: Client, job: JobOut, attempt: AttemptOut, artifact: bytes, v
         delivery, provider = _delivery(client, job, attempt, artifact)
         with (
             Sandboxes(folder / "sandbox", for_play(SandboxPolicy())) as sandboxes,
-            Verifier(sandboxes, policy.of(VerificationPolicy), folder) as verifier,
+            Verifier(
+                sandboxes,
+                policy.of(VerificationPolicy),
+                folder,
+                environments=Environments(sandboxes, folder, policy.of(EnvironmentsPolicy)),
+            ) as verifier,
         ):
             ours = verifier.verify(order, delivery, rerun=True)
             ours = _with_planted(ours, job, artifact, hidden, policy.of(VerificationPolicy))

@@ -51,11 +51,11 @@ def over(
     return replace(spec, mounts=(*spec.mounts, *mounts), files=(*spec.files, *files))
 
 
-def added(layer: KeptLayer, tree: Path) -> list[str]:
-    """The topmost paths of the tree that come from the layer."""
+def below(part: Path, tree: Path, keep: Callable[[str], bool] = _everything) -> list[str]:
+    """The topmost paths of a layer's part that the tree does not have."""
     mounts: list[Mount] = []
     files: list[InFile] = []
-    _add(layer.tree, tree, "", Added(TREE, _everything, mounts, files))
+    _add(part, tree, "", Added(TREE, keep, mounts, files))
     found = [item.target.removeprefix(f"{WORKSPACE}/") for item in mounts] + [item.path for item in files]
     return sorted(item.removeprefix(f"{TREE}/") for item in found)
 

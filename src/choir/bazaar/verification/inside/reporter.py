@@ -145,10 +145,11 @@ def main() -> int:
     sys.path[:1] = [SITE, TOOLS]  # in the place of this program's own folder
     import pytest
     from digests import digest_of  # type: ignore[import-not-found]
+    from late import paths_of  # type: ignore[import-not-found]
 
     del sys.path[:2]
     first = [config["cwd"]] if config["as_module"] else []
-    sys.path[:] = [*first, *config["path"], *sys.path, SITE]
+    sys.path[:] = [*first, *config["path"], *sys.path, *paths_of(config.get("late", []), TREE), SITE]
     os.environ.update(config["environment"])  # not before: Python would look there for what to load at its start
     sys.argv = ["pytest", *config["arguments"]]
     salt, fail = bytes.fromhex(config["salt"]), set(config["fail"])
