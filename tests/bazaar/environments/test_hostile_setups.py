@@ -98,7 +98,7 @@ def test_secrets_are_not_there_to_be_found(
     small: Environments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not the node's environment, not files of the host, not a word of the operator's credentials."""
-    secret = "operator-secret-4711"  # noqa: S105
+    secret = "operator-secret-4711"
     monkeypatch.setenv("CHOIR_TOKEN", secret)
     (small.home.parent / "node.key").write_text(secret)
     (small.home.parent / mirrors.FILE).write_text(
@@ -187,7 +187,7 @@ def test_another_buyers_layer_is_out_of_reach(small: Environments, sandboxes: Sa
         assert victim.kept is not None
         hostile = (
             f"ls -laR {small.home} > /opt/env/found 2>&1; echo evil > {victim.kept.room}/x;"
-            f" mkdir -p /opt/env/layers/{victim.name[7:]}/env; echo evil > /opt/env/layers/{victim.name[7:]}/env/x; true"
+            f" d=/opt/env/layers/{victim.name[7:]}/env; mkdir -p $d; echo evil > $d/x; true"
         )
         with small.use(Environment(OTHER + hostile), tree) as other:
             assert other.name != victim.name

@@ -44,7 +44,8 @@ class Scene:
         name = str(len(list(self.scratch.iterdir())))
         (self.scratch / name).mkdir()
         diff = self.repository.diff(edits, self.scratch / name)
-        order = self.repository.order(environment=environment, **{"test_command": COMMAND} | changes)
+        wanted: dict[str, object] = {"environment": environment, "test_command": COMMAND} | changes
+        order = self.repository.order(None, **wanted)
         return self.verifier.verify(order, self.repository.delivery(diff))
 
 
@@ -92,12 +93,12 @@ def test_an_order_whose_set_up_fails_is_found_out_before_it_is_offered(scene: Sc
 @pytest.mark.parametrize(
     "evil",
     [
-        "mkdir -p $s/pytest $s/_pytest; echo 'import os; os._exit(0)' | tee $s/pytest/__init__.py > $s/_pytest/__init__.py",
+        "for m in pytest _pytest; do mkdir $s/$m; echo 'import os; os._exit(0)' > $s/$m/__init__.py; done",
         "echo 'import os; os._exit(0)' | tee $s/sitecustomize.py > $s/usercustomize.py",
         "echo 'import os; os._exit(0)' > $s/a.pth",
         "for m in pluggy iniconfig packaging digests late json hmac; do echo 'import os; os._exit(0)' > $s/$m.py; done",
         "echo 'def paths_of(*a): import os; os._exit(0)' > $s/late.py",
-        "mkdir ~/bin; for p in python3 sh; do printf '#!/bin/sh\\nexit 0\\n' > /opt/env/bin/$p; chmod +x /opt/env/bin/$p; done",
+        "cd /opt/env/bin; for p in python3 sh; do printf '#!/bin/sh\\nexit 0\\n' > $p; chmod +x $p; done",
         "printf 'import os; os._exit(0)' > conftest.py; cp conftest.py sitecustomize.py; cp conftest.py pytest.py",
     ],
     ids=["pytest", "sitecustomize", "pth", "modules", "reporter", "programs", "tree"],
@@ -144,7 +145,7 @@ def test_a_build_has_no_network_and_cannot_write_into_the_layer(scene: Scene) ->
 
 
 def test_any_command_finds_the_layer_on_its_path(scene: Scene) -> None:
-    tool = "; printf '#!/bin/sh\\ngrep -q \"a + b\" src/calc/__init__.py\\n' > /opt/env/bin/check; chmod +x /opt/env/bin/check"
+    tool = "; t=/opt/env/bin/check; printf '#!/bin/sh\\ngrep -q \"a + b\" src/calc/__init__.py\\n' > $t; chmod +x $t"
     wanted = Environment(INSTALL + tool, ("requirements.txt",))
     changes = {"test_command": "check", "evidence": Evidence.EXIT_CODE}
     assert scene.verify({"src/calc/__init__.py": FIXED}, wanted, **changes).passed

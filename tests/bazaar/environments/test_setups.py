@@ -123,9 +123,9 @@ def test_compiled_files_beside_the_tree_are_left_out(environments: Environments,
 
 def test_a_set_up_that_fails_is_told_with_what_it_said_last(environments: Environments, tmp_path: Path) -> None:
     tree = made(tmp_path / "tree", lock="4\n")
-    with pytest.raises(SetupFailed, match=r"code 3: no compiler here") as error:
-        with environments.use(Environment(OTHER + "echo no compiler here >&2; exit 3", ("lock",)), tree):
-            pass
+    failing = Environment(OTHER + "echo no compiler here >&2; exit 3", ("lock",))
+    with pytest.raises(SetupFailed, match=r"code 3: no compiler here") as error, environments.use(failing, tree):
+        pass
     assert error.value.code == "order.setup_failed"
     with pytest.raises(NoSuchFile, match="absent"), environments.use(Environment("true", ("absent",)), tree):
         pass

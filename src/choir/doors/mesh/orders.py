@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from choir.bazaar.contracts import (
     CodeReviewRequest,
+    Environment,
     Evidence,
     PatchGenRequest,
     Request,
@@ -93,12 +94,13 @@ class Orders:
         criteria: Choice | None = None,
         key: str | None = None,
         public: bool = False,
+        environment: Environment | None = None,
     ) -> Handle:
         """Order a change to a local repository that makes the test command pass.
 
         `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
         `hidden_salt`. What `criteria` do not name of isolation and success rate is asked for by `default_criteria`.
-        `public` lets everybody read the order and what comes of it.
+        `public` lets everybody read the order and what comes of it. `environment` is what the tests need.
         """
         key = key_or_new(key)
         files_max = self.limits.units_files if files_max is None else files_max
@@ -119,6 +121,7 @@ class Orders:
                 whole_suite=whole_suite,
                 files_max=files_max,
                 hidden=None if hidden is None else hidden.commitment,
+                environment=environment,
             )
             checked = PatchGenRequest.from_json(request.to_json(), self.limits)  # refused here, before anything is sent
             inputs: dict[str, bytes | Path] = {"repository": sent.file}

@@ -76,11 +76,11 @@ def enter(request: Request, visitor: VisitorDep) -> Response:
 def parts(request: Request, node: NodeDep, operator: InBrowser, visitor: VisitorDep) -> Response:
     """The node's parts as its doctor sees them, and what it counts."""
     if operator is None:
-        return _outside(request, visitor)
+        return outside(request, visitor)
     with node.read() as tx:
         gauges = [(one.help, one.read(node, tx)) for feature in node.features for one in feature.gauges]
         found = list(_findings(node, tx))
-    return _shown(request, "operator.html", operator, visitor, findings=found, gauges=gauges)
+    return shown(request, "operator.html", operator, visitor, findings=found, gauges=gauges)
 
 
 @router.get("/rulings")
@@ -94,7 +94,7 @@ def rulings(
 ) -> Response:
     """Disputes and challenges that wait for an operator."""
     if operator is None:
-        return _outside(request, visitor)
+        return outside(request, visitor)
     who = Principal(Role.OPERATOR, operator.source, credential=SESSION)
     with node.read() as tx:
         cases = _disputes(node, tx, who, disputes)
@@ -103,14 +103,14 @@ def rulings(
         "more_disputes": f"?disputes={cases[-1].id}" if len(cases) == _ROWS else "",
         "more_challenges": f"?challenges={objections[-1].id}" if len(objections) == _ROWS else "",
     }
-    return _shown(request, "operator_rulings.html", operator, visitor, disputes=cases, challenges=objections, **more)
+    return shown(request, "operator_rulings.html", operator, visitor, disputes=cases, challenges=objections, **more)
 
 
 @router.get("/money")
 def money(request: Request, node: NodeDep, operator: InBrowser, visitor: VisitorDep) -> Response:
     """Liabilities, issuances, the price of CHIP and the citation pool."""
     if operator is None:
-        return _outside(request, visitor)
+        return outside(request, visitor)
     since = request.app.state.operators.since
     with node.read() as tx:
         context = {
@@ -120,7 +120,7 @@ def money(request: Request, node: NodeDep, operator: InBrowser, visitor: Visitor
             "prices": [_price(node, item) for item in node.of(GovernedPrice).history(tx, before=None, limit=_ROWS)],
             "pool": node.of(CitationPayouts).report(tx),
         }
-    return _shown(request, "operator_money.html", operator, visitor, assets=list(Asset), **context)
+    return shown(request, "operator_money.html", operator, visitor, assets=list(Asset), **context)
 
 
 @router.get("/takedowns")
@@ -129,35 +129,35 @@ def takedowns(
 ) -> Response:
     """What was taken out of public view, and the form for more."""
     if operator is None:
-        return _outside(request, visitor)
+        return outside(request, visitor)
     with node.read() as tx:
         found = node.commons.takedowns.page(tx, before=before_id(cursor, parse_takedown_id), limit=_ROWS)
     lines = [TakedownLine(takedown_id(item.id), item, _subject(item)) for item in found]
     more = f"?cursor={lines[-1].id}" if len(lines) == _ROWS else ""
     categories = takedown_rules.WORDS
-    return _shown(request, "operator_takedowns.html", operator, visitor, lines=lines, more=more, categories=categories)
+    return shown(request, "operator_takedowns.html", operator, visitor, lines=lines, more=more, categories=categories)
 
 
 @router.get("/people")
 def people(request: Request, node: NodeDep, operator: InBrowser, visitor: VisitorDep, handle: Handle = "") -> Response:
     """A person by their handle, and what an operator can do."""
     if operator is None:
-        return _outside(request, visitor)
+        return outside(request, visitor)
     wanted = handle.strip().removeprefix("@")
     context: dict[str, Any] = {"handle": wanted, "person": None, "why": ""}
     if wanted:
         with node.read() as tx:
             context |= _person(node, tx, wanted)
-    return _shown(request, "operator_people.html", operator, visitor, **context)
+    return shown(request, "operator_people.html", operator, visitor, **context)
 
 
-def _outside(request: Request, visitor: object) -> Response:
+def outside(request: Request, visitor: object) -> Response:
     if not wants_page(request):
         raise Unauthenticated
     return page(request, "operator_outside.html", {"visitor": visitor}, status=401)
 
 
-def _shown(request: Request, template: str, operator: OperatorSession, visitor: object, **context: Any) -> Response:
+def shown(request: Request, template: str, operator: OperatorSession, visitor: object, **context: Any) -> Response:
     return page(request, template, {"operator": operator, "visitor": visitor, **context})
 
 

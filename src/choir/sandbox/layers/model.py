@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.foundation.errors import Invalid
+from choir.foundation.errors import Refusal
 
 ROOM = "/opt/env"  # where a set-up writes what is to stay, and where every later run finds it, read-only
 TREE = "tree"  # the buyer's tree below the workspace, in a set-up and in the runs after it
@@ -35,7 +35,7 @@ class Captured:
     fault: str = ""  # why nothing was taken
 
 
-class LayerInUse(Invalid):
+class LayerInUse(Refusal):
     """Somebody works with the layer."""
 
     code = "sandbox.layer_in_use"

@@ -13,6 +13,7 @@ import typer
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.doors.cli import groups, ids, output
+from choir.doors.environments import options as env
 from choir.doors.jobs.commands import inputs, no_provider, options, presentation
 from choir.doors.jobs.commands.buyer import as_buyer, sat
 from choir.doors.jobs.commands.options import OrderOptions
@@ -161,6 +162,12 @@ def patch(
         int | None,
         typer.Option("--files", help="Maximum changed files to pay for; default: from the node's policy.", min=1),
     ] = None,
+    setup: env.SetupOption = None,
+    setup_file: env.SetupFileOption = None,
+    host: env.HostOption = None,
+    build: env.BuildOption = None,
+    base: env.BaseOption = None,
+    no_setup: env.NoSetupOption = False,
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
@@ -181,6 +188,10 @@ def patch(
             inputs.tell_bundle(sent)
         with output.reading_options():
             checks, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
+            asked = env.Asked(setup, setup_file, host, base, build, no_setup)
+            environment, found = env.environment_for(asked, sent)
+        if environment is not None and found and not wanted.as_json:
+            output.say(f"{found} --no-setup orders without it, --setup with another.")
         if exit_code and not wanted.as_json:
             inputs.tell_exit_code(test, hidden=bool(checks))
         _buy(
@@ -191,7 +202,7 @@ def patch(
                 sent, title, text, test, allowed_paths=allow or EVERYTHING,
                 disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=checks, hidden_files=hidden_files,
                 whole_suite=full_suite, fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files,
-                **wanted.terms(most),
+                environment=environment, **wanted.terms(most),
             ),
         )  # fmt: skip
 
