@@ -161,6 +161,8 @@ def test_node_packages_of_the_registry_are_found_beside_the_tree(
         seen = run(sandboxes, layer, tree, "node -p 'require(\"is-odd\")(3)'")
         assert seen.stdout == b"true\n", seen.stderr
         assert layer.added(tree) == ["node_modules"]
+        caches = "mkdir -p node_modules/.vite/vitest && echo x > node_modules/.vite/vitest/results.json"
+        assert run(sandboxes, layer, tree, caches).ok
 
 
 def test_an_unpacked_image_can_be_the_base(sandboxes: Sandboxes, environments: Environments, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from choir.bazaar.environments.service import FOLDER
+from choir.bazaar.environments import service
+from choir.bazaar.policy import EnvironmentsPolicy
 from choir.foundation.errors import Invalid, NotFound
 from choir.sandbox.layers.shelf import KeptLayer, LayerShelf
 
@@ -21,7 +22,12 @@ class UnknownLayer(NotFound):
 
 
 def shelf_at(home: Path) -> LayerShelf:
-    return LayerShelf(home / FOLDER)
+    return LayerShelf(home / service.FOLDER)
+
+
+def collect(home: Path, policy: EnvironmentsPolicy) -> list[str]:
+    """Keep to the policy's limits; nothing to do where nothing was ever set up."""
+    return service.collect(shelf_at(home), policy) if (home / service.FOLDER).is_dir() else []
 
 
 def find(shelf: LayerShelf, text: str) -> KeptLayer:

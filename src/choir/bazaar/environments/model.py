@@ -110,7 +110,8 @@ class Layer:
         if self.kept is None:
             return spec
         laid = view.over(spec, self.kept, tree, at, rules.is_usual)
-        return replace(laid, files=(*laid.files, *self._home()))
+        caches = (InFile(f"caches/{name}/.choir") for name in rules.CACHES)
+        return replace(laid, files=(*laid.files, *self._home(), *caches))
 
     def added(self, tree: Path) -> list[str]:
         """The topmost paths of a tree that come from the layer."""

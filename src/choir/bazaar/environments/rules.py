@@ -22,6 +22,7 @@ BUILDER = "choir-layer/1"  # goes into every name: raise it when set-ups would l
 SETUP_HOME = f"{ROOM}/home"
 RUN_HOME = f"{WORKSPACE}/home"
 HOME_LINKS_MAX = 100
+CACHES = (".cache", ".vite", ".vite-temp")  # of tools of JavaScript, below `caches` in the workspace
 VENV = f"{ROOM}/venv"
 _TREE = f"{WORKSPACE}/{TREE}"
 _AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
@@ -42,7 +43,8 @@ _MODULES = frozenset({
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
 
 # Makes a Python environment where one is likely to be wanted, runs the command, and compiles what was installed in a
-# way that has no times in it, so that two builds are the same and a read-only layer is fast.
+# way that has no times in it, so that two builds are the same and a read-only layer is fast. Tools of JavaScript keep
+# caches among the modules, which are read-only later: links lead to where they can write.
 SCRIPT = """
 set -eu
 mkdir -p "$HOME" /opt/env/bin
@@ -56,6 +58,11 @@ for site in /opt/env/venv/lib/python3*/site-packages; do
   find "$site" -name __pycache__ -prune -exec rm -rf {} + || true
   /usr/bin/python3 -I -m compileall -q -q -f -x '/site-packages/(pip|setuptools|pkg_resources|_distutils_hack)/' \
     --invalidation-mode unchecked-hash "$site" || true
+done
+find /work/tree -maxdepth 4 -name node_modules -prune -type d | while read -r modules; do
+  for cache in .cache .vite .vite-temp; do
+    [ -e "$modules/$cache" ] || ln -s "/work/caches/$cache" "$modules/$cache"
+  done
 done
 rm -rf "$HOME/.cache" "$HOME/.npm/_cacache" "$HOME/.npm/_logs"
 """

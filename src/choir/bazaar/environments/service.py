@@ -95,8 +95,7 @@ class Environments:
 
     def collect(self) -> list[str]:
         """Remove what killed builders left, and layers beyond the policy's limits."""
-        self.shelf.clean()
-        return self.shelf.collect(self.policy.layers_bytes_max, self.policy.layers_max)
+        return collect(self.shelf, self.policy)
 
     # --- the set-up ---
 
@@ -167,6 +166,12 @@ class Environments:
         if name and shutil.which("podman"):
             return None, base
         raise NoImage(image=base)
+
+
+def collect(shelf: LayerShelf, policy: EnvironmentsPolicy) -> list[str]:
+    """Remove what killed builders left, and the layers beyond the limits that were unused for longest."""
+    shelf.clean()
+    return shelf.collect(policy.layers_bytes_max, policy.layers_max)
 
 
 def _judge(result: Result) -> None:

@@ -35,6 +35,7 @@ from choir.bazaar.workers.patch_work import (
     compute_diff,
     hand_over,
     surroundings,
+    take_layer_out,
     with_layer,
 )
 from choir.bazaar.workers.profiles import Call, CommandProfile
@@ -126,6 +127,7 @@ class CommandWorker:
         left.mkdir()
         with surroundings(self._shop, order, base, trajectory, cancelled) as layer:
             result = self._run(order, base, left, trajectory, cancelled, layer)
+            take_layer_out(left / WORK, layer, base)
         diff = compute_diff(base, left / WORK, result.files_refused, folder, self._shop.sandbox)
         if not diff.strip():
             raise NotDone(why=f"the agent ended with code {result.exit_code} and changed nothing")

@@ -9,6 +9,7 @@ brought out faithfully is a refusal, never a deletion.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 from collections.abc import Collection, Iterator
@@ -86,6 +87,21 @@ def with_layer(spec: Spec, layer: Layer | None, base: Path | None) -> Spec:
     left_out = "".join(f":(exclude,top){path}\n" for path in layer.added(base))
     found = layer.over(spec, base, WORK)
     return replace(found, files=(*found.files, InFile(PATHS_FILE, f".\n{left_out}".encode())))
+
+
+def take_layer_out(left: Path, layer: Layer | None, base: Path) -> None:
+    """What the layer added to the tree and the worker left as it was is no part of the patch."""
+    if layer is None or layer.kept is None:
+        return
+    for path in layer.added(base):
+        ours, theirs = layer.kept.tree / path, left / path
+        if ours.is_symlink() and theirs.is_symlink():
+            same = ours.readlink() == theirs.readlink()
+        else:
+            plain = not (ours.is_symlink() or theirs.is_symlink()) and ours.is_file() and theirs.is_file()
+            same = plain and filecmp.cmp(ours, theirs, shallow=False)
+        if same:
+            theirs.unlink()
 
 
 def is_litter(path: str) -> bool:
