@@ -6,9 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from choir.bazaar.environments.layers import shelf_at
 from choir.bazaar.environments.mirrors import FILE, read_mirrors
-from choir.bazaar.environments.service import FOLDER
 from choir.foundation.errors import ChoirError
 from choir.foundation.findings import Finding
 from choir.foundation.policy import Policy
@@ -31,8 +29,7 @@ def check_machine(settings: Settings, policy: Policy) -> Iterator[Finding]:
         return
     tools = (["Python"] if _has_venv() else []) + [name for name in _TOOLS if shutil.which(name, path=PAYLOAD_PATH)]
     lacking = "" if _has_venv() else "; for Python install Debian's python3-venv"
-    kept = shelf_at(settings.home).all() if (settings.home / FOLDER).is_dir() else []
-    told = f"set-ups find {', '.join(tools) or 'no tools'}{lacking}; layers are mounted read-only, {len(kept)} are kept"
+    told = f"set-ups find {', '.join(tools) or 'no tools'}{lacking}; layers are mounted read-only"
     yield Finding("environments", "ok", told)
 
 

@@ -237,5 +237,6 @@ def _with_layers(verdict: Verdict, trajectory: Trajectory) -> Verdict:
     if ours is None:
         return verdict
     theirs = [line.result for line in trajectory.lines if isinstance(line, ToolUse) and line.tool == claims.TOOL]
-    check = Check("provider's environment", passed=True, details=claims.compare(ours, theirs))
-    return replace(verdict, checks=(*verdict.checks, check))
+    told = claims.compare(ours, theirs)
+    checks = [replace(item, details=told) if item.name == claims.CHECK else item for item in verdict.checks]
+    return replace(verdict, checks=tuple(checks))

@@ -29,6 +29,7 @@ from choir.doors.sdk.policies import policy_of
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed
+from choir.foundation.settings import load_settings
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.rules import for_play
@@ -106,7 +107,7 @@ def recheck(client: Client, job: JobOut, attempt: AttemptOut, artifact: bytes, v
                 sandboxes,
                 policy.of(VerificationPolicy),
                 folder,
-                environments=Environments(sandboxes, folder, policy.of(EnvironmentsPolicy)),
+                environments=Environments(sandboxes, load_settings({}).home, policy.of(EnvironmentsPolicy)),
             ) as verifier,
         ):
             ours = verifier.verify(order, delivery, rerun=True)
