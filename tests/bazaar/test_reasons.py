@@ -64,7 +64,9 @@ def _constants(*places: str) -> Iterator[str]:
 
 def _judged() -> set[str]:
     """What checks say."""
-    places = _constants("bazaar/verification", "bazaar/sampling", "doors/mesh/recheck.py")
+    places = _constants(
+        "bazaar/verification", "bazaar/environments/builds.py", "bazaar/sampling", "doors/mesh/recheck.py"
+    )
     found = {code for code in places if code.rpartition(".")[2] not in FILES and not code.startswith("choir.")}
     return found - set(known_codes())
 

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from choir.bazaar import events
 from choir.bazaar.composition import Bazaar, Parts, assemble
+from choir.bazaar.environments import layers
+from choir.bazaar.environments.readiness import check_machine
 from choir.bazaar.jobs.lifecycle import FOLLOW
 from choir.bazaar.jobs.model import FREE, QUALIFY
 from choir.bazaar.jobs.service import LOOK
-from choir.bazaar.policy import BazaarPolicy
+from choir.bazaar.policy import BazaarPolicy, EnvironmentsPolicy
 from choir.bazaar.rounds import MarketRounds
 from choir.bazaar.verification.runner import VerificationRunner
 from choir.feature import BackgroundWork, Base, Feature, RepeatingTask, Stopping
@@ -58,6 +60,10 @@ def _work(base: Base, stopping: Stopping) -> BackgroundWork:
         """Sum what came of days that are over."""
         bazaar.hall.close_days(tx)
 
+    def collect_layers(_: Task) -> None:
+        """Remove what set-ups left beyond the policy's limits, and what killed ones left."""
+        layers.collect(base.settings.home, base.policy.of(EnvironmentsPolicy))
+
     return BackgroundWork(
         every=(
             RepeatingTask("bazaar.jobs", policy.look_every_s, slow=rounds.tend_jobs),
@@ -66,6 +72,7 @@ def _work(base: Base, stopping: Stopping) -> BackgroundWork:
             RepeatingTask("bazaar.promises", policy.rounds_every_s, quick=rounds.refresh_promises),
             RepeatingTask("bazaar.qualifying", policy.rounds_every_s, slow=rounds.qualify_all),
             RepeatingTask("bazaar.days", policy.days_every_s, quick=close_days),
+            RepeatingTask("bazaar.layers", base.policy.of(EnvironmentsPolicy).collect_every_s, slow=collect_layers),
             RepeatingTask("bazaar.forget_uploads", policy.forget_uploads_every_s, quick=forget_uploads),
         ),
         slow={LOOK: rounds.look, FOLLOW: rounds.follow},
@@ -80,6 +87,7 @@ FEATURE = Feature(
     build=_build,
     work=_work,
     events=events.ALL,
+    check_machine=check_machine,
     forget=lambda base, tx, owner: base.of(Bazaar).forget(tx, owner),
     unfreezing=lambda base, tx, account: base.of(Bazaar).disputes.collecting(tx, account),
     guard_hold=lambda _, tx, hold: Bazaar.check_not_ours(tx, hold),

@@ -75,6 +75,9 @@ class BazaarPolicy:
         "Time for examining an order before it is offered: whether its tests fail now, whether its diff can be"
         " read. If it takes longer, the order is offered anyway.",
     )
+    examine_setup_s_max: int = value(
+        1_200, "seconds", 0, 7_200, "engineering", "More such time for an order with an environment to set up."
+    )
     verify_s_max: int = value(
         3_600, "seconds", 10, _DAY_S, "engineering", "Time limit of a verification before it is retried."
     )
@@ -500,8 +503,38 @@ class WorkersPolicy:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class EnvironmentsPolicy:
+    """What a set-up may take, and how much of what set-ups left is kept."""
+
+    setup_wall_s: int = value(900, "seconds", 1, 3_600, _ENG, "Time limit of a set-up.")
+    setup_cpu_s: int = value(1_800, "seconds", 1, 14_400, _ENG, "CPU time of a set-up, over all its processes.")
+    setup_memory_bytes: int = value(
+        1_000_000_000, "bytes", 50_000_000, 10**11, _ENG, "Memory of a set-up, besides what it writes."
+    )
+    setup_cores_milli: int = value(2_000, "thousandths of a core", 10, 1_000_000, _ENG, "CPU cores of a set-up.")
+    setup_processes: int = value(512, "processes", 4, 10_000, _ENG, "Processes and threads of a set-up.")
+    setup_download_bytes_max: int = value(
+        2_000_000_000, "bytes", 0, 10**11, _ENG, "Maximum bytes that one set-up may download."
+    )
+    setup_requests_max: int = value(1_000, "requests", 1, 1_000_000, _ENG, "Maximum connections of one set-up.")
+    layer_bytes_max: int = value(1_000_000_000, "bytes", 1_000, 10**11, _ENG, "Maximum size of a layer.")
+    layer_files_max: int = value(150_000, "files", 10, 10**7, _ENG, "Maximum files and folders of a layer.")
+    layers_bytes_max: int = value(
+        20_000_000_000, "bytes", 0, 10**14, _ENG, "Maximum size of all layers; those unused for longest go first."
+    )
+    layers_max: int = value(500, "layers", 0, 10**6, _ENG, "Maximum number of layers kept.")
+    collect_every_s: int = value(300, "seconds", 1, _DAY_S, _ENG, "How often layers are collected.")
+    build_wall_s: int = value(300, "seconds", 1, 3_600, _ENG, "Time limit of a build command.")
+    built_bytes_max: int = value(
+        300_000_000, "bytes", 1_000, 10**10, _ENG, "Maximum size of what a build command adds to a tree."
+    )
+    built_files_max: int = value(9_000, "files", 1, 10**6, _ENG, "Maximum files that a build command adds.")
+
+
 SECTIONS = {
     "bazaar": BazaarPolicy,
+    "environments": EnvironmentsPolicy,
     "providers": ProvidersPolicy,
     "verification": VerificationPolicy,
     "workers": WorkersPolicy,

@@ -9,6 +9,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.disputes",
     "choir.doors.indexes",
     "choir.doors.providers",
+    "choir.doors.environments",
     "choir.doors.sources",
     "choir.doors.atoms",
     "choir.doors.articles",

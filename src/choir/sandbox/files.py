@@ -164,6 +164,9 @@ def put_file(target: Target, item: InFile, allowance: Allowance) -> None:
     path = safe_path(item.path, allowance.depth)
     allowance.take_entry()
     try:
+        if item.link is not None:
+            target.make_link(path, item.link)
+            return
         _write(target, path, _pieces(item, allowance), item.executable, allowance)
     except OSError as error:
         raise UnsafeEntry(path=path, why=f"it cannot be put in: {error.strerror}") from None

@@ -115,7 +115,7 @@ class Holdings:
             egress=self._lend(endpoint.socket, EGRESS_SOCKET, writable=True) if endpoint else None,
             egress_token=endpoint.token if endpoint else "",
             forwarder=endpoint.forwarder if endpoint else "",
-            wait=bool(spec.files or spec.collect or spec.folder),
+            wait=bool(spec.files or spec.collect or spec.folder or spec.capture),
         )
 
     def _closing(self, fd: int) -> int:

@@ -18,6 +18,7 @@ from choir.foundation.errors import Invalid, NotAllowed, Refusal, TooLarge, Unav
 
 if TYPE_CHECKING:
     from choir.sandbox.egress.model import Egress, EgressRecord
+    from choir.sandbox.layers.model import Capture, Captured
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
@@ -120,6 +121,7 @@ class InFile:
     content: bytes = b""
     executable: bool = False
     source: Path | None = None  # read from here instead of `content`; links are not followed
+    link: str | None = None  # a link that leads there instead of a file; it is followed inside the sandbox only
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,8 @@ class Spec:
     collect_into: Path | None = None  # write what is collected below this folder instead of into the result
     folder: Path | None = None  # a folder of the host whose contents are copied into the workspace first
     folder_at: str = ""  # where below the workspace they go; empty: to its top
+    room: str = ""  # a second place to write to, by its path in the sandbox; within the same size where root makes it
+    capture: Capture | None = None  # keep what the run leaves in the room and the workspace as a layer
     mounts: tuple[Mount, ...] = ()
     root: Path | None = None  # an unpacked image; None: the host's /usr, read-only
     image: str | None = None  # an image's name, for podman and docker
@@ -194,6 +198,7 @@ class Result:
     files: tuple[OutFile, ...] = ()
     files_refused: tuple[str, ...] = ()  # what was there but is not a plain file within limits, and why
     requests: tuple[EgressRecord, ...] = ()
+    captured: Captured | None = None  # what was kept as a layer
 
     @property
     def ok(self) -> bool:

@@ -109,6 +109,9 @@ class SandboxPolicy:
     egress_response_bytes_max: int = value(
         100_000_000, "bytes", 0, 10**12, _ENG, "Maximum bytes received through one proxy request."
     )
+    egress_total_bytes_max: int = value(
+        4_000_000_000, "bytes", 0, 10**12, _ENG, "Maximum bytes received by a run whose answers are counted together."
+    )
     egress_requests_max: int = value(1_000, "requests", 0, 1_000_000, _ENG, "Maximum proxy requests of one run.")
     egress_connections_max: int = value(
         32, "connections", 1, 10_000, _ENG, "Maximum concurrent proxy connections of one run."

@@ -85,6 +85,8 @@ def check(spec: Spec, policy: SandboxPolicy) -> None:
         raise SpecTooLarge(what="stdin", size=len(spec.stdin), limit=policy.stdin_bytes_max)
     for mount in spec.mounts:
         check_target(mount.target)
+    if spec.room:
+        check_target(spec.room)
 
 
 def _is_encodable(word: str) -> bool:

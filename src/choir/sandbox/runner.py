@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from choir.sandbox import files, rules
 from choir.sandbox.holdings import Holdings, Host
@@ -36,6 +37,9 @@ from choir.sandbox.runs import descendants, start_time
 from choir.sandbox.staging import Stage
 from choir.sandbox.syscalls import adopts_orphans
 from choir.sandbox.tiers.base import BuiltCommand, Driver, Plan
+
+if TYPE_CHECKING:
+    from choir.sandbox.layers.model import Captured
 
 _STATUS_BYTES_MAX = 4_096
 _WHY_LETTERS = 400
@@ -80,6 +84,7 @@ class Child:
         self.process: subprocess.Popen[bytes] | None = None
         self.pidfd = -1
         self.workspace = -1
+        self.room = -1
         self.status: Stream | None = None
         self.built = BuiltCommand([])
         self.rusage_cpu_s = 0.0
@@ -129,6 +134,10 @@ class Child:
         self.workspace = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         held.stack.callback(os.close, self.workspace)
         self._check_workspace()
+        if plan.spec.room:
+            room = held.driver.room(plan, process.pid, bytes(self.status.kept))
+            self.room = os.open(room, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            held.stack.callback(os.close, self.room)
         allowance = files.Allowance.of(held.host.policy)
         target = files.Target(self.workspace, plan.uid)
         if plan.spec.folder is not None:
@@ -285,6 +294,7 @@ class Child:
             files=tuple(collected.files),
             files_refused=tuple(collected.refused),
             requests=held.endpoint.finish() if held.endpoint else (),
+            captured=self._capture(ended, exit_code),
         )
 
     def _collect(self) -> files.CollectedFiles:
@@ -297,6 +307,15 @@ class Child:
         most = min(policy.files_bytes_max if into else policy.result_bytes_max, plan.limits.disk_bytes)
         allowance = replace(files.Allowance.of(policy), bytes=most)
         return files.collect(self.workspace, plan.spec.collect, allowance, into)
+
+    def _capture(self, ended: EndReason, exit_code: int) -> Captured | None:
+        """What the run left, as a layer; only of a run that ended well."""
+        wanted = self.held.plan.spec.capture
+        if wanted is None or self.workspace < 0 or ended is not EndReason.EXITED or exit_code != 0:
+            return None
+        from choir.sandbox.layers.capture import take
+
+        return take(wanted, self.workspace, self.room)
 
     def _open_into(self, folder: Path | None) -> files.Target | None:
         if folder is None:

@@ -52,6 +52,12 @@ _CLAIMS = {"name": "another name", "region": "eu-west", "isolation": "local"}
 _BOOK = {"type": "sandbox_run", "base": "1", "per_unit": "1", "cap": "1"}
 _SAID = {"trigger": "output_irrelevant", "statement": "it is about something else"}
 
+_NO_LAYER = "sha256:" + "0" * 64
+LAYERS = [
+    Row("GET", "/v1/environments", operator(200)),
+    Row("GET", "/v1/environments/{layer}", operator(404), path=always(f"/v1/environments/{_NO_LAYER}")),
+    Row("DELETE", "/v1/environments/{layer}", operator(404), path=always(f"/v1/environments/{_NO_LAYER}")),
+]
 JOBS = [
     Row("POST", "/v1/uploads", (401, 201, 403, 201, 201, 403), body=always({"bytes": 3, "hash": bytes_hash(b"abc")})),
     Row("GET", "/v1/uploads/{upload}", (401, 404, 403, 200, 200, 403), path=lambda s: f"/v1/uploads/{s.upload}"),
@@ -175,4 +181,4 @@ PROVIDERS = [
     Row("GET", "/v1/providers/{provider}/outcomes", ANYBODY, path=_provider("/outcomes")),
 ]
 
-ROWS = [*JOBS, *PROVIDERS]
+ROWS = [*JOBS, *PROVIDERS, *LAYERS]

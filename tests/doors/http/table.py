@@ -463,6 +463,7 @@ PAGES = [
     Row("GET", "/operator/money", (401,) * 6),
     Row("GET", "/operator/people", (401,) * 6),
     Row("GET", "/operator/takedowns", (401,) * 6),
+    Row("GET", "/operator/environments", (401,) * 6),
     Row("GET", "/static/{hash_}/{name}", EVERYBODY, path=lambda _: address("main.js")),
 ]
 

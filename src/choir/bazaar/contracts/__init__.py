@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from choir.bazaar.contracts.base import BadField
+from choir.bazaar.contracts.environments import Environment
 from choir.bazaar.contracts.index_format import IndexLanguage, RepoIndex
 from choir.bazaar.contracts.indexes import RepoIndexRequest, RepoIndexResult
 from choir.bazaar.contracts.patches import (
@@ -75,6 +76,7 @@ __all__ = [
     "BadField",
     "CodeReviewRequest",
     "CodeReviewResult",
+    "Environment",
     "Evidence",
     "HiddenCheck",
     "HiddenChecks",

@@ -32,6 +32,7 @@ from choir.bazaar.contracts.base import (
     Yes,
 )
 from choir.bazaar.contracts.commands import parse_tests
+from choir.bazaar.contracts.environments import Environment
 from choir.bazaar.contracts.terms import (
     FREE_TEXT,
     ID,
@@ -170,6 +171,7 @@ class PatchGenRequest(RequestRecord):
     allow_introspection: Annotated[bool, Yes()] = False
     files_max: Annotated[int, _FILES_MAX] = 10  # most files it is paid for
     hidden: Annotated[ObjectHash, Hash()] | None = None  # commitment to the hidden checks
+    environment: Environment | None = None  # what the repository needs to be built and tested
     level: Annotated[Level, OneOf(Level)] = Level.V1  # the least level that the verdict must have
     checks: Annotated[tuple[OutsideCheck, ...], _LIST] = ()  # outside checks that everybody may see
     writable_paths: Annotated[tuple[str, ...], Patterns()] = ()  # folders that tests may write to, no others
@@ -179,7 +181,7 @@ class PatchGenRequest(RequestRecord):
     mutation_floor_bps: Annotated[int, _BPS] = 0  # the least share of mutants that the tests must notice
 
     later: ClassVar[frozenset[str]] = frozenset(
-        {"level", "checks", "writable_paths", "junit_report", "mutation", "mutation_floor_bps"}
+        {"environment", "level", "checks", "writable_paths", "junit_report", "mutation", "mutation_floor_bps"}
     )
 
     @classmethod

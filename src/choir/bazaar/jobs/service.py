@@ -138,6 +138,8 @@ class Jobs:
         now_us = self._lifecycle.clock.now_us()
         time_limit_s = min(order.time_limit_s, policy.time_limit_s_max)
         examine_s = policy.examine_s_max if order.type in EXAMINED else 0
+        if order.type is JobType.PATCH_GEN and order.request.get("environment"):
+            examine_s += policy.examine_setup_s_max
         offer_us = now_us + examine_s * MICROSECONDS
         expires_us = rules.job_expires_us(now_us, time_limit_s, policy)
         return Job(

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from choir.bazaar.environments import builds
+from choir.bazaar.environments.model import surroundings
 from choir.bazaar.verification import trees
 from choir.bazaar.verification.controlled.draws import Known
 from choir.bazaar.verification.controlled.runs import Tests, calibrate
@@ -51,32 +53,35 @@ class BaseTree:
     tree: Path
     users: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
-    known: dict[tuple[str, str], BaseState | Report] = field(default_factory=dict)
+    known: dict[tuple[str, str, str], BaseState | Report] = field(default_factory=dict)
     sites: dict[str, tuple[Report, dict[str, Known]]] = field(default_factory=dict)
+    built: dict[str, Path] = field(default_factory=dict)  # the tree after an order's build command
 
     def before(self, bench: Bench, command: str, subdir: str) -> BaseState:
         """A pytest command, run once and remembered."""
         with self.lock:
-            found = self.known.get((command, subdir))
+            key = (command, subdir, surroundings(bench.layer))
+            found = self.known.get(key)
             if not isinstance(found, BaseState):
-                report = bench.run(self.tree, command, subdir)
+                report = bench.run(self._ready(bench, subdir), command, subdir)
                 expected = expected_from(self.tree, command, subdir, report)
                 codes = bench.codes(self.tree, sorted(expected.files))
                 found = BaseState(report, replace(expected, static_codes=codes))
-                self.known[command, subdir] = found
+                self.known[key] = found
             return found
 
     def known_sites(self, bench: Bench, tests: Tests, plain: Report) -> dict[str, Known]:
         """What is known of the tests' assertions by running them here, without any delivery; found out once."""
-        name = _name_of(tests, {path: suite.source for path, suite in tests.suites.items()})
+        name = _name_of(bench, tests, {path: suite.source for path, suite in tests.suites.items()})
         with self.lock:
             if name not in self.sites:
-                self.sites[name] = plain, calibrate(bench, self.tree, tests, plain)
+                tree = self._ready(bench, tests.subdir)
+                self.sites[name] = plain, calibrate(bench, tree, tests, plain)
             return self.sites[name][1]
 
     def known_hidden(self, bench: Bench, tests: Tests, files: Mapping[str, bytes]) -> tuple[Report, dict[str, Known]]:
         """The same for hidden tests, which are put over the buyer's tree for it."""
-        name = _name_of(tests, files)
+        name = _name_of(bench, tests, files)
         with self.lock:
             if name not in self.sites:
                 self.sites[name] = self._calibrated(bench, tests, files)
@@ -84,22 +89,22 @@ class BaseTree:
 
     def hidden_report(self, bench: Bench, command: str, subdir: str, files: Mapping[str, bytes]) -> Report:
         """How hidden tests end in the buyer's own tree; found out once."""
-        name = _name_of(Tests(command, subdir, {}), files)
+        name = _name_of(bench, Tests(command, subdir, {}), files)
         with self.lock:
             if name not in self.sites:
-                with self._with_files(files) as tree:
+                with self._with_files(bench, subdir, files) as tree:
                     self.sites[name] = bench.run(tree, command, subdir), {}
             return self.sites[name][0]
 
     def _calibrated(self, bench: Bench, tests: Tests, files: Mapping[str, bytes]) -> tuple[Report, dict[str, Known]]:
-        with self._with_files(files) as tree:
+        with self._with_files(bench, tests.subdir, files) as tree:
             report = bench.run(tree, tests.command, tests.subdir)
             return report, calibrate(bench, tree, tests, report)
 
     @contextmanager
-    def _with_files(self, files: Mapping[str, bytes]) -> Iterator[Path]:
+    def _with_files(self, bench: Bench, subdir: str, files: Mapping[str, bytes]) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="hidden-", dir=self.folder) as folder:
-            tree = trees.lay_out(self.tree, Path(folder) / "tree")
+            tree = trees.lay_out(self._ready(bench, subdir), Path(folder) / "tree")
             for path, content in files.items():
                 trees.put(tree, path, trees.Entry(content))
             yield tree
@@ -107,15 +112,28 @@ class BaseTree:
     def plain(self, bench: Bench, command: str, subdir: str) -> Report:
         """Any other command, run once and remembered."""
         with self.lock:
-            found = self.known.get((command, subdir))
+            key = (command, subdir, surroundings(bench.layer))
+            found = self.known.get(key)
             if not isinstance(found, Report):
-                found = self.known[command, subdir] = bench.run(self.tree, command, subdir)
+                found = self.known[key] = bench.run(self._ready(bench, subdir), command, subdir)
             return found
 
+    def _ready(self, bench: Bench, subdir: str) -> Path:
+        """The tree after the build command of the order, if it has one. One that fails leaves the tree as it is."""
+        layer = bench.layer
+        if layer is None or not layer.build:
+            return self.tree
+        key = f"{surroundings(layer)} {subdir}"
+        if key not in self.built:
+            tree = trees.lay_out(self.tree, self.folder / f"built-{len(self.built)}" / "tree")
+            bench.seen.append(builds.build_on(bench, tree, subdir).result)
+            self.built[key] = tree
+        return self.built[key]
 
-def _name_of(tests: Tests, files: Mapping[str, bytes]) -> str:
+
+def _name_of(bench: Bench, tests: Tests, files: Mapping[str, bytes]) -> str:
     content = canonical_hash([[path, bytes_hash(source)] for path, source in sorted(files.items())])
-    return f"{tests.command}\0{tests.subdir}\0{content}"
+    return f"{tests.command}\0{tests.subdir}\0{content}\0{surroundings(bench.layer)}"
 
 
 class Bases:

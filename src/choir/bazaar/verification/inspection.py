@@ -20,13 +20,15 @@ from choir.bazaar.attempts.service import Attempts
 from choir.bazaar.contracts import HiddenChecks, read_request, read_result
 from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.disputes.service import Disputes
+from choir.bazaar.environments import claims
 from choir.bazaar.jobs.model import DIFF, HIDDEN, REPOSITORY, Check, Job, JobType, Verdict, job_id
 from choir.bazaar.jobs.service import Jobs
 from choir.bazaar.policy import WorkersPolicy
 from choir.bazaar.providers.market import Market
 from choir.bazaar.sampling import planted
 from choir.bazaar.sampling.planted import Planted
-from choir.bazaar.trajectories.reader import ExpectedTrajectory, check_content, commit_of
+from choir.bazaar.trajectories.lines import ToolUse
+from choir.bazaar.trajectories.reader import ExpectedTrajectory, Trajectory, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
 from choir.bazaar.verification.service import Verifier
 from choir.foundation.canonical import ObjectHash
@@ -155,7 +157,8 @@ class Inspection:
         data = case.delivery.trajectory
         assert data is not None
         try:
-            check_content(data, case.trajectory, self._policy)
+            found = check_content(data, case.trajectory, self._policy)
+            verdict = _with_layers(verdict, found)
             check = Check("trajectory", passed=True)
         except Invalid as error:
             check = Check("trajectory", passed=False, reason=error.code, details=error.sentence)
@@ -226,3 +229,14 @@ class Inspection:
             for piece in self._objects.open(tx, name):
                 out.write(piece)
         return path
+
+
+def _with_layers(verdict: Verdict, trajectory: Trajectory) -> Verdict:
+    """Whether provider and verifier worked on the same layer; a difference is told and is nobody's fault."""
+    ours = claims.evidence_of(verdict.evidence)
+    if ours is None:
+        return verdict
+    theirs = [line.result for line in trajectory.lines if isinstance(line, ToolUse) and line.tool == claims.TOOL]
+    told = claims.compare(ours, theirs)
+    checks = [replace(item, details=told) if item.name == claims.CHECK else item for item in verdict.checks]
+    return replace(verdict, checks=tuple(checks))

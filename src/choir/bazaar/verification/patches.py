@@ -11,6 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from choir.bazaar.contracts import Evidence, PatchGenRequest, PatchGenResult
+from choir.bazaar.environments import builds
 from choir.bazaar.jobs.model import Strength, Visibility
 from choir.bazaar.verification import changes as rules
 from choir.bazaar.verification import decision, hidden, mutation, trees
@@ -56,6 +57,7 @@ class PatchCheck:
             changed = self._changes(folder)
             self._look_at(changed, read_diff(self.diff).headers.moved)
             tree = self._lay_out(folder, changed)
+            self._build(tree)
             self._tests(tree)
             self._commands(tree)
             if self.request.whole_suite:
@@ -142,6 +144,15 @@ class PatchCheck:
         tree = trees.lay_out(folder / "patched" / "tree", folder / "run")
         decision.restore(tree, changed, self._deciders(), self.request)
         return tree
+
+    def _build(self, tree: Path) -> None:
+        """The order's build command, on the patched tree, with everything that decides put back."""
+        layer = self.bench.layer
+        if layer is None or not layer.build:
+            return
+        done = builds.build_on(self.bench, tree, self.request.subdir)
+        self.bench.seen.append(done.result)
+        self.findings.need("build", *done.fault, evidence={"exit_code": done.result.exit_code, "added": done.added})
 
     # --- the tests ---
 

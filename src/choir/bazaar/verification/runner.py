@@ -18,11 +18,13 @@ from uuid import UUID
 
 from choir.bazaar.composition import Bazaar
 from choir.bazaar.disputes.service import REVERIFY
+from choir.bazaar.environments.service import Environments
 from choir.bazaar.jobs.lifecycle import VERIFY
 from choir.bazaar.jobs.orders import CannotVerify
 from choir.bazaar.jobs.service import EXAMINE
-from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
+from choir.bazaar.policy import BazaarPolicy, EnvironmentsPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.verification.inspection import Inspection
+from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.service import Verifier
 from choir.feature import Base
 from choir.objects.service import Objects
@@ -46,6 +48,11 @@ _PROBE_AGAIN_S = 30.0
 def sandbox_policy(node: Base) -> SandboxPolicy:
     """What this node's sandboxes keep to."""
     return readiness.sandbox_policy(node.settings, node.policy, production=node.identity.production)
+
+
+def environments_of(node: Base, runs: Runs) -> Environments:
+    """The environments of this node's home folder."""
+    return Environments(runs, node.settings.home, node.policy.of(EnvironmentsPolicy), node.clock)
 
 
 class Bench:
@@ -97,7 +104,11 @@ class Bench:
             if not why:
                 if loose := sandboxes.unlimited():
                     log.warning("verification has no firm limits; for development only", extra={"why": loose})
-                self._verifier = Verifier(sandboxes, self._node.policy.of(VerificationPolicy), self._folder())
+                environments = environments_of(self._node, sandboxes)
+                environments.collect()
+                self._verifier = Verifier(
+                    sandboxes, self._node.policy.of(VerificationPolicy), self._folder(), environments=environments
+                )
         except OSError as error:
             return str(error)
         return why

@@ -17,6 +17,9 @@ from pathlib import Path
 from choir.bazaar.contracts import REQUESTS as REQUEST_TYPES
 from choir.bazaar.contracts import RESULTS as RESULT_TYPES
 from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest, RepoIndexRequest, ResultStatus
+from choir.bazaar.environments import claims
+from choir.bazaar.environments.model import Layer, NoEnvironments
+from choir.bazaar.environments.service import Environments
 from choir.bazaar.jobs.model import JobType, Verdict
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification import indexes, indexing, reviews, runs, texts, toolchain
@@ -54,6 +57,7 @@ class Verifier:
         folder: Path | None = None,
         entropy: Entropy | None = None,
         embedder: Embedder | None = None,
+        environments: Environments | None = None,
     ) -> None:
         self.policy = policy or VerificationPolicy()
         self._runs = sandboxes
@@ -64,6 +68,7 @@ class Verifier:
         self._tools: Mount | None = None
         self._indexer: Mount | None = None
         self._embedder = embedder  # to check embeddings of the same model with
+        self._environments = environments
 
     def close(self) -> None:
         """Remove what was kept."""
@@ -113,8 +118,11 @@ class Verifier:
             request = order.request
             assert isinstance(request, PatchGenRequest)
             assert order.repository is not None
-            with self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base:
-                bench = self._bench(cancelled, request)
+            with (
+                self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base,
+                self._layer(request, base, findings, cancelled) as layer,
+            ):
+                bench = self._bench(cancelled, request, layer)
                 _examine_patch(request, base, bench, findings)
                 _examine_level(order, findings)
                 _note_tier(findings, bench)
@@ -135,8 +143,11 @@ class Verifier:
     def _patch(self, order: Order, delivery: Delivery, findings: Findings, cancelled: Callable[[], bool]) -> None:
         assert isinstance(order.request, PatchGenRequest)
         assert order.repository is not None
-        bench = self._bench(cancelled, order.request)
-        with self._bases.use(self._runs, order.repository, order.request.base_commit, cancelled) as base:
+        with (
+            self._bases.use(self._runs, order.repository, order.request.base_commit, cancelled) as base,
+            self._layer(order.request, base, findings, cancelled) as layer,
+        ):
+            bench = self._bench(cancelled, order.request, layer)
             try:
                 PatchCheck(order, delivery, base, bench, findings).run()
             finally:
@@ -172,12 +183,28 @@ class Verifier:
         with self._bases.use(self._runs, order.repository, request.base_commit, cancelled) as base:
             yield indexing.survey(base.tree, request.languages, self.policy)
 
-    def _bench(self, cancelled: Callable[[], bool], request: PatchGenRequest) -> Bench:
+    @contextmanager
+    def _layer(
+        self, request: PatchGenRequest, base: BaseTree, findings: Findings, cancelled: Callable[[], bool]
+    ) -> Iterator[Layer | None]:
+        """The order's environment, set up on the buyer's own tree; its layer is named on the verdict."""
+        if request.environment is None:
+            yield None
+            return
+        if self._environments is None:
+            raise NoEnvironments
+        with self._environments.use(request.environment, base.tree, cancelled) as layer:
+            findings.add(claims.CHECK, evidence=layer.evidence())
+            yield layer
+
+    def _bench(self, cancelled: Callable[[], bool], request: PatchGenRequest, layer: Layer | None) -> Bench:
         writable, junit = request.writable_paths, request.junit_report
         with self._lock:
             if self._tools is None:
                 self._tools = toolchain.build(self._folder / "tools")
-        return Bench(self._runs, self._tools, self.policy, self._entropy, cancelled, writable, self._parsers, junit)
+        return Bench(
+            self._runs, self._tools, self.policy, self._entropy, cancelled, writable, self._parsers, junit, layer
+        )
 
 
 def _check_order(order: Order) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from choir.bazaar.contracts.commands import Runner, TestCommand, parse_tests
+from choir.bazaar.environments.model import Layer
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification import foreign
 from choir.bazaar.verification.model import Runs
@@ -76,6 +77,7 @@ class Bench:
     writable: tuple[str, ...] = ()  # folders of the tree that tests may write to
     parsers: Callable[[], Mount] = field(default=_no_parsers)  # lends what reads other languages
     junit: str = ""  # where a command that is no known runner writes its report
+    layer: Layer | None = None  # the order's environment, below every tree that runs here
     seen: list[Result] = field(default_factory=list)  # what ran, for the tier
 
     def run(
@@ -94,8 +96,10 @@ class Bench:
             spec = self._spec(config)
             if config["mode"] == "tests":
                 spec = replace(spec, files=self._copied(tree), mounts=(self.tools, Mount(shown, TREE)))
+                spec = spec if self.layer is None else _over_shown(self.layer, spec, tree, shown)
             else:
                 spec = replace(spec, folder=tree, folder_at=setting.folder)
+                spec = spec if self.layer is None else self.layer.over(spec, tree, setting.folder)
             result = guarded(self.runs, self._with_room(spec), self.cancelled)
         self.seen.append(result)
         return self._report(result, key, command)
@@ -146,6 +150,7 @@ class Bench:
         else:
             assert found is not None
             config["tests"] = _tests_config(found, cwd, control)
+            config["tests"]["late"] = [] if self.layer is None else list(self.layer.python_path)
         return config
 
     def _spec(self, config: dict[str, Any]) -> Spec:
@@ -182,7 +187,7 @@ class Bench:
     @contextmanager
     def _shown(self, tree: Path) -> Iterator[Path]:
         """The tree as it is mounted: folders that may be written to are links to where they were copied."""
-        if not self.writable:
+        if not self.writable and (self.layer is None or not self.layer.added(tree)):
             yield tree
             return
         with tempfile.TemporaryDirectory(prefix="shown-", dir=tree.parent) as folder:
@@ -237,6 +242,20 @@ def _tests_config(found: TestCommand, cwd: str, control: Control) -> dict[str, A
         "salt": control.salt.hex(),
         "fail": sorted(control.fail),
     }
+
+
+def _over_shown(layer: Layer, spec: Spec, tree: Path, shown: Path) -> Spec:
+    """The run over the layer, where the tree is mounted: what the layer adds to the tree needs a place there first."""
+    laid = layer.over(spec, tree)
+    prefix = f"{TREE.removeprefix('/work/')}/"
+    for item in laid.files:
+        if item.path.startswith(prefix):
+            content = item.content if item.source is None else item.source.read_bytes()
+            put(shown, item.path.removeprefix(prefix), Entry(content, item.executable, item.link))
+    for mount in laid.mounts:
+        if mount.target.startswith(f"{TREE}/"):
+            (shown / mount.target.removeprefix(f"{TREE}/")).mkdir(parents=True, exist_ok=True)
+    return replace(laid, files=tuple(item for item in laid.files if not item.path.startswith(prefix)))
 
 
 def _files_below(folder: Path, at: str) -> list[InFile]:

@@ -14,7 +14,7 @@ from choir.sandbox.model import Mount
 
 TARGET = "/opt/choir"
 _PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments")
-_PROGRAMS = ("supervisor.py", "reporter.py", "reader.py", "digests.py", "observer.py", "unittest_results.py")
+_PROGRAMS = ("supervisor.py", "reporter.py", "reader.py", "digests.py", "late.py", "observer.py", "unittest_results.py")
 _SCRIPTS = ("observer.cjs", "node_reporter.mjs")
 _INSIDE = Path(__file__).parent / "inside"
 

@@ -16,7 +16,7 @@ import choir.bazaar
 
 NAME = "choir.bazaar"
 _BAZAAR = Path(choir.bazaar.__file__).parent
-_FOLDERS = ("verification", "contracts", "trajectories")
+_FOLDERS = ("verification", "contracts", "trajectories", "environments")
 _HEX_DIGITS = 16
 
 

@@ -24,11 +24,20 @@ from choir.bazaar.contracts import (
     TextGenRequest,
     TextGenResult,
 )
+from choir.bazaar.environments.model import Layer
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.workers import profiles
 from choir.bazaar.workers.model import IsCancelled, NotDone, NotMine, SecretInside, WorkOrder, WorkProduct
-from choir.bazaar.workers.patch_work import WORK, check_out_base, compute_diff, hand_over
+from choir.bazaar.workers.patch_work import (
+    WORK,
+    check_out_base,
+    compute_diff,
+    hand_over,
+    surroundings,
+    take_layer_out,
+    with_layer,
+)
 from choir.bazaar.workers.profiles import Call, CommandProfile
 from choir.bazaar.workers.shop import PYTEST_PATH, Workshop
 from choir.foundation.errors import ChoirError
@@ -44,7 +53,9 @@ _SECRET_CHARS_MIN = 8
 _START = """
 cd /work/repository || exit 125
 git init -q --separate-git-dir=/work/repository.git . || exit 125
-git add -A -f . && git commit -q --allow-empty -m base || exit 125
+if [ -f /work/paths ]; then set -f; git add -A -f --pathspec-from-file=/work/paths; else git add -A -f .; fi || exit 125
+grep -s '^:(exclude' /work/paths | sed 's/^:(exclude,top)/\\//' >>/work/repository.git/info/exclude
+git commit -q --allow-empty -m base || exit 125
 exec "$@"
 """
 _GIT = {
@@ -114,7 +125,9 @@ class CommandWorker:
         base = check_out_base(self._shop, order, order.base_commit, folder / "base", cancelled)
         left = folder / "left"
         left.mkdir()
-        result = self._run(order, base, left, trajectory, cancelled)
+        with surroundings(self._shop, order, base, trajectory, cancelled) as layer:
+            result = self._run(order, base, left, trajectory, cancelled, layer)
+            take_layer_out(left / WORK, layer, base)
         diff = compute_diff(base, left / WORK, result.files_refused, folder, self._shop.sandbox)
         if not diff.strip():
             raise NotDone(why=f"the agent ended with code {result.exit_code} and changed nothing")
@@ -127,12 +140,14 @@ class CommandWorker:
         left: Path | None,
         trajectory: TrajectoryWriter,
         cancelled: IsCancelled,
+        layer: Layer | None = None,
     ) -> Result:
         """The agent from start to end, its output told as it comes."""
         call = profiles.call(self.profile, order.job, order.request, self._own)
         lines = trajectory.output()
         try:
-            result = self._shop.run(self._spec(order, call, base, left), cancelled, "the agent", lines)
+            spec = with_layer(self._spec(order, call, base, left), layer, base)
+            result = self._shop.run(spec, cancelled, "the agent", lines)
         finally:
             lines.close()
         asked = [f"{record.method} {record.host} {record.outcome}" for record in result.requests]

@@ -9,13 +9,17 @@ brought out faithfully is a refusal, never a deletion.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts import PatchGenRequest, PatchGenResult
+from choir.bazaar.environments import claims
+from choir.bazaar.environments.model import Layer
 from choir.bazaar.jobs.model import Level
 from choir.bazaar.trajectories.writer import TrajectoryWriter
 from choir.bazaar.verification.diffs import read_diff
@@ -26,10 +30,12 @@ from choir.bazaar.workers.shop import Workshop
 from choir.foundation.canonical import bytes_hash
 from choir.foundation.words import count
 from choir.sandbox.files import Allowance, Target, put_folder
+from choir.sandbox.model import InFile, Spec
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.repositories import WorkTree, is_plain
 
 WORK = "repository"  # the name of the tree in a worker's sandbox
+PATHS_FILE = "paths"  # what of the tree is the buyer's, as git takes it; there where a layer adds to it
 _LITTER = {
     "__pycache__",
     ".pytest_cache",
@@ -59,6 +65,44 @@ def check_out_base(shop: Workshop, order: WorkOrder, commit: str, folder: Path, 
     if order.repository is None:
         raise NotMine(worker="this one", why="the order comes without a repository")
     return check_out(shop.runner, order.repository, commit, folder, cancelled)
+
+
+@contextmanager
+def surroundings(
+    shop: Workshop, order: WorkOrder, base: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled
+) -> Iterator[Layer | None]:
+    """The order's environment for the worker's own runs, named in the trajectory; nothing if the order has none."""
+    request = order.request
+    if not isinstance(request, PatchGenRequest) or request.environment is None:
+        yield None
+        return
+    with shop.environments.use(request.environment, base, cancelled) as layer:
+        trajectory.tool(claims.TOOL, request.environment.setup, claims.told(layer.evidence()))
+        yield layer
+
+
+def with_layer(spec: Spec, layer: Layer | None, base: Path | None) -> Spec:
+    """A worker's run over the order's environment. What comes from the layer is no part of the agent's repository."""
+    if layer is None or base is None:
+        return spec
+    left_out = "".join(f":(exclude,top){path}\n" for path in layer.added(base))
+    found = layer.over(spec, base, WORK)
+    return replace(found, files=(*found.files, InFile(PATHS_FILE, f".\n{left_out}".encode())))
+
+
+def take_layer_out(left: Path, layer: Layer | None, base: Path) -> None:
+    """What the layer added to the tree and the worker left as it was is no part of the patch."""
+    if layer is None or layer.kept is None:
+        return
+    for path in layer.added(base):
+        ours, theirs = layer.kept.tree / path, left / path
+        if ours.is_symlink() and theirs.is_symlink():
+            same = ours.readlink() == theirs.readlink()
+        else:
+            plain = not (ours.is_symlink() or theirs.is_symlink()) and ours.is_file() and theirs.is_file()
+            same = plain and filecmp.cmp(ours, theirs, shallow=False)
+        if same:
+            theirs.unlink()
 
 
 def is_litter(path: str) -> bool:
@@ -157,6 +201,8 @@ def self_check(
     seen = Order(order.type, request, order.repository)
     verdict = shop.verifier.verify(seen, Delivery(diff, bytes_hash(diff), result), cancelled)
     trajectory.tool("Verify", request.test_command, "passed" if verdict.passed else verdict.reason)
+    if (layer := claims.evidence_of(verdict.evidence)) is not None:
+        trajectory.tool(claims.TOOL, "self-check", claims.told(layer))
     if not verdict.passed:
         failed = next(check for check in verdict.checks if not check.passed)
         raise NotDone(why=f"the patch would be refused: {failed.details or failed.reason}".rstrip("."))

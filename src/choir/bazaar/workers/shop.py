@@ -18,7 +18,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
+from choir.bazaar.environments.service import Environments
+from choir.bazaar.policy import EnvironmentsPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.verification import indexing, toolchain
 from choir.bazaar.verification.indexing import Embedder
 from choir.bazaar.verification.service import Verifier
@@ -72,6 +73,8 @@ class Workshop:
         sandbox: SandboxPolicy | None = None,
         clock: Clock | None = None,
         embedder: Embedder | None = None,
+        environments: Path | None = None,
+        layers: EnvironmentsPolicy | None = None,
     ) -> None:
         self.runner = runner
         self.policy = workers or WorkersPolicy()
@@ -81,7 +84,8 @@ class Workshop:
         self.embedder = embedder  # a model for embeddings, if there is one
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="shop-", dir=folder))
-        self.verifier = Verifier(runner, self.verification, self.folder)
+        self.environments = Environments(runner, environments or folder, layers, self.clock)
+        self.verifier = Verifier(runner, self.verification, self.folder, environments=self.environments)
         self._lock = threading.Lock()
         self._built: dict[str, Mount] = {}
 

@@ -303,3 +303,24 @@ def _row(name: str, found: Any) -> tuple[str, str, str, str]:
     told, sign, promise = _PROMISES[name]
     kept = found >= promise if sign == ">=" else found <= promise
     return told, str(found), f"{sign} {promise}", "" if kept else "missed"
+
+
+_ENVIRONMENT_RATIOS = {
+    "warm_run_of_bare": "a run on a warm layer, of the same run bare",
+    "cold_setup_of_bare": "a cold set-up, of the same set-up bare",
+    "second_job_of_first": "a second job on the same files, of the first",
+}
+
+
+@app.command("environments", epilog="Example: choir bench environments --quick")
+def environments(quick: QuickOption = False, folder: FolderOption = None, as_json: AsJson = False) -> None:
+    """Measure set-ups and runs on a layer against doing the same bare (a minute; no network)."""
+    from choir.benchmarks.environments import run
+
+    output.want_json(as_json)
+    result = run(1 if quick else 5, folder, output.say)
+    if as_json:
+        output.print_json(result)
+        return
+    rows = [[told, f"{result['ratios'][name]:g}"] for name, told in _ENVIRONMENT_RATIOS.items()]
+    output.print_table(["ratio", "measured"], rows, right=[1])

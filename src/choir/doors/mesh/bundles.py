@@ -111,6 +111,14 @@ def bundle(
         shutil.rmtree(place, ignore_errors=True)
 
 
+def text_of(sent: Bundle, path: str) -> str:
+    """The text of a file that a bundle holds, for as long as there is the bundle; what is no text is told as well as
+    it can be."""
+    place = sent.file.parent
+    given = git.git("cat-file", "blob", f"{sent.commit}:{path}", cwd=place, more={"GIT_DIR": str(place / "own.git")})
+    return given.decode("utf-8", "replace")
+
+
 def bundle_of_tree(tree: Path, place: Path, source: str, include: Sequence[str], limit: int) -> Bundle:
     """A bundle of all files of a folder that is nobody's checkout, ignored ones too; made below `place`."""
     own, made = _taken(tree, place, "index")

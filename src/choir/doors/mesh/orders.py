@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from choir.bazaar.contracts import (
     CodeReviewRequest,
+    Environment,
     Evidence,
     HiddenCheck,
     IndexLanguage,
@@ -116,6 +117,7 @@ class Orders:
         criteria: Choice | None = None,
         key: str | None = None,
         public: bool = False,
+        environment: Environment | None = None,
     ) -> Handle:
         """Order a change to a local repository that makes the test command pass.
 
@@ -124,6 +126,7 @@ class Orders:
         the least that the verdict must have. Levels V3 and V4, `whole_suite` and `mutation` cost extra. Who sends the
         same order again keeps its `key` and its `hidden_salt`. What `criteria` do not name of isolation and success
         rate is asked for by `default_criteria`. `public` lets everybody read the order and what comes of it.
+        `environment` is what the tests need.
         """
         key = key_or_new(key)
         files_max = self.limits.units_files if files_max is None else files_max
@@ -154,6 +157,7 @@ class Orders:
                 writable_paths=tuple(writable_paths),
                 mutation=mutation,
                 mutation_floor_bps=mutation_floor_bps,
+                environment=environment,
             )
             checked = PatchGenRequest.from_json(request.to_json(), self.limits)  # refused here, before anything is sent
             inputs: dict[str, bytes | Path] = {"repository": sent.file}

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from choir.bazaar.contracts import HiddenChecks, PatchGenRequest, Request, read_request, read_result
+from choir.bazaar.environments.service import Environments
 from choir.bazaar.jobs.model import JobType, Level, Verdict
-from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
+from choir.bazaar.policy import BazaarPolicy, EnvironmentsPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.sampling import planted
 from choir.bazaar.trajectories.reader import ExpectedTrajectory, check_content, commit_of
 from choir.bazaar.verification.model import Delivery, Order
@@ -29,6 +30,7 @@ from choir.doors.sdk.policies import policy_of
 from choir.foundation.canonical import ObjectHash, canonical_hash, hash_digest
 from choir.foundation.clock import parse_time
 from choir.foundation.errors import Broken, ChoirError, Invalid, NotAllowed
+from choir.foundation.settings import load_settings
 from choir.foundation.signing import BadSignature, verify_bip340
 from choir.sandbox.policy import SandboxPolicy
 from choir.sandbox.rules import for_play
@@ -116,7 +118,12 @@ def recheck(client: Client, job: JobOut, attempt: AttemptOut, artifact: bytes, v
         delivery, provider = _delivery(client, job, attempt, artifact)
         with (
             Sandboxes(folder / "sandbox", for_play(SandboxPolicy())) as sandboxes,
-            Verifier(sandboxes, policy.of(VerificationPolicy), folder) as verifier,
+            Verifier(
+                sandboxes,
+                policy.of(VerificationPolicy),
+                folder,
+                environments=Environments(sandboxes, load_settings({}).home, policy.of(EnvironmentsPolicy)),
+            ) as verifier,
         ):
             ours = verifier.verify(order, delivery, rerun=True)
             ours = _with_planted(ours, job, artifact, hidden, policy.of(VerificationPolicy))

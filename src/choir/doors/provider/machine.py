@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from choir.bazaar.jobs.model import JobType
-from choir.bazaar.policy import VerificationPolicy, WorkersPolicy
+from choir.bazaar.policy import EnvironmentsPolicy, VerificationPolicy, WorkersPolicy
 from choir.bazaar.workers.catalogue import workers
 from choir.bazaar.workers.fulfilment import Fulfilment
 from choir.bazaar.workers.model import Worker
@@ -68,6 +68,8 @@ def started(
                 policy.of(VerificationPolicy),
                 policy.of(SandboxPolicy),
                 embedder=StaticEmbedder(),
+                environments=home.folder,
+                layers=policy.of(EnvironmentsPolicy),
             ) as shop,
         ):
             found = workers(wanted.workers, shop, os.environ, wanted.model, wanted.api)

@@ -14,6 +14,7 @@ from choir.doors.challenges.client import ChallengesClient
 from choir.doors.citations.client import CitationsClient
 from choir.doors.delegations.client import DelegationsClient
 from choir.doors.disputes.client import DisputesClient
+from choir.doors.environments.client import EnvironmentsClient
 from choir.doors.events.client import EventsClient
 from choir.doors.hall.client import HallClient
 from choir.doors.indexes.client import IndexesClient
@@ -70,6 +71,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.attempts: AttemptsClient[R] = AttemptsClient(transport)
         self.providers: ProvidersClient[R] = ProvidersClient(transport)
         self.disputes: DisputesClient[R] = DisputesClient(transport)
+        self.environments: EnvironmentsClient[R] = EnvironmentsClient(transport)
         self.sources: SourcesClient[R] = SourcesClient(transport)
         self.atoms: AtomsClient[R] = AtomsClient(transport)
         self.articles: ArticlesClient[R] = ArticlesClient(transport)

@@ -43,6 +43,7 @@ class Egress:
     requests_max: int | None = None  # None: as the policy says
     request_bytes_max: int | None = None
     response_bytes_max: int | None = None
+    total_bytes_max: int | None = None  # of all answers together; stands for the limit of each
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,10 @@ class Proxy:
         self._requests_max = _least(egress.requests_max, policy.egress_requests_max)
         self._up_max = _least(egress.request_bytes_max, policy.egress_request_bytes_max)
         self._down_max = _least(egress.response_bytes_max, policy.egress_response_bytes_max)
+        self._total_max: int | None = None
+        self._total = 0
+        if egress.total_bytes_max is not None:
+            self._total_max = self._down_max = _least(egress.total_bytes_max, policy.egress_total_bytes_max)
 
     @property
     def is_spent(self) -> bool:
@@ -219,6 +223,9 @@ class Proxy:
         way.record = replace(way.record, received_bytes=way.record.received_bytes + len(piece))
         if way.record.received_bytes > self._down_max:
             raise framing.Cut("the answer is too large")
+        self._total += len(piece)
+        if self._total_max is not None and self._total > self._total_max:
+            raise framing.Cut("all answers together are too large")
         writer.write(piece)
         await writer.drain()
 

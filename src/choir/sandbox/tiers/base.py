@@ -168,6 +168,10 @@ class Driver(Protocol):
         """The path by which the host reaches the workspace while the run is waiting."""
         ...
 
+    def room(self, plan: Plan, leader: int, status: bytes) -> str:
+        """The path by which the host reaches the second place to write to."""
+        ...
+
     def init_process(self, status: bytes) -> int | None:
         """The first process inside, if the tier tells; when it is gone, so are all others in there."""
         ...

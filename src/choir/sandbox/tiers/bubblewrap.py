@@ -30,6 +30,7 @@ from choir.sandbox.tiers.base import (
 )
 from choir.sandbox.tiers.stage import (
     ONE_ROOM,
+    STAGED_ROOM,
     STAGED_SHM,
     STAGED_TERMINALS,
     STAGED_TMP,
@@ -102,6 +103,9 @@ class Bubblewrap:
 
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         return f"/proc/{self.init_process(status)}/root{WORKSPACE}"
+
+    def room(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
+        return f"/proc/{self.init_process(status)}/root{plan.spec.room}"
 
     def init_process(self, status: bytes) -> int | None:
         found = re.match(rb'\s*\{\s*"child-pid"\s*:\s*(\d+)[\s,}]', status)
@@ -181,9 +185,11 @@ def _rooms(plan: Plan) -> list[str]:
     if plan.uid is not None:
         places = (("/dev/shm", STAGED_SHM), ("/tmp", STAGED_TMP), (WORKSPACE, STAGED_WORK))  # noqa: S108
         binds = [word for target, source in places for word in ("--bind", str(source), target)]
+        binds += ["--bind", str(STAGED_ROOM), plan.spec.room] if plan.spec.room else []
         return ["--dev-bind", str(STAGED_TERMINALS), "/dev/pts", *binds]
     sized = ["--size", str(plan.limits.disk_bytes), "--perms"]
     options = [*sized, "1777", "--tmpfs", "/dev/shm", *sized, "1777", "--tmpfs", "/tmp"]  # noqa: S108
+    options += [*sized, "0755", "--tmpfs", plan.spec.room] if plan.spec.room else []
     return [*options, *sized, "0755", "--tmpfs", WORKSPACE]
 
 

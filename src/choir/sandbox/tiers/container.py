@@ -30,6 +30,7 @@ from choir.sandbox.tiers.base import (
 from choir.sandbox.tiers.stage import (
     ONE_ROOM,
     STAGED_OWN,
+    STAGED_ROOM,
     STAGED_SHM,
     STAGED_STATE,
     STAGED_TMP,
@@ -109,6 +110,9 @@ class Container:
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         return f"/proc/{leader}/root{STAGED_WORK}"
 
+    def room(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
+        return f"/proc/{leader}/root{STAGED_ROOM}"
+
     def init_process(self, status: bytes) -> int | None:  # noqa: ARG002
         return None
 
@@ -149,6 +153,8 @@ def podman(plan: Plan, machine: Machine) -> BuiltCommand:
     options += ["--read-only-tmpfs=false", "--mount", f"type=devpts,destination=/dev/pts,max={plan.limits.terminals}"]
     for source, target in ((STAGED_WORK, WORKSPACE), (STAGED_TMP, "/tmp"), (STAGED_SHM, "/dev/shm")):  # noqa: S108
         options += ["--volume", f"{source}:{target}:rw,nosuid,nodev"]
+    if plan.spec.room:
+        options += ["--volume", f"{STAGED_ROOM}:{plan.spec.room}:rw,nosuid,nodev"]
     options += _image(plan)
     acts: tuple[Act, ...] = (*rooms(plan), *own(), FolderAct(str(STAGED_STATE), 0o700))
     plan, more = _plain_groups(plan) if machine.cgroup_mounts != "v2" else (plan, ())

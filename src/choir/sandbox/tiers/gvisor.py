@@ -12,7 +12,7 @@ from choir.sandbox.model import LimitName, Tier
 from choir.sandbox.tiers import oci
 from choir.sandbox.tiers.base import BuiltCommand, Machine, Plan, host_applied, joined, version_of
 from choir.sandbox.tiers.container import with_forwarder
-from choir.sandbox.tiers.stage import ONE_ROOM, STAGED_STATE, STAGED_WORK, with_own_processes
+from choir.sandbox.tiers.stage import ONE_ROOM, STAGED_ROOM, STAGED_STATE, STAGED_WORK, with_own_processes
 
 
 class Gvisor:
@@ -70,6 +70,9 @@ class Gvisor:
 
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         return f"/proc/{leader}/root{STAGED_WORK}"
+
+    def room(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
+        return f"/proc/{leader}/root{STAGED_ROOM}"
 
     def init_process(self, status: bytes) -> int | None:  # noqa: ARG002
         return None

@@ -15,7 +15,7 @@ import signal
 from pathlib import Path
 
 from choir.sandbox.inside import source
-from choir.sandbox.model import LimitName, Tier
+from choir.sandbox.model import LimitName, StartFailed, Tier
 from choir.sandbox.tiers.base import (
     ETC_FROM_HOST,
     BuiltCommand,
@@ -154,6 +154,9 @@ class Local:
 
     def folder(self, plan: Plan) -> Path:
         return STAGED_WORK if plan.uid is not None else plan.scratch / "work"
+
+    def room(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
+        raise StartFailed(why="the local tier has no second place to write to")
 
     def workspace(self, plan: Plan, leader: int, status: bytes) -> str:  # noqa: ARG002
         if plan.uid is None:

@@ -17,6 +17,7 @@ from choir.sandbox.tiers.base import ETC_FROM_HOST, Machine, MountPoint, Plan, e
 from choir.sandbox.tiers.stage import (
     STAGE,
     STAGED_ETC,
+    STAGED_ROOM,
     STAGED_ROOT,
     STAGED_SHM,
     STAGED_STATE,
@@ -123,6 +124,7 @@ def _system(plan: Plan) -> list[dict[str, Any]]:
         _mount("/dev/shm", "bind", str(STAGED_SHM), "bind", "rw", "noexec", *hard),  # noqa: S108
         _mount("/tmp", "bind", str(STAGED_TMP), "bind", "rw", *hard),  # noqa: S108
         _mount(WORKSPACE, "bind", str(STAGED_WORK), "bind", "rw", *hard),
+        *([_mount(plan.spec.room, "bind", str(STAGED_ROOM), "bind", "rw", *hard)] if plan.spec.room else []),
     ]
 
 

@@ -9,14 +9,16 @@ number, and what the run is lent (a socket, a mounted folder).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from choir.sandbox.model import WORKSPACE
 from choir.sandbox.tiers.base import Machine, MountPoint, Plan, own_namespaces
 
 STAGE = Path("/run/choir-sandbox/stage")  # an empty folder; all that is ever in it is in private namespaces
 STAGED_WORK = STAGE / "work"
 STAGED_TMP = STAGE / "tmp"
 STAGED_SHM = STAGE / "shm"
+STAGED_ROOM = STAGE / "room"  # the second place to write to, where a run has one
 STAGED_TERMINALS = STAGE / "pts"
 STAGED_OWN = STAGE / "own"  # what is ours: outside the payload's size
 STAGED_ROOT = STAGED_OWN / "root"
@@ -90,7 +92,21 @@ def rooms(plan: Plan) -> list[Act]:
         FolderAct(str(STAGED_WORK), 0o755, owner),
         FolderAct(str(STAGED_TMP), 0o1777, owner),
         FolderAct(str(STAGED_SHM), 0o1777, owner),
+        *([FolderAct(str(STAGED_ROOM), 0o755, owner)] if plan.spec.room else []),
+        *_places_inside(plan),
     ]
+
+
+def _places_inside(plan: Plan) -> list[Act]:
+    """The folders that lead to what is mounted below the workspace: a runtime would make them root's own."""
+    owner, top = plan.payload_uid, PurePosixPath(WORKSPACE)
+    found: dict[PurePosixPath, None] = {}
+    for mount in plan.mounts:
+        target = PurePosixPath(mount.target)
+        if mount.is_folder and target.is_relative_to(top):
+            found |= dict.fromkeys(reversed([target, *(item for item in target.parents if item.is_relative_to(top))]))
+    found.pop(top, None)
+    return [FolderAct(str(STAGED_WORK / place.relative_to(top)), 0o755, owner) for place in found]
 
 
 def terminals(plan: Plan) -> list[Act]:

@@ -153,9 +153,11 @@ def run_unittest(config: Any, send: Any, is_chosen: Any) -> int:
 
 def prepare(config: Any) -> None:
     """The path and the environment as the buyer's command has them. Python would look there at its start."""
+    from late import paths_of  # type: ignore[import-not-found]
+
     del sys.path[:2]
     first = [config["cwd"]] if config["as_module"] else []
-    sys.path[:] = [*first, *config["path"], *sys.path, SITE]
+    sys.path[:] = [*first, *config["path"], *sys.path, *paths_of(config["late"], TREE), SITE]
     os.environ.update(config["environment"])
 
 

@@ -13,6 +13,7 @@ import typer
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.doors.cli import groups, ids, output
+from choir.doors.environments import options as env
 from choir.doors.jobs.commands import checks, inputs, no_provider, options, presentation
 from choir.doors.jobs.commands.buyer import as_buyer, sat
 from choir.doors.jobs.commands.checks import CheckOption, ExpectHashOption, ExpectOption, HiddenCheckOption
@@ -211,6 +212,12 @@ def patch(
         int | None,
         typer.Option("--files", help="Maximum changed files to pay for; default: from the node's policy.", min=1),
     ] = None,
+    setup: env.SetupOption = None,
+    setup_file: env.SetupFileOption = None,
+    host: env.HostOption = None,
+    build: env.BuildOption = None,
+    base: env.BaseOption = None,
+    no_setup: env.NoSetupOption = False,
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
@@ -242,6 +249,10 @@ def patch(
         with output.reading_options():
             commands, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
             hidden_checks: list[str | HiddenCheck] = [*commands, *unseen]
+            asked = env.Asked(setup, setup_file, host, base, build, no_setup)
+            environment, found = env.environment_for(asked, sent)
+        if environment is not None and found and not wanted.as_json:
+            output.say(f"{found} --no-setup orders without it, --setup with another.")
         if exit_code and not wanted.as_json:
             inputs.tell_exit_code(test, hidden=bool(hidden_checks))
         if not wanted.as_json:
@@ -255,7 +266,8 @@ def patch(
                 disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=hidden_checks,
                 hidden_files=hidden_files, checks=seen, verification_commands=verify or (), level=least,
                 writable_paths=writable or (), mutation=mutation, mutation_floor_bps=floor, whole_suite=full_suite,
-                fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files, **wanted.terms(most),
+                fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files, environment=environment,
+                **wanted.terms(most),
             ),
             sum(amount for _, amount in more),
         )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Environments: building one on this machine, and the layers that a node keeps."""
