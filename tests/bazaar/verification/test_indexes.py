@@ -222,7 +222,7 @@ class Numbers:
 
 def test_vectors_of_a_model_that_the_verifier_has_too_are_checked(sandboxes: Sandboxes, shelf: Scene) -> None:
     assert shelf.order.request is not None
-    order = replace(shelf.order, request=replace(shelf.order.request, embeddings=True))  # type: ignore[type-var]
+    order = replace(shelf.order, request=replace(shelf.order.request, embeddings=True))  # type: ignore[arg-type]
     good = indexing.assemble(shelf.commit, shelf.index.languages, shelf.index.files, Numbers())
     bad = replace(
         good, files=tuple(replace(f, vectors=tuple(vector_text([1, 1, 1]) for _ in f.symbols)) for f in good.files)
