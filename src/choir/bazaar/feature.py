@@ -9,7 +9,7 @@ from choir.bazaar.composition import Bazaar, Parts, assemble
 from choir.bazaar.jobs.lifecycle import FOLLOW
 from choir.bazaar.jobs.model import FREE, QUALIFY
 from choir.bazaar.jobs.service import LOOK
-from choir.bazaar.policy import BazaarPolicy
+from choir.bazaar.policy import BazaarPolicy, MarketPolicy
 from choir.bazaar.rounds import MarketRounds
 from choir.bazaar.verification.runner import VerificationRunner
 from choir.feature import BackgroundWork, Base, Feature, RepeatingTask, Stopping
@@ -46,6 +46,7 @@ def _build(base: Base) -> Iterable[object]:
 
 def _work(base: Base, stopping: Stopping) -> BackgroundWork:
     bazaar, policy = base.of(Bazaar), base.policy.of(BazaarPolicy)
+    market = base.policy.of(MarketPolicy)
     verification = VerificationRunner(base, stopping)
     rounds = MarketRounds(base, verification.bench.verifier_problem)
     bazaar.orders.watch(verification.bench.verifier_problem)
@@ -66,6 +67,8 @@ def _work(base: Base, stopping: Stopping) -> BackgroundWork:
             RepeatingTask("bazaar.promises", policy.rounds_every_s, quick=rounds.refresh_promises),
             RepeatingTask("bazaar.qualifying", policy.rounds_every_s, slow=rounds.qualify_all),
             RepeatingTask("bazaar.days", policy.days_every_s, quick=close_days),
+            RepeatingTask("bazaar.retention", market.retention_every_s, slow=rounds.remove_bytes),
+            RepeatingTask("bazaar.bonds", market.bond_rounds_every_s, slow=rounds.return_bonds),
             RepeatingTask("bazaar.forget_uploads", policy.forget_uploads_every_s, quick=forget_uploads),
         ),
         slow={LOOK: rounds.look, FOLLOW: rounds.follow},

@@ -9,6 +9,7 @@
 | request, repository, diff      | yes                  | while its attempt lives, and  | while a dispute about |
 |                                |                      | after it handed something in  | the job is undecided  |
 | hidden checks                  | yes                  | once its delivery failed them | no                    |
+| the files of a skill           | no                   | while its attempt lives       | no                    |
 | their hashes                   | once it was judged   | always                        | yes                   |
 | artifact, trajectory, result   | once that attempt is | always                        | while a dispute about |
 |                                | paid in full         |                               | it is undecided       |
@@ -19,8 +20,8 @@
 
 Who the buyer is makes no difference to the work, and a review that the node orders itself looks like any other.
 "Its provider" is the one whose attempt it is. Who has no part in a job is told that there is none. A dispute that
-was decided, for whomever, changes nothing in this table. To see a buyer's side a credential needs the scope read;
-to see a provider's side, read or sell.
+was decided, for whomever, changes nothing in this table. Bytes that were removed after their time are nobody's. To
+see a buyer's side a credential needs the scope read; to see a provider's side, read or sell.
 """
 
 from __future__ import annotations
@@ -44,13 +45,16 @@ from choir.bazaar.jobs.model import (
     NotReleased,
     NotThereYet,
     OrderClosed,
+    Removed,
     UnknownJob,
     UnknownPrefix,
     job_id,
 )
 from choir.bazaar.jobs.service import concerns, may_see, owners_of
 from choir.bazaar.providers import store as provider_store
+from choir.bazaar.skills.model import SKILL, SkillClosed
 from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import format_time
 from choir.foundation.errors import Invalid
 from choir.foundation.ids import id_range, show_id
 from choir.identity.model import Principal, Role, Scope
@@ -154,10 +158,15 @@ class JobAccess:
             job, part, _ = self._look(tx, who, id_)
             if not part.buyer:
                 raise HiddenClosed(job=job_id(id_))
+        elif name == SKILL:
+            job, part, _ = self._look(tx, who, id_)
+            if not any(attempt.state in LIVE_ATTEMPT for attempt in part.own):
+                raise SkillClosed
         else:
             job = self._open_order(tx, who, id_)
         if name not in job.inputs:
             raise NotThereYet(what=f"input '{name}'", of=job_id(id_))
+        self._must_be_kept(tx, job)
         return job.inputs[name]
 
     def bought(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
@@ -167,6 +176,7 @@ class JobAccess:
         if winner is None or winner.artifact is None:
             raise NotReleased(job=job_id(id_))
         self._must_be_released(tx, job, winner, part)
+        self._must_be_kept(tx, job)
         return winner.artifact
 
     def attempt(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
@@ -175,11 +185,11 @@ class JobAccess:
         return _as_seen([attempt], part)[0]
 
     def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
-        attempt = self._released(tx, who, id_)
+        attempt = self._kept(tx, who, id_)
         return _there(attempt.artifact, "artifact", attempt)
 
     def trajectory(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
-        attempt = self._released(tx, who, id_)
+        attempt = self._kept(tx, who, id_)
         return _there(attempt.trajectory, "trajectory", attempt)
 
     def result(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
@@ -205,6 +215,7 @@ class JobAccess:
             raise HiddenClosed(job=job_id(job.id))
         if HIDDEN not in job.inputs:
             raise NotThereYet(what=f"input '{HIDDEN}'", of=job_id(job.id))
+        self._must_be_kept(tx, job)
         return job.inputs[HIDDEN]
 
     # The rules
@@ -228,6 +239,20 @@ class JobAccess:
         job, attempt, part = self._look_at(tx, who, id_)
         self._must_be_released(tx, job, attempt, part)
         return attempt
+
+    def _kept(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
+        """An attempt whose bytes the reader may have and this node still has."""
+        attempt = self._released(tx, who, id_)
+        self._must_be_kept(tx, attempt.job)
+        return attempt
+
+    @staticmethod
+    def _must_be_kept(tx: Tx, job: Job | UUID) -> None:
+        """Raise if the bytes of a job were removed, its time being over."""
+        id_ = job.id if isinstance(job, Job) else job
+        removed_us = job_store.removed_at(tx, id_)
+        if removed_us is not None:
+            raise Removed(job=job_id(id_), at=format_time(removed_us))
 
     @staticmethod
     def _must_be_released(tx: Tx, job: Job, attempt: Attempt, part: _Part) -> None:

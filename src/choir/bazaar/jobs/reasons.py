@@ -114,6 +114,8 @@ _TESTS = {
 }
 
 _OTHER_WORK = {
+    "second_review.blocking": "a second reviewer found a defect that is severe enough to refuse it",
+    "second_review.missing": "no second reviewer was found in time, and the order requires one",
     "review.code_absent": "the code that the review quotes is not there",
     "review.file_absent": "the review names a file that is not in the diff",
     "review.fix_breaks_code": "a suggested fix breaks a file's Python syntax",
@@ -192,6 +194,19 @@ _MACHINES = {
 WORDS: Mapping[str, str] = {
     **_COURSE, **_ORDERS, **_ANY_DELIVERY, **_PATCHES, **_TESTS, **_OTHER_WORK, **_TRAJECTORIES, **_MACHINES,
 }  # fmt: skip
+
+# What no honest delivery does by accident. A newer verification says `cheat.…` itself.
+CHEATING = frozenset(
+    {
+        "patch.detects_tests", "patch.reaches_into_runner", "tests.depends_on_runner", "tests.exit_code_forged",
+        "tests.report_forged", "tests.runner_subverted", "tests.test_replaced",
+    }
+)  # fmt: skip
+
+
+def names_cheating(reason: str) -> bool:
+    """Whether a reason says that somebody tried to deceive the verifier: nobody is given anything for that."""
+    return reason.startswith("cheat.") or reason in CHEATING
 
 
 def in_words(reason: str) -> str:
