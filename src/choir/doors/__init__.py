@@ -8,6 +8,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.jobs",
     "choir.doors.disputes",
     "choir.doors.providers",
+    "choir.doors.skills",
     "choir.doors.sources",
     "choir.doors.atoms",
     "choir.doors.articles",

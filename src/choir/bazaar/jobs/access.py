@@ -52,6 +52,8 @@ from choir.bazaar.jobs.model import (
 )
 from choir.bazaar.jobs.service import concerns, may_see, owners_of
 from choir.bazaar.providers import store as provider_store
+from choir.bazaar.seconds import store as seconds_store
+from choir.bazaar.seconds.model import SecondReviewClosed, SecondReviewRow, SecondState
 from choir.bazaar.skills.model import SKILL, SkillClosed
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import format_time
@@ -207,6 +209,31 @@ class JobAccess:
         atom = self._objects.get_atom(tx, name)
         named = sorted({check["evidence"] for check in atom["checks"] if "evidence" in check})
         return name, atom, {item: self._objects.get_atom(tx, item) for item in named}
+
+    def second_reviews(self, tx: Tx, who: Principal, id_: UUID) -> list[SecondReviewRow]:
+        """What became of a job's second reviews: all for the buyer, of its own deliveries for a provider."""
+        job, part, _ = self._look(tx, who, id_)
+        found = seconds_store.of_job(tx, job.id)
+        if part.buyer or part.operator:
+            return found
+        own = {attempt.id for attempt in part.own}
+        return [row for row in found if row.attempt in own]
+
+    def second_review(self, tx: Tx, who: Principal, id_: UUID, n: int) -> ObjectHash:
+        """A second review that is in: it quotes the work, so it is the buyer's when the work is."""
+        job, part, _ = self._look(tx, who, id_)
+        row = next((one for one in self.second_reviews(tx, who, id_) if one.n == n), None)
+        if row is None or row.state is not SecondState.DONE or row.review is None:
+            raise NotThereYet(what=f"second review {n}", of=job_id(id_))
+        theirs = part.buyer and (job.type is JobType.CODE_REVIEW or job.winner == row.attempt)
+        if not theirs and row.attempt not in {attempt.id for attempt in part.own}:
+            raise SecondReviewClosed(job=job_id(id_))
+        review = job_store.job(tx, row.review)
+        found = None if review is None or review.winner is None else job_store.attempt(tx, review.winner)
+        if review is None or found is None or found.artifact is None:
+            raise NotThereYet(what=f"second review {n}", of=job_id(id_))
+        self._must_be_kept(tx, review)
+        return found.artifact
 
     def hidden(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         """The hidden checks: for the buyer, and for the provider whose delivery failed them."""

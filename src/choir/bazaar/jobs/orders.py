@@ -96,6 +96,8 @@ class OrderIntake:
         found = read_request(type_, self._plain(request), self._policy.of(VerificationPolicy))
         _check_inputs(type_, found, inputs)
         _check_second_review(type_, found, strategy)
+        if found.terms.skill and type_ is JobType.SANDBOX_RUN:
+            raise BadInputs(why="a run is a command as it is, and takes no skill")
         budget = found.terms.max_cost_msat
         chosen = fallback.strategy_json(self._market.strategy(strategy)) if strategy else {}
         wanted = selection_rules.criteria_json(selection_rules.criteria_from(type_, budget, criteria))

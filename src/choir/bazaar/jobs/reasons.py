@@ -25,10 +25,13 @@ _COURSE = {
 
 # An order that nothing can be verified against.
 _ORDERS = {
+    "bazaar.bad_bid": "a bid below the price book is not valid",
     "bazaar.bad_blob": "the bytes of an input are not valid",
+    "bazaar.bad_bond": "the amount of a bond is not valid",
     "bazaar.bad_budget": "the budget is out of range",
     "bazaar.bad_claim": "a claim of the provider is not valid",
     "bazaar.bad_criteria": "the selection criteria are not valid",
+    "bazaar.bad_days": "the number of days is not valid",
     "bazaar.bad_effective_time": "the price book's effective time is not valid",
     "bazaar.bad_field": "a field of the order is not valid",
     "bazaar.bad_inputs": "the order lacks an input that it needs",
@@ -36,6 +39,7 @@ _ORDERS = {
     "bazaar.bad_part": "a part of an upload is not valid",
     "bazaar.bad_pattern": "a path pattern of the order is not valid",
     "bazaar.bad_schema": "the JSON schema of the order is not valid",
+    "bazaar.bad_skill": "the skill is not valid",
     "bazaar.bad_statement": "a statement is too long or empty",
     "bazaar.bad_strategy": "the selection strategy is not valid",
     "bazaar.no_base": "the repository bundle lacks the base commit",

@@ -141,7 +141,7 @@ def checked(criteria: Criteria) -> Criteria:
 
 
 def criteria_from(type_: JobType, max_price: int, asked: dict[str, Any], excluded: tuple[UUID, ...] = ()) -> Criteria:
-    """Criteria from JSON, all optional: units_milli, min_success_bps, min_isolation, providers, regions, near, weights."""
+    """Criteria from JSON. Optional: units_milli, min_success_bps, min_isolation, providers, regions, near, weights."""
     unknown = set(asked) - _CRITERIA
     if unknown:
         raise BadCriteria(why=f"there is no criterion '{min(unknown)[:40]}'")

@@ -103,6 +103,7 @@ def review(
     depth: Annotated[str, typer.Option(help="quick, standard or thorough.", metavar="DEPTH")] = "standard",
     instructions: Annotated[str, typer.Option(help="What to focus on, in your words.")] = "",
     include: IncludeOption = None,
+    second_review: options.SecondReviewOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
@@ -122,8 +123,9 @@ def review(
         max(1, number) * _MILLI,
         lambda mesh, most: mesh.request_review(
             repo, base, head, diff=None if diff_file is None else data, include=include or (), focus=focus or ["all"],
-            depth=depth, instructions=instructions, **wanted.terms(most),
+            depth=depth, instructions=instructions, second_review=second_review or "", **wanted.terms(most),
         ),
+        second_review=bool(second_review),
     )  # fmt: skip
 
 
@@ -164,6 +166,7 @@ def patch(
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
+    second_review: options.SecondReviewOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
@@ -191,8 +194,9 @@ def patch(
                 sent, title, text, test, allowed_paths=allow or EVERYTHING,
                 disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=checks, hidden_files=hidden_files,
                 whole_suite=full_suite, fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files,
-                **wanted.terms(most),
+                second_review=second_review or "", **wanted.terms(most),
             ),
+            second_review=bool(second_review),
         )  # fmt: skip
 
 
@@ -228,7 +232,14 @@ def text(
 # The same for all
 
 
-def _buy(wanted: OrderOptions, type_: JobType, units_milli: int, order: Callable[[MeshClient, int], Handle]) -> None:
+def _buy(
+    wanted: OrderOptions,
+    type_: JobType,
+    units_milli: int,
+    order: Callable[[MeshClient, int], Handle],
+    *,
+    second_review: bool = False,
+) -> None:
     """Order, and wait for it with a live view unless that is not wanted."""
     from choir.doors.mesh.client import MeshClient
     from choir.doors.sdk import homes
@@ -239,7 +250,10 @@ def _buy(wanted: OrderOptions, type_: JobType, units_milli: int, order: Callable
         mesh = MeshClient(buyer.client)
         ids.name_providers(buyer.client, wanted.strategy)
         budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy)
-        buyer.cover(budget)
+        further = mesh.second_reviews_held(type_, units_milli, budget, wanted.strategy) if second_review else 0
+        buyer.cover(budget + further)
+        if further and not wanted.as_json:
+            output.say(f"At most {sat(further)} SAT more are held for second reviews.")
         with _perhaps_ordered():
             handle = order(mesh, budget)
         if not wanted.wait:
