@@ -45,6 +45,7 @@ FILES = {
     "py",
     "test",
     "toml",
+    "txt",
 }  # what ends the names of files
 # Names of other things: what the scheduler is asked to do, what is rung for, what an entry is about.
 NO_REASONS = {

@@ -36,8 +36,8 @@ class SkillPath(Rule):
             plain = safe_path(text)
         except Invalid as error:
             raise Wrong(str(error)) from None
-        if plain != text or ".git" in PurePosixPath(text).parts:
-            raise Wrong("it must be a relative path in plain form, outside of .git")
+        if plain != text or not text.isprintable() or ".git" in PurePosixPath(text).parts:
+            raise Wrong("it must be a relative path in plain form, printable, and outside of .git")
         return plain
 
 
