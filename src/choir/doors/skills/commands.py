@@ -11,6 +11,7 @@ import typer
 
 from choir.doors.cli import output
 from choir.doors.cli.output import AsJson, NodeOption
+from choir.doors.jobs.commands.buyer import Buyer, as_buyer
 from choir.foundation.errors import Invalid
 from choir.foundation.money import Asset
 
@@ -52,8 +53,8 @@ def publish(
         if not said:
             raise Invalid(what="The skill", why="SKILL.md says nothing; give --description")
     share_bps = None if share is None else round(share * _PERCENT)
-    with output.client_of(node) as client:
-        found = client.skills.publish(name or folder.resolve().name.lower(), version, said, files, share_bps)
+    with as_buyer(node, quiet=as_json) as creator:
+        found = creator.client.skills.publish(name or folder.resolve().name.lower(), version, said, files, share_bps)
     if as_json:
         output.print_json(found.model_dump())
         return
@@ -70,7 +71,8 @@ def ls(
 ) -> None:
     """List skills that orders can name, newest first."""
     output.want_json(as_json)
-    with output.client_of(node) as client:
+    with as_buyer(node, quiet=True) if mine else output.client_of(node) as found_by:
+        client = found_by.client if isinstance(found_by, Buyer) else found_by
         creator = client.me.who().owner if mine else None
         found = list(itertools.islice(client.skills.all(creator=creator, limit=min(limit, 100)), limit))
     if as_json:
@@ -99,8 +101,9 @@ def show(
     output.want_json(as_json)
     with output.client_of(node) as client:
         found = client.skills.get(skill)
-        files = client.skills.files(found.id).files if out is not None else []
     if out is not None:
+        with as_buyer(node, quiet=True) as creator:
+            files = creator.client.skills.files(found.id).files
         from choir.bazaar.contracts.skills import SkillFile, SkillFolder
 
         items = tuple(SkillFile(item.path, base64.b64decode(item.content), item.executable) for item in files)
@@ -126,8 +129,8 @@ def show(
 def withdraw(skill: SkillArgument, node: NodeOption = None, as_json: AsJson = False) -> None:
     """Withdraw a skill: new orders cannot name it. Orders that name it keep it, and pay its share."""
     output.want_json(as_json)
-    with output.client_of(node) as client:
-        found = client.skills.withdraw(skill)
+    with as_buyer(node, quiet=True) as creator:
+        found = creator.client.skills.withdraw(skill)
     if as_json:
         output.print_json(found.model_dump())
     else:
