@@ -16,7 +16,7 @@ from choir.bazaar.contracts import CodeReviewRequest, StructuredReview, Terms
 from choir.bazaar.jobs import rules as job_rules
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
-from choir.bazaar.jobs.model import DIFF, SECOND, Job, JobType
+from choir.bazaar.jobs.model import DIFF, SECOND, SOURCE, Job, JobType
 from choir.bazaar.jobs.service import Jobs, Order
 from choir.bazaar.policy import MarketPolicy, VerificationPolicy
 from choir.bazaar.seconds import rules, store
@@ -63,7 +63,7 @@ class SecondReviews:
         row = replace(row, state=SecondState.WAITING, attempt=attempt.id, verdict=verdict, began_us=now_us)
         review = self._order(tx, job, row, diff, now_us, max(until_us, now_us + MICROSECONDS))
         store.save(tx, replace(row, review=review.id))
-        self._lifecycle.note(tx, job, "second_review", job.actor, attempt=attempt)
+        self._lifecycle.note(tx, job, "second_review", SOURCE, attempt=attempt)
         return True
 
     def _order(self, tx: Tx, job: Job, row: SecondReviewRow, diff: ObjectHash, now_us: int, until_us: int) -> Job:

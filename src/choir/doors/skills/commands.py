@@ -53,7 +53,7 @@ def publish(
         if not said:
             raise Invalid(what="The skill", why="SKILL.md says nothing; give --description")
     share_bps = None if share is None else round(share * _PERCENT)
-    with as_buyer(node, quiet=as_json) as creator:
+    with as_buyer(node, quiet=True) as creator:
         found = creator.client.skills.publish(name or folder.resolve().name.lower(), version, said, files, share_bps)
     if as_json:
         output.print_json(found.model_dump())
