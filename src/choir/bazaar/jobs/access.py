@@ -168,7 +168,7 @@ class JobAccess:
             job = self._open_order(tx, who, id_)
         if name not in job.inputs:
             raise NotThereYet(what=f"input '{name}'", of=job_id(id_))
-        self._must_be_kept(tx, job)
+        must_be_kept(tx, job.id)
         return job.inputs[name]
 
     def bought(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
@@ -178,7 +178,7 @@ class JobAccess:
         if winner is None or winner.artifact is None:
             raise NotReleased(job=job_id(id_))
         self._must_be_released(tx, job, winner, part)
-        self._must_be_kept(tx, job)
+        must_be_kept(tx, job.id)
         return winner.artifact
 
     def attempt(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
@@ -232,7 +232,7 @@ class JobAccess:
         found = None if review is None or review.winner is None else job_store.attempt(tx, review.winner)
         if review is None or found is None or found.artifact is None:
             raise NotThereYet(what=f"second review {n}", of=job_id(id_))
-        self._must_be_kept(tx, review)
+        must_be_kept(tx, review.id)
         return found.artifact
 
     def hidden(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
@@ -242,7 +242,7 @@ class JobAccess:
             raise HiddenClosed(job=job_id(job.id))
         if HIDDEN not in job.inputs:
             raise NotThereYet(what=f"input '{HIDDEN}'", of=job_id(job.id))
-        self._must_be_kept(tx, job)
+        must_be_kept(tx, job.id)
         return job.inputs[HIDDEN]
 
     # The rules
@@ -270,16 +270,8 @@ class JobAccess:
     def _kept(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
         """An attempt whose bytes the reader may have and this node still has."""
         attempt = self._released(tx, who, id_)
-        self._must_be_kept(tx, attempt.job)
+        must_be_kept(tx, attempt.job)
         return attempt
-
-    @staticmethod
-    def _must_be_kept(tx: Tx, job: Job | UUID) -> None:
-        """Raise if the bytes of a job were removed, its time being over."""
-        id_ = job.id if isinstance(job, Job) else job
-        removed_us = job_store.removed_at(tx, id_)
-        if removed_us is not None:
-            raise Removed(job=job_id(id_), at=format_time(removed_us))
 
     @staticmethod
     def _must_be_released(tx: Tx, job: Job, attempt: Attempt, part: _Part) -> None:
@@ -328,6 +320,13 @@ class JobAccess:
             if attempt is not None:
                 return job, attempt, part
         raise UnknownAttempt(attempt=attempt_id(id_))
+
+
+def must_be_kept(tx: Tx, job: UUID) -> None:
+    """Raise if the bytes of a job were removed, its time being over."""
+    removed_us = job_store.removed_at(tx, job)
+    if removed_us is not None:
+        raise Removed(job=job_id(job), at=format_time(removed_us))
 
 
 def _for_provider(job: Job, own: tuple[Attempt, ...]) -> Job:

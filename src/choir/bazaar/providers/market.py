@@ -111,10 +111,11 @@ class Market:
 
     def record(self, tx: Tx, job: Job, attempt: Attempt, *, passed: bool, at_us: int) -> None:
         """Note what came of an attempt; told differently later, it is a correction."""
+        sides = self._sides(tx, job)
         told = OutcomeRecord(
             job=job.id,
             type=job.type,
-            buyer=job.buyer,
+            buyer=sides[0] if sides else job.buyer,  # who pays for a second review
             passed=passed,
             price=attempt.paid,
             latency_us=max(0, (attempt.ended_us or at_us) - attempt.assigned_us),
