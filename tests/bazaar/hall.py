@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,9 @@ from uuid import UUID
 
 from choir.bazaar.attempts.model import LIVE_ATTEMPT, Attempt
 from choir.bazaar.attempts.service import StoredDelivery
+from choir.bazaar.bonds.model import bond_account
 from choir.bazaar.composition import Parts, assemble
+from choir.bazaar.contracts import SecondReview, SkillFile, SkillFolder
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.model import Check, Job, JobType, Verdict, Visibility
 from choir.bazaar.jobs.service import Order
@@ -18,11 +20,14 @@ from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy
 from choir.bazaar.providers.model import Heartbeat
 from choir.bazaar.settlement.pricing import Terms
 from choir.bazaar.settlement.service import PLATFORM, VERIFIER_FUND, available
-from choir.foundation.canonical import bytes_hash, canonical_hash, hash_digest
+from choir.bazaar.skills.model import NewSkill, Skill
+from choir.foundation.canonical import ObjectHash, bytes_hash, canonical_hash, hash_digest
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
 from choir.identity.clusters.service import Clusters
 from choir.identity.model import Principal
+from choir.identity.people import referral_store
+from choir.identity.people.referral_store import Referral
 from choir.ledger import queries
 from choir.ledger.claims import Claims
 from choir.ledger.keys import NodeKeys
@@ -131,9 +136,9 @@ class Hall:
         self.funded += satoshi * 1000
         return who
 
-    def provider(self, terms: Terms = TERMS, slots: int = 5) -> UUID:
+    def provider(self, terms: Terms = TERMS, slots: int = 5, who: Principal | None = None) -> UUID:
         """A provider of patches that is there."""
-        who = self.person()
+        who = who or self.person()
         key = self.keys_of_providers + len(self.stalls)
         with self.tx() as tx:
             found = self.providers.register(tx, who, registration(who.source, key, slots))
@@ -174,15 +179,25 @@ class Hall:
         race: int = 1,
         attempts: int = 3,
         seconds: int = 900,
+        *,
         extras: int = 0,
+        skill: UUID | None = None,
+        second_review: SecondReview = SecondReview.NONE,
+        criteria: dict[str, Any] | None = None,
+        inputs: dict[str, ObjectHash] | None = None,
     ) -> Job:
         self.keys_used += not key
+        request = {"title": "mend it"} | ({"second_review": second_review.value} if second_review else {})
         order = Order(
             JobType.PATCH_GEN,
-            {"title": "mend it"},
+            request,
             satoshi * 1000,
             seconds,
+            inputs=inputs or {},
             strategy=strategy(race, attempts),
+            criteria=criteria or {},
+            skill=skill,
+            second_review=second_review,
             extras=extras * 1000,
         )
         with self.tx() as tx:
@@ -233,6 +248,52 @@ class Hall:
         for id_ in offered:
             with self.tx() as tx:
                 self.jobs.assign(tx, id_)
+        self.look_at_seconds()
+
+    def look_at_seconds(self) -> None:
+        """What the scheduler does when second reviews are over, and with bonds that were asked back."""
+        with self.tx() as tx:
+            over, leaving = self.bazaar.seconds.over(tx, 100), self.bazaar.bonds.leaving(tx, 100)
+        for id_ in over:
+            with self.tx() as tx:
+                self.attempts.conclude_seconds(tx, id_)
+        for id_ in leaving:
+            with self.tx() as tx:
+                self.bazaar.bonds.give_back(tx, id_)
+
+    def skill(self, creator: Principal, name: str = "mend", version: str = "1", share_bps: int | None = None) -> Skill:
+        """A skill that orders can name."""
+        folder = SkillFolder((SkillFile("SKILL.md", f"# {name} {version}".encode()),))
+        with self.tx() as tx:
+            return self.bazaar.skills.publish(tx, creator, NewSkill(name, version, "Mends.", share_bps, folder))[0]
+
+    def refer(self, buyer: Principal, referrer: Principal, seconds: int = 10**8) -> None:
+        """As if the buyer had named a referrer at the sign-up."""
+        assert buyer.person is not None
+        assert referrer.person is not None
+        now_us = self.clock.now_us()
+        with self.tx() as tx:
+            found = Referral(referrer.person, now_us, now_us + seconds * MICROSECONDS)
+            referral_store.insert(tx, buyer.person, found)
+
+    def bond(self, provider: UUID) -> int:
+        """What is on the account of a provider's bond."""
+        return self.balance(bond_account(available(self.stalls[provider].who.source)))
+
+    def balance(self, account: str) -> int:
+        with self.tx() as tx:
+            found = [item.balance for item in queries.accounts(tx, prefix=account) if item.name == account]
+        return sum(found)
+
+    def fund(self) -> int:
+        """What the verifier fund has."""
+        return self.balance(VERIFIER_FUND)
+
+    def second_holds(self, jobs: Sequence[UUID]) -> int:
+        """What is set aside for second reviews of these jobs."""
+        with self.tx() as tx:
+            holds = tx.rows("select hold from second_reviews where job = any(%s)", list(jobs))
+            return sum(queries.balance(tx, hold_account(hold, Asset.SAT)).balance for (hold,) in holds)
 
     def wait(self, seconds: float) -> None:
         self.clock.at_us += int(seconds * MICROSECONDS)

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 )
 
 from choir.bazaar.attempts.model import AT_WORK, HANDED_IN, Attempt, AttemptState
+from choir.bazaar.contracts import SecondReview
 from choir.bazaar.disputes.model import Trigger, Winner
 from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.model import SOURCE, JobType
@@ -61,14 +62,17 @@ class Histories(RuleBasedStateMachine):
         self.buyer: Principal = hall.person(satoshi)
         self.satoshi = satoshi
         self.providers: list[UUID] = [hall.provider(Terms(base, 7, 5_000_000), slots=2) for _ in range(4)]
-        self.endowed = hall.endow(self.providers[0], 20_000)  # enough for the deposits of disputes
+        self.endowed = sum(hall.endow(provider, 20_000) for provider in self.providers)  # for the deposits of disputes
         self.away = 0  # what providers have spent elsewhere
         self.disputes: list[UUID] = []
         self.jobs: list[UUID] = []
         self.own: set[UUID] = set()  # of these, the node's
         self.passed: set[UUID] = set()  # attempts with a passing verdict while nobody had won or cancelled
-        self.fees = hall.fees()
-        self.fund = hall.verifier_fund()
+        self.fees, self.fund = hall.fees(), hall.fund()
+        self.creator, self.referrer = hall.person(), hall.person()  # who have a part in what the buyer pays
+        self.skill = hall.skill(self.creator, f"mend-{hall.keys_of_providers}").id
+        hall.refer(self.buyer, self.referrer)
+        self.bonds = 0
 
     # How a step is made
 
@@ -107,15 +111,27 @@ class Histories(RuleBasedStateMachine):
     # What can happen
 
     @rule(
-        budget=st.integers(10, 9_000),
-        race=st.integers(1, 3),
-        attempts=st.integers(1, 3),
-        extras=st.sampled_from([0, 1, 700_000]),
-        how=ways,
-    )
-    def order(self, budget: int, race: int, attempts: int, extras: int, how: str) -> None:
+        budget=st.integers(10, 9_000), race=st.integers(1, 3), attempts=st.integers(1, 3), how=ways,
+        extras=st.sampled_from([0, 1, 700_000]), skill=st.booleans(),
+        second=st.sampled_from([SecondReview.NONE, SecondReview.NONE, *SecondReview]),
+    )  # fmt: skip
+    def order(
+        self,
+        budget: int,
+        race: int,
+        attempts: int,
+        how: str,
+        extras: int = 0,
+        skill: bool = True,
+        second: SecondReview = SecondReview.NONE,
+    ) -> None:
         how_to = strategy(race, attempts)
-        order = Order(JobType.PATCH_GEN, {"n": len(self.jobs)}, budget * 1000, 60, strategy=how_to, extras=extras)
+        request = {"n": len(self.jobs), "second_review": second.value}
+        named = self.skill if skill else None
+        order = Order(
+            JobType.PATCH_GEN, request, budget * 1000, 60, strategy=how_to, extras=extras, skill=named,
+            second_review=second,
+        )  # fmt: skip
         key = f"order {len(self.jobs)} {budget} {race} {attempts}"
         made: list[UUID] = []
         self.step(lambda tx: made.append(self.hall.jobs.open(tx, self.buyer, order, key).id), how)
@@ -189,10 +205,12 @@ class Histories(RuleBasedStateMachine):
         with self.hall.tx() as tx:
             job = job_store.job(tx, attempt.job)
             now = job_store.attempt(tx, attempt.id)
+            waits = self.hall.bazaar.seconds.of_job(tx, attempt.job)
         assert job is not None
         assert now is not None
         found = verdict(visible=visible, hidden=hidden, units_milli=units)
-        if now.state is AttemptState.VERIFYING and found.passed and job.winner is None and job.cancelled_us is None:
+        free = job.winner is None and job.cancelled_us is None and not waits
+        if now.state is AttemptState.VERIFYING and found.passed and free:
             self.passed.add(attempt.id)
         self.step(lambda tx: self.hall.attempts.conclude(tx, attempt.id, found), how)
 
@@ -227,6 +245,36 @@ class Histories(RuleBasedStateMachine):
         if attempt is not None:
             self.once(lambda tx: self.hall.attempts.begin_verifying(tx, attempt.id))
             self.step(lambda tx: self.hall.attempts.abandon(tx, attempt.id, "bazaar.not_verified"), how)
+
+    # Bonds
+
+    @rule(place=st.integers(0, 3), satoshi=st.integers(1, 3_000), how=ways)
+    def a_bond_is_put_up(self, place: int, satoshi: int, how: str) -> None:
+        provider = self.providers[place]
+        self.endowed += self.hall.endow(provider, satoshi)
+        self.bonds += 1
+        self.step(lambda tx: self.add_to_bond(tx, provider, satoshi, f"bond {self.bonds}"), how)
+
+    def add_to_bond(self, tx: Tx, provider: UUID, satoshi: int, key: str) -> None:
+        found = self.hall.providers.get(tx, provider)
+        self.hall.bazaar.bonds.add(tx, self.hall.stalls[provider].who, found, satoshi * 1000, key)
+
+    @rule(place=st.integers(0, 3), keep=st.booleans(), how=ways)
+    def a_bond_is_asked_back(self, place: int, keep: bool, how: str) -> None:
+        provider, bonds = self.providers[place], self.hall.bazaar.bonds
+        act = bonds.keep if keep else bonds.ask_back
+        who = self.hall.stalls[provider].who
+        self.step(lambda tx: act(tx, who, self.hall.providers.get(tx, provider)), how)
+
+    @rule(how=ways)
+    def a_security_issue(self, how: str) -> None:
+        """What was paid is taken back, from the bond first."""
+        self.a_whole_life(9_000, [True, True], "once")
+        for place in range(4):
+            self.a_bond_is_put_up(place, 2_000, "once")
+        self.dispute(0, True, Trigger.SECURITY, "once")
+        self.look_again(0, True, True, "once")
+        self.an_operator_rules(0, Winner.BUYER, how)
 
     # Disputes, and what is owed after them
 
@@ -336,12 +384,19 @@ class Histories(RuleBasedStateMachine):
                 paid += sum(attempt.paid for attempt in tries)
             held += held_now
         earned = sum(hall.has(provider) for provider in self.providers) + hall.fees() - self.fees
-        earned += self.away - self.endowed
+        earned += self.away - self.endowed + hall.fund() - self.fund
+        earned += hall.has(self.creator) + hall.has(self.referrer)
+        bonds = [hall.bond(provider) for provider in self.providers]
+        earned += sum(bonds)
+        held += hall.second_holds(self.jobs)
         deposits = hall.deposits(self.disputes)
-        assert hall.verifier_fund() - self.fund == extras  # once each, and no dispute moves it
-        assert hall.has(self.buyer) + held + deposits + earned + extras == self.satoshi * 1000
+        assert hall.fund() - self.fund >= extras  # once each, and no dispute moves it; fees may come on top
+        assert hall.has(self.buyer) + held + deposits + earned == self.satoshi * 1000
         if not self.disputes:
-            assert earned == paid
+            assert earned == paid + extras
+        with hall.tx() as tx:
+            kept = [hall.bazaar.bonds.get(tx, provider) for provider in self.providers]
+        assert bonds == [0 if bond is None else bond.amount for bond in kept]
 
     @invariant()
     def what_is_owed_is_what_was_not_taken(self) -> None:
@@ -402,6 +457,16 @@ def everything_once(how: str) -> None:
     machine.answer(0, "once")
     machine.an_operator_rules(0, Winner.PROVIDER, how)
     machine.money_is_where_it_should_be()
+    machine.a_security_issue(how)
+    for place in range(4):
+        machine.a_bond_is_asked_back(place, False, how)
+    machine.order(5_000, 1, 2, how, True, SecondReview.BEST_EFFORT)
+    machine.offer(0, how)
+    machine.hand_in(0, b"a", how)
+    machine.judge(0, True, True, 1000, how)  # and nobody is there to review it
+    machine.money_is_where_it_should_be()
+    machine.time_passes(5_000)
+    machine.money_is_where_it_should_be()
     machine.somebody_owes(how)
     machine.money_is_where_it_should_be()
     machine.what_is_owed_is_what_was_not_taken()
@@ -426,8 +491,12 @@ def test_money_is_conserved_in_every_history(database: Database) -> None:
         fees = tx.value("select count(*) from job_attempts where state = 'failed' and paid > 0")
         ended = {winner for (winner,) in tx.rows("select distinct winner from disputes where state = 'resolved'")}
         owed = tx.value("select count(*) from dispute_debts")
+        roles = {role for (role,) in tx.rows("select distinct role from attempt_shares")}
+        seconds = {state for (state,) in tx.rows("select distinct state from second_reviews")}
     assert {"passed", "lost", "failed"} <= reached
     assert fees > 0
     assert {"buyer", "provider"} <= ended
     assert owed > 0
+    assert {"provider", "platform", "skill", "referrer"} <= roles
+    assert {"done", "released"} <= seconds
     hall.check()

@@ -21,11 +21,13 @@ import choir.doors.sdk
 import choir.foundation
 import choir.objects
 import choir.sandbox
+from choir.bazaar.bonds import service as bonds
 from choir.bazaar.disputes import service as disputes
 from choir.bazaar.jobs import lifecycle
 from choir.bazaar.jobs import model as bazaar_model
 from choir.bazaar.jobs import service as jobs
 from choir.bazaar.jobs.reasons import WORDS, in_words
+from choir.bazaar.retention import service as retention
 from choir.bazaar.verification.runner import NO_SANDBOX
 from choir.doors.mesh import recheck  # noqa: F401 - so that its errors are known
 from choir.foundation.errors import Invalid, known_codes
@@ -33,7 +35,7 @@ from choir.foundation.policy import describe
 from choir.policies import default_policy
 
 SOURCE = Path(choir.__file__).parent
-CODE = re.compile(r"[a-z]+\.[a-z]+(_[a-z]+)*")
+CODE = re.compile(r"[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*")
 FILES = {
     "bundle",
     "cfg",
@@ -43,11 +45,12 @@ FILES = {
     "py",
     "test",
     "toml",
+    "txt",
 }  # what ends the names of files
 # Names of other things: what the scheduler is asked to do, what is rung for, what an entry is about.
 NO_REASONS = {
     jobs.LOOK, jobs.EXAMINE, lifecycle.FOLLOW, lifecycle.VERIFY, disputes.REVERIFY, disputes._REFUND, disputes._DEBT,
-    bazaar_model.FREE, bazaar_model.QUALIFY,
+    bazaar_model.FREE, bazaar_model.QUALIFY, bonds._KIND, retention._KIND,
 }  # fmt: skip
 
 
@@ -65,7 +68,11 @@ def _constants(*places: str) -> Iterator[str]:
 def _judged() -> set[str]:
     """What checks say."""
     places = _constants(
-        "bazaar/verification", "bazaar/environments/builds.py", "bazaar/sampling", "doors/mesh/recheck.py"
+        "bazaar/verification",
+        "bazaar/environments/builds.py",
+        "bazaar/sampling",
+        "bazaar/seconds/model.py",
+        "doors/mesh/recheck.py",
     )
     found = {code for code in places if code.rpartition(".")[2] not in FILES and not code.startswith("choir.")}
     return found - set(known_codes())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from choir.bazaar.attempts.service import Attempts, DeliveryIntake
+from choir.bazaar.bonds.service import Bonds
 from choir.bazaar.disputes import store as dispute_store
 from choir.bazaar.disputes.model import HoldOfDispute, dispute_id
 from choir.bazaar.disputes.service import Disputes
@@ -16,12 +17,16 @@ from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import HoldOfJob, job_id
 from choir.bazaar.jobs.orders import OrderIntake
 from choir.bazaar.jobs.service import Jobs
-from choir.bazaar.policy import BazaarPolicy, ProvidersPolicy, VerificationPolicy
+from choir.bazaar.policy import BazaarPolicy, MarketPolicy, ProvidersPolicy, VerificationPolicy
 from choir.bazaar.providers.market import Market
 from choir.bazaar.providers.service import Providers
 from choir.bazaar.qualification.service import QualificationJobs
+from choir.bazaar.retention.service import Retention
 from choir.bazaar.sampling.service import PlantedReviews
+from choir.bazaar.seconds import store as second_store
+from choir.bazaar.seconds.service import SecondReviews
 from choir.bazaar.settlement.service import Settlement
+from choir.bazaar.skills.service import Skills
 from choir.bazaar.uploads.service import Uploads
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
@@ -55,11 +60,17 @@ class Bazaar:
     access: JobAccess
     settlement: Settlement
     hall: Hall
+    bonds: Bonds
+    skills: Skills
+    retention: Retention
+    seconds: SecondReviews
 
     def forget(self, tx: Tx, owner: str) -> None:
         """An owner is erased: call off what they ordered, let others do what they were at work on, and retire them."""
         self.jobs.forget(tx, owner)
         self.hall.forget(tx, owner)
+        self.skills.forget(tx, owner)
+        self.bonds.forget(tx, owner)
         self.providers.forget(tx, owner)
 
     @staticmethod
@@ -71,6 +82,9 @@ class Bazaar:
         job = job_store.live_with_hold(tx, hold)
         if job is not None:
             raise HoldOfJob(hold=hold_id(hold), job=job_id(job))
+        about = second_store.with_hold(tx, hold)
+        if about is not None:
+            raise HoldOfJob(hold=hold_id(hold), job=job_id(about))
         dispute = dispute_store.undecided_with_hold(tx, hold)
         if dispute is not None:
             raise HoldOfDispute(hold=hold_id(hold), dispute=dispute_id(dispute))
@@ -116,12 +130,41 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
     """Put the services together."""
     policy = parts.policy
     providers = Providers(parts.clusters, parts.outbox, parts.clock, parts.entropy, policy.of(ProvidersPolicy))
-    market = Market(providers, policy.of(BazaarPolicy))
-    settlement = Settlement(parts.spending, parts.accounts, parts.claims, parts.objects, parts.keys, parts.policy_hash)
-    lifecycle = JobLifecycle(market, settlement, parts.outbox, parts.clock, parts.entropy, policy.of(BazaarPolicy))
+    bonds = Bonds(
+        providers.records,
+        parts.spending,
+        parts.ledger,
+        parts.accounts,
+        parts.claims,
+        parts.clock,
+        policy.of(BazaarPolicy),
+    )
+    market = Market(providers, bonds, policy.of(BazaarPolicy))
+    settlement = Settlement(
+        parts.spending,
+        parts.accounts,
+        parts.claims,
+        parts.objects,
+        parts.keys,
+        parts.clusters,
+        parts.policy_hash,
+        independent_bps_min=policy.of(ProvidersPolicy).independent_bps_min,
+    )
+    lifecycle = JobLifecycle(
+        market,
+        settlement,
+        parts.outbox,
+        parts.clock,
+        parts.entropy,
+        policy.of(BazaarPolicy),
+        policy.of(MarketPolicy),
+    )
     jobs = Jobs(lifecycle, parts.objects)
     needed = policy.of(BazaarPolicy).rulings_production if production else policy.of(BazaarPolicy).rulings_development
-    attempts = Attempts(lifecycle, parts.objects)
+    seconds = SecondReviews(lifecycle, jobs, parts.objects, policy.of(MarketPolicy), policy.of(VerificationPolicy))
+    attempts = Attempts(lifecycle, seconds, parts.objects)
+    skills = Skills(parts.objects, parts.clock, parts.entropy, policy.of(MarketPolicy), policy.of(BazaarPolicy))
+    numbers = policy.of(MarketPolicy), policy.of(BazaarPolicy)
     access = JobAccess(parts.objects)
     return Bazaar(
         providers=providers,
@@ -132,9 +175,13 @@ def assemble(parts: Parts, *, production: bool) -> Bazaar:
         qualification=QualificationJobs(lifecycle, providers, parts.objects, policy.of(ProvidersPolicy)),
         planted_reviews=PlantedReviews(lifecycle, jobs, parts.objects, policy.of(VerificationPolicy)),
         uploads=Uploads(parts.objects, parts.clock, parts.entropy, policy.of(BazaarPolicy)),
-        orders=OrderIntake(jobs, market, parts.objects, policy),
+        orders=OrderIntake(jobs, market, skills, parts.objects, policy),
         deliveries=DeliveryIntake(attempts, parts.objects, policy),
         access=access,
         settlement=settlement,
         hall=Hall(parts.objects, parts.clock),
+        bonds=bonds,
+        skills=skills,
+        retention=Retention(lifecycle, parts.objects, parts.accounts, parts.clock, *numbers),
+        seconds=seconds,
     )

@@ -17,6 +17,8 @@ _STEPS = {
     "lost": "An attempt passed the visible checks after another was first or the buyer had cancelled.",
     "timed_out": "An attempt timed out.",
     "gone": "A provider with a running attempt stopped answering.",
+    "second_review": "A second reviewer is asked.",
+    "second_reviewed": "A second review is in, or nobody was found for it in time.",
     "qualified": "A provider has passed a qualification.",
     "unverifiable": "The node could not verify a delivery; nobody is charged.",
     "not_verified": "Verification took too long; nobody is charged.",

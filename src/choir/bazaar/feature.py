@@ -11,7 +11,7 @@ from choir.bazaar.environments.readiness import check_machine
 from choir.bazaar.jobs.lifecycle import FOLLOW
 from choir.bazaar.jobs.model import FREE, QUALIFY
 from choir.bazaar.jobs.service import LOOK
-from choir.bazaar.policy import BazaarPolicy, EnvironmentsPolicy
+from choir.bazaar.policy import BazaarPolicy, EnvironmentsPolicy, MarketPolicy
 from choir.bazaar.rounds import MarketRounds
 from choir.bazaar.verification.runner import VerificationRunner
 from choir.feature import BackgroundWork, Base, Feature, RepeatingTask, Stopping
@@ -48,6 +48,7 @@ def _build(base: Base) -> Iterable[object]:
 
 def _work(base: Base, stopping: Stopping) -> BackgroundWork:
     bazaar, policy = base.of(Bazaar), base.policy.of(BazaarPolicy)
+    market = base.policy.of(MarketPolicy)
     verification = VerificationRunner(base, stopping)
     rounds = MarketRounds(base, verification.bench.verifier_problem)
     bazaar.orders.watch(verification.bench.verifier_problem)
@@ -73,6 +74,8 @@ def _work(base: Base, stopping: Stopping) -> BackgroundWork:
             RepeatingTask("bazaar.qualifying", policy.rounds_every_s, slow=rounds.qualify_all),
             RepeatingTask("bazaar.days", policy.days_every_s, quick=close_days),
             RepeatingTask("bazaar.layers", base.policy.of(EnvironmentsPolicy).collect_every_s, slow=collect_layers),
+            RepeatingTask("bazaar.retention", market.retention_every_s, slow=rounds.remove_bytes),
+            RepeatingTask("bazaar.bonds", market.bond_rounds_every_s, slow=rounds.return_bonds),
             RepeatingTask("bazaar.forget_uploads", policy.forget_uploads_every_s, quick=forget_uploads),
         ),
         slow={LOOK: rounds.look, FOLLOW: rounds.follow},

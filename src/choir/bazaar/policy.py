@@ -289,6 +289,9 @@ class ProvidersPolicy:
         5, "jobs", 1, 1_000, _ENG, "Failed jobs of a type in a row after which a provider must requalify for it."
     )
 
+    bid_bps_max: int = value(9_000, _BPS, 0, 10_000, _ENG, "Maximum discount of a bid below the price book.")
+    bid_s_max: int = value(30 * _DAY_S, "seconds", 60, 366 * _DAY_S, _ENG, "Maximum time that a bid stands.")
+    bond_msat: int = value(10_000_000, _MSAT, 0, 10**12, _DEFAULTS, "The bond that every tier above 0 needs; 0: none.")
     independent_bps_min: int = value(
         5_000, _BPS, 1, 10_000, _ENG, "Minimum independence for a buyer to count as independent."
     )
@@ -532,10 +535,55 @@ class EnvironmentsPolicy:
     built_files_max: int = value(9_000, "files", 1, 10**6, _ENG, "Maximum files that a build command adds.")
 
 
+@dataclass(frozen=True, slots=True)
+class MarketPolicy:
+    """Skills, bids, bonds, second reviews, and how long the bytes of closed jobs are kept."""
+
+    skill_bytes_max: int = value(2_000_000, "bytes", 1_000, 20_000_000, _ENG, "Maximum size of a skill's files.")
+    skill_files_max: int = value(200, "files", 1, 10_000, _ENG, "Maximum files of a skill.")
+    skill_name_chars_max: int = value(60, "characters", 1, 200, _ENG, "Maximum length of a skill's name or version.")
+    skill_description_chars_max: int = value(500, "characters", 1, 5_000, _ENG, "Maximum length of its description.")
+    skills_per_creator_max: int = value(1_000, "skills", 1, 100_000, _ENG, "Maximum skills of one creator.")
+
+    hidden_window: int = value(
+        20, "deliveries", 1, 1_000, _SPEC, "A provider's last verified deliveries whose hidden failures are counted."
+    )
+    hidden_failures_bps: int = value(
+        2_000, _BPS, 0, 10_000, _SPEC,
+        "While hidden failures are at most this share of the window, their fee goes to the provider, else to the"
+        " verifier fund.",
+    )  # fmt: skip
+
+    bond_rounds_every_s: int = value(60, "seconds", 1, _DAY_S, _ENG, "Interval of checks for bonds to give back.")
+
+    second_review_s: int = value(
+        1_800, "seconds", 60, _DAY_S, _ENG, "Time for finding a second reviewer and for its review, together."
+    )
+    second_review_severity: int = value(
+        2, "rank", 1, 5, _ENG,
+        "A finding blocks if it is at least as severe: 1 critical, 2 high, 3 medium, 4 low, 5 info.",
+    )  # fmt: skip
+    second_review_tries: int = value(2, "attempts", 1, 20, _ENG, "Maximum reviewers that are asked one after another.")
+
+    retention_s: int = value(
+        90 * _DAY_S, "seconds", 8 * _DAY_S, 3_660 * _DAY_S, _ENG,
+        "Time after which inputs, artifacts and trajectories of a closed job are removed; hashes, verdicts and"
+        " receipts stay.",
+    )  # fmt: skip
+    retention_every_s: int = value(300, "seconds", 1, _DAY_S, _ENG, "Interval of checks for jobs to remove.")
+    retention_jobs_max: int = value(100, "jobs", 1, 10_000, _ENG, "Maximum jobs whose bytes are removed in a round.")
+    keep_msat_mb_month: int = value(
+        1_000, _MSAT, 0, 10**9, _ENG, "Price of keeping a megabyte of a closed job for 30 days longer."
+    )
+    keep_msat_min: int = value(1_000, _MSAT, 1, 10**9, _ENG, "Minimum price of keeping a job longer.")
+    keep_days_max: int = value(3_650, "days", 1, 36_500, _ENG, "Maximum days that a job is kept longer at a time.")
+
+
 SECTIONS = {
     "bazaar": BazaarPolicy,
     "environments": EnvironmentsPolicy,
     "providers": ProvidersPolicy,
     "verification": VerificationPolicy,
     "workers": WorkersPolicy,
+    "market": MarketPolicy,
 }

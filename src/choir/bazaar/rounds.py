@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 _JOBS_AT_ONCE = 200
 _RECORDS_AT_ONCE = 20
+_BONDS_AT_ONCE = 100
 _PROMISES_AT_ONCE = 500
 _AWAY_S = 15  # a round that comes so late was not kept waiting by other work, but by the node being away
 _FIRST = UUID(int=0)
@@ -51,8 +52,10 @@ class MarketRounds:
         with node.unit_of_work() as tx:
             late = bazaar.jobs.to_look_at(tx, _JOBS_AT_ONCE)
             silent = bazaar.disputes.unanswered(tx, _JOBS_AT_ONCE)
+            reviewed = bazaar.seconds.over(tx, _JOBS_AT_ONCE)
         self._each(late, bazaar.jobs.look)
         self._each(silent, bazaar.disputes.default)
+        self._each(reviewed, bazaar.attempts.conclude_seconds)
         with node.unit_of_work() as tx:
             open_ = bazaar.jobs.to_offer(tx, _JOBS_AT_ONCE)
         self._each(open_, bazaar.jobs.assign)
@@ -99,6 +102,20 @@ class MarketRounds:
             return
         if job is None:
             log.info("no planted review was ordered", extra={"error": "the platform's fees do not suffice"})
+
+    # What was kept or put up for a time
+
+    def remove_bytes(self, _: Task) -> None:
+        """Let go of the bytes of some jobs whose time is over."""
+        with self._node.unit_of_work() as tx:
+            due = self._bazaar.retention.due(tx)
+        self._each(due, self._bazaar.retention.remove)
+
+    def return_bonds(self, _: Task) -> None:
+        """Give back bonds that were asked for and that nobody can need any more."""
+        with self._node.unit_of_work() as tx:
+            leaving = self._bazaar.bonds.leaving(tx, _BONDS_AT_ONCE)
+        self._each(leaving, self._bazaar.bonds.give_back)
 
     # Newcomers
 

@@ -10,6 +10,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.indexes",
     "choir.doors.providers",
     "choir.doors.environments",
+    "choir.doors.skills",
     "choir.doors.sources",
     "choir.doors.atoms",
     "choir.doors.articles",

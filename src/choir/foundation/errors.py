@@ -73,6 +73,13 @@ class NotFound(Refusal):
     sentence = "There is no {what} {id}."
 
 
+class Gone(NotFound):
+    """It was there, and was removed."""
+
+    code = "gone"
+    sentence = "{what} was removed."
+
+
 class Unauthenticated(Refusal):
     """No credential, or one that is not valid."""
 

@@ -32,6 +32,15 @@ class PeoplePolicy:
         "Play money, given once to each new person on a development node (100000 SAT); never on a production node.",
     )
 
+    referral_s: int = value(
+        _YEAR_S,
+        "seconds",
+        0,
+        10 * _YEAR_S,
+        "spec: bazaar, market",
+        "Time after a sign-up in which the referrer has a part in what the new person pays for work (12 months).",
+    )
+
     handle_chars_min: int = value(3, "characters", 1, 30, _ENGINEERING, "Minimum length of a handle.")
     handle_chars_max: int = value(30, "characters", 3, 64, _ENGINEERING, "Maximum length of a handle.")
 

@@ -54,7 +54,7 @@ class Stalls:
     """The services, with a transaction around each call."""
 
     database: Database
-    policy: ProvidersPolicy = field(default_factory=ProvidersPolicy)
+    policy: ProvidersPolicy = field(default_factory=lambda: ProvidersPolicy(bond_msat=0))
     clock: ManualClock = field(default_factory=ManualClock)
     jobs: int = 0
 

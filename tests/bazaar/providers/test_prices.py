@@ -22,7 +22,7 @@ from choir.foundation.clock import MICROSECONDS
 from tests.bazaar.providers.stalls import PATCH, REVIEW, RUN, SAT, TEXT, Stalls, owner, principal, wants
 from tests.depth import times
 
-POLICY = ProvidersPolicy()
+POLICY = ProvidersPolicy(bond_msat=0)  # what a bond changes is in test_bonds
 
 
 @pytest.mark.parametrize(

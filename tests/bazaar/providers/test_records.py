@@ -21,7 +21,14 @@ from tests.depth import times
 
 # Small numbers, so that tiers are reached in a test.
 SMALL = ProvidersPolicy(
-    tier_1_jobs=6, tier_1_buyers=3, tier_2_jobs=12, tier_2_buyers=4, tier_3_jobs=20, tier_3_buyers=5, newcomer_jobs=3
+    bond_msat=0,
+    tier_1_jobs=6,
+    tier_1_buyers=3,
+    tier_2_jobs=12,
+    tier_2_buyers=4,
+    tier_3_jobs=20,
+    tier_3_buyers=5,
+    newcomer_jobs=3,
 )
 
 

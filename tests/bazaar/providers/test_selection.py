@@ -20,7 +20,7 @@ from choir.storage.database import Database
 from tests.bazaar.providers.stalls import PATCH, RUN, SAT, TEXT, Stalls, owner, principal, wants
 from tests.depth import times
 
-POLICY = ProvidersPolicy()
+POLICY = ProvidersPolicy(bond_msat=0)  # what a bond changes is in test_bonds
 CANDIDATE = Candidate(
     UUID(int=1), owner(1), "eu-west", 2, 0, 5, 0, None, 0, True, 7, 1, rules.default_terms(RUN, POLICY)
 )

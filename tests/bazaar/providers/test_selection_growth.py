@@ -12,7 +12,7 @@ from choir.benchmarks import bazaar_selection
 from choir.storage.database import Database, Tx
 from tests.conftest import DatabaseFactory
 
-POLICY = ProvidersPolicy()
+POLICY = ProvidersPolicy(bond_msat=0)  # what a bond changes is in test_bonds
 WANTED = Criteria(JobType.SANDBOX_RUN, 10**9, 10_000, near="eu-west")
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
+
 from choir.foundation.canonical import bytes_hash
+from choir.foundation.clock import MICROSECONDS, SystemClock, format_time
 from tests.doors.http.market import key_proof, registration, run_request
 from tests.doors.http.table import Make, Row, Scene, always, operator
 from tests.doors.http.visitors import Json
@@ -17,6 +21,7 @@ NOT_THE_SELLER = (401, 404, 403, 403, 404, 403)
 OWN_STALL = (401, 404, 403, 403, 200, 403)
 ANYBODY = (200, 200, 200, 200, 200, 200)
 NOT_PUBLIC = (404, 404, 404, 404, 404, 404)
+_WITHDRAW = (401, 404, 403, 403, 404, 403)
 
 
 def _job(path: str) -> Make:
@@ -46,6 +51,16 @@ def _order(_: Scene) -> Json:
 def _registration(scene: Scene) -> Json:
     assert scene.stall
     return registration(scene.owner.owner)
+
+
+def _bid(_: Scene) -> Json:
+    return {"bid_bps": 100, "until": format_time(SystemClock().now_us() + 3_600 * MICROSECONDS)}
+
+
+def _skill(_: Scene) -> Json:
+    content = base64.b64encode(b"# How").decode()
+    files = [{"path": "SKILL.md", "content": content}]
+    return {"name": f"a-{secrets.token_hex(8)}", "version": "1", "description": "Mends.", "files": files}
 
 
 _CLAIMS = {"name": "another name", "region": "eu-west", "isolation": "local"}
@@ -87,6 +102,16 @@ JOBS = [
     Row("GET", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 404), path=_job("/sharing")),
     Row("PUT", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
     Row("DELETE", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
+    Row("GET", "/v1/jobs/{job}/retention", BOTH_SIDES, path=_job("/retention")),
+    Row(
+        "POST",
+        "/v1/jobs/{job}/keep",
+        (401, 404, 403, 409, 409, 403),
+        path=_job("/keep"),
+        body=always({"days": 3}),
+    ),
+    Row("GET", "/v1/jobs/{job}/second-reviews", BOTH_SIDES, path=_job("/second-reviews")),
+    Row("GET", "/v1/jobs/{job}/second-reviews/{n}/review", NOT_YET, path=_job("/second-reviews/1/review")),
     Row("POST", "/v1/repositories", (401, 422, 403, 422, 422, 403), body=always({"data": "UEsDBA=="})),
     Row("GET", "/v1/indexes/{job}", (401, 404, 403, 404, 404, 403), path=lambda s: f"/v1/indexes/{s.job['id']}"),
     Row("GET", "/v1/hall", ANYBODY),
@@ -174,6 +199,25 @@ PROVIDERS = [
         "/v1/providers/me/earnings/series",
         (401, 404, 403, 404, 200, 403),
         path=_me("/earnings/series"),
+    ),
+    Row("PUT", "/v1/providers/me/bids/{type}", OWN_STALL, path=_me("/bids/sandbox_run"), body=_bid),
+    Row("DELETE", "/v1/providers/me/bids/{type}", OWN_STALL, path=_me("/bids/sandbox_run")),
+    Row("GET", "/v1/providers/me/bond", (401, 404, 403, 404, 200, 403), path=_me("/bond")),
+    Row(
+        "POST",
+        "/v1/providers/me/bond",
+        OWN_STALL,
+        path=_me("/bond"),
+        body=always({"amount": "1000"}),
+    ),
+    Row("POST", "/v1/providers/me/bond/release", (401, 404, 403, 403, 409, 403), path=_me("/bond/release"), alone=True),
+    Row("DELETE", "/v1/providers/me/bond/release", OWN_STALL, path=_me("/bond/release")),
+    Row("GET", "/v1/skills", ANYBODY),
+    Row("POST", "/v1/skills", (401, 201, 403, 403, 201, 403), body=_skill),
+    Row("GET", "/v1/skills/{skill}", NOT_PUBLIC, path=always("/v1/skills/none@1")),
+    Row("GET", "/v1/skills/{skill}/files", (401, 404, 403, 404, 404, 403), path=always("/v1/skills/none@1/files")),
+    Row(
+        "POST", "/v1/skills/{skill}/withdraw", (401, 404, 403, 403, 404, 403), path=always("/v1/skills/none@1/withdraw")
     ),
     Row("GET", "/v1/providers/{provider}", ANYBODY, path=_provider("")),
     Row("GET", "/v1/providers/{provider}/standing", ANYBODY, path=_provider("/standing")),

@@ -436,6 +436,8 @@ PAGES = [
     Row("GET", "/jobs/{job}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/jobs/{s.job['id']}"),
     Row("GET", "/providers", EVERYBODY),
     Row("GET", "/providers/{id_}", EVERYBODY, path=lambda s: f"/providers/{s.stall.id}"),
+    Row("GET", "/skills", EVERYBODY),
+    Row("GET", "/skills/{skill}", (404,) * 6, path=lambda _: "/skills/none@1"),
     Row("GET", "/selling", _VISITORS),
     Row("GET", "/login/{id_}", _VISITORS, path=lambda s: f"/login/{s.login()}"),
     Row("GET", "/articles", EVERYBODY),

@@ -12,13 +12,17 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.attempts.model import AT_WORK, Attempt, AttemptOver, AttemptState, UnknownAttempt, attempt_id
-from choir.bazaar.contracts import read_result
+from choir.bazaar.contracts import SecondReview, read_result
 from choir.bazaar.jobs import rules, store
 from choir.bazaar.jobs.lifecycle import FOLLOW, VERIFY, JobLifecycle, PaymentDue
-from choir.bazaar.jobs.model import SOURCE, Check, Job, JobType, Verdict, Visibility, job_id
+from choir.bazaar.jobs.model import DIFF, SOURCE, Check, Job, JobType, Verdict, Visibility, job_id
 from choir.bazaar.jobs.rules import VerdictValue
 from choir.bazaar.jobs.service import buyer_of, owners_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.seconds import rules as seconds_rules
+from choir.bazaar.seconds import store as seconds_store
+from choir.bazaar.seconds.model import MISSING, SecondReviewRow
+from choir.bazaar.seconds.service import SecondReviews
 from choir.bazaar.settlement import extras
 from choir.bazaar.settlement import store as settlement_store
 from choir.bazaar.settlement.pricing import Shares
@@ -62,8 +66,9 @@ _GIVEN_BACK = "bazaar.withdrawn"
 class Attempts:
     """Use cases of providers and of the verifier; all inside the caller's transaction."""
 
-    def __init__(self, lifecycle: JobLifecycle, objects: Objects) -> None:
+    def __init__(self, lifecycle: JobLifecycle, seconds: SecondReviews, objects: Objects) -> None:
         self._lifecycle = lifecycle
+        self._seconds = seconds
         self._objects = objects
 
     def waiting(self, tx: Tx, provider: UUID) -> list[Attempt]:
@@ -173,17 +178,78 @@ class Attempts:
         return (job, attempt) if attempt.state is AttemptState.VERIFYING else None
 
     def conclude(self, tx: Tx, id_: UUID, verdict: Verdict) -> Attempt:
-        """Keep the verdict, pay what it is worth, and let the job go on. A second verdict changes nothing."""
+        """Keep the verdict, pay what it is worth, and let the job go on. A second verdict changes nothing.
+
+        A patch that passed waits for its second review first, if one was ordered.
+        """
         job, attempts, attempt = self._locked(tx, id_)
-        if attempt.state is not AttemptState.VERIFYING:
+        if attempt.state is not AttemptState.VERIFYING or self._waits(tx, job, attempt, verdict):
             return attempt
+        return self._conclude(tx, job, attempts, attempt, verdict)
+
+    def _waits(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict) -> bool:
+        """Whether somebody else looks at it before it is paid."""
+        if job.type is not JobType.PATCH_GEN or not verdict.passed or job.qualifies is not None:
+            return False
+        if job.winner is not None or job.cancelled_us is not None or not seconds_store.of_job(tx, job.id):
+            return False
+        assert attempt.artifact is not None
+        return self._seconds.begin(tx, job, attempt, attempt.artifact, self._keep(tx, job, attempt, verdict))
+
+    def conclude_seconds(self, tx: Tx, job_: UUID) -> None:
+        """Go on with what has waited for second reviews that are over. Doing so twice changes nothing."""
+        job = self._lifecycle.lock(tx, job_)
+        for row in seconds_store.waiting(tx, job_):
+            assert row.attempt is not None
+            found = self._seconds.result(tx, row)
+            if job.type is JobType.CODE_REVIEW:
+                found = replace(found, agrees=self._seconds.agreement(tx, found))
+            seconds_store.save(tx, found)
+            told = {"outcome": str(found.outcome), "findings": found.findings, "blocking": found.blocking}
+            attempts = store.attempts(tx, job_)
+            attempt = next(one for one in attempts if one.id == row.attempt)
+            self._lifecycle.note(tx, job, "second_reviewed", SOURCE, attempt=attempt, **told)
+            if row.verdict is not None and attempt.state is AttemptState.VERIFYING:
+                self._after_second(tx, job, attempts, attempt, found)
+
+    def _after_second(
+        self, tx: Tx, job: Job, attempts: list[Attempt], attempt: Attempt, row: SecondReviewRow
+    ) -> Attempt:
+        """The verdict with the second review beside what the machine found."""
+        assert row.verdict is not None
+        assert row.outcome is not None
+        choice = SecondReview(self._objects.get_atom(tx, job.request).get("second_review", ""))
+        check = seconds_rules.check(row.outcome, row.findings or 0, row.blocking or 0, choice)
+        missing = check.reason == MISSING
+        if missing:  # that is nobody's failure: it ends as if the buyer had called it off now
+            job = replace(job, cancelled_us=job.cancelled_us or self._lifecycle.clock.now_us())
+        atom = seconds_rules.with_check(self._objects.get_atom(tx, row.verdict), check, _check_json(check))
+        kept = self._objects.put_atom(tx, atom, None, f"bazaar:{job_id(job.id)}").hash
+        verdict = seconds_rules.verdict_of(self._objects.get_atom(tx, row.verdict) if missing else atom)
+        return self._conclude(tx, job, attempts, attempt, verdict, kept=kept, reason=MISSING if missing else "")
+
+    def _conclude(
+        self,
+        tx: Tx,
+        job: Job,
+        attempts: list[Attempt],
+        attempt: Attempt,
+        verdict: Verdict,
+        *,
+        kept: ObjectHash | None = None,
+        reason: str = "",
+    ) -> Attempt:
+        """Settle a verdict, which is `kept` already or else is now."""
         lifecycle = self._lifecycle
         now_us = lifecycle.clock.now_us()
         held = lifecycle.settlement.held(tx, job) - extras.reserved(job, attempts)
         more = extras.due(job, attempts, verdict)
-        settled = rules.settle(job, attempt, verdict, held, lifecycle.policy)
+        sharers = lifecycle.settlement.sharers(tx, job)
+        to_fund = self._note_verified(tx, job, attempt, verdict, now_us)
+        settled = rules.settle(job, attempt, verdict, held, lifecycle.policy, sharers=sharers, fee_to_fund=to_fund)
+        settled = replace(settled, reason=reason or settled.reason)
         paid = settled.shares.total if settled.shares is not None else 0
-        verdict_hash = self._keep(tx, job, attempt, verdict)
+        verdict_hash = kept or self._keep(tx, job, attempt, verdict)
         attempt = replace(
             attempt, verdict=verdict_hash, state=settled.state, reason=settled.reason, paid=paid, extras=more
         )
@@ -193,6 +259,7 @@ class Attempts:
         if settled.state is AttemptState.PASSED:
             job = replace(job, winner=attempt.id, price=paid, receipt=receipt)
             self._sample(tx, job, attempt)
+            self._second_of_review(tx, job, attempt)
         told: dict[str, Any] = {"extras": str(more)} if more else {}
         step = lifecycle.step(
             job,
@@ -204,9 +271,26 @@ class Attempts:
             receipt=receipt,
             **told,
         )
-        due = PaymentDue(attempt, settled.shares or Shares(0, 0), receipt, more) if paid or more else None
+        due = PaymentDue(attempt, settled.shares or Shares(0, 0), receipt, more, sharers) if paid or more else None
         lifecycle.go_on(tx, job, due=due, attempts=attempts, changed=attempt, steps=[step])
         return attempt
+
+    def _second_of_review(self, tx: Tx, job: Job, attempt: Attempt) -> None:
+        """A review that was ordered twice is done again by somebody else, whatever the first one says."""
+        if job.type is JobType.CODE_REVIEW and job.buyer != SOURCE:
+            self._seconds.begin(tx, replace(job, winner=None), attempt, job.inputs[DIFF], None)
+
+    def _note_verified(self, tx: Tx, job: Job, attempt: Attempt, verdict: Verdict, now_us: int) -> bool:
+        """Count a delivery among its provider's; whether the fee for a hidden failure goes to the verifier fund."""
+        if job.qualifies is not None:
+            return False
+        hidden = rules.is_hidden_failure(verdict)
+        settlement_store.note_verified(tx, attempt.id, attempt.provider, now_us, hidden_failure=hidden)
+        if not hidden:
+            return False
+        market = self._lifecycle.market_policy
+        failures = settlement_store.hidden_failures(tx, attempt.provider, market.hidden_window)
+        return rules.fee_to_fund(failures, market)
 
     def _sample(self, tx: Tx, job: Job, attempt: Attempt) -> None:
         """Some reviews that were paid for are followed by one of the node's own, at a time that nobody can foresee."""

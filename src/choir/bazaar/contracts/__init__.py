@@ -35,7 +35,8 @@ from choir.bazaar.contracts.reviews import (
     StructuredReview,
 )
 from choir.bazaar.contracts.runs import RunOutput, SandboxRunRequest, SandboxRunResult
-from choir.bazaar.contracts.terms import ResultStatus, Terms, TokenUsage
+from choir.bazaar.contracts.skills import SkillFile, SkillFolder
+from choir.bazaar.contracts.terms import ResultStatus, SecondReview, Terms, TokenUsage
 from choir.bazaar.contracts.texts import TextGenRequest, TextGenResult
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy
@@ -98,7 +99,10 @@ __all__ = [
     "RunOutput",
     "SandboxRunRequest",
     "SandboxRunResult",
+    "SecondReview",
     "Severity",
+    "SkillFile",
+    "SkillFolder",
     "Statement",
     "StructuredReview",
     "Terms",

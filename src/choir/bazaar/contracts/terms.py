@@ -17,12 +17,15 @@ from choir.bazaar.contracts.base import (
     Document,
     OneOf,
     Record,
+    Rule,
     Text,
     Whole,
     Wrong,
     field_names,
 )
 from choir.bazaar.policy import VerificationPolicy
+from choir.foundation.errors import Invalid
+from choir.foundation.ids import parse_id
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
@@ -33,6 +36,28 @@ _TIME_LIMIT = Whole(1, lambda policy: policy.time_limit_s_max)
 _TOKENS = Whole(0, 10**12)
 FREE_TEXT = Text(lambda policy: policy.text_chars_max)
 ID = Text(200)
+
+
+class SecondReview(StrEnum):
+    """Whether somebody else reviews the work before it is paid, and what happens if nobody is found in time."""
+
+    NONE = ""
+    BEST_EFFORT = "best_effort"  # then the verdict stands without it
+    REQUIRED = "required"  # then the work is not accepted
+
+
+class SkillName(Rule):
+    """The id of a skill, or nothing."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> str:
+        text = ID.read(value, info)
+        if not text:
+            return ""
+        try:
+            parse_id("skill", text)
+        except Invalid as error:
+            raise Wrong(str(error)) from None
+        return text
 
 
 class Amount(CodeRule):
@@ -55,6 +80,8 @@ class Terms(Record):
     max_cost_msat: Annotated[int, Amount()]
     time_limit_s: Annotated[int, _TIME_LIMIT]
     idempotency_key: Annotated[str, _KEY]
+    skill: Annotated[str, SkillName()] = ""  # that the worker is given
+    second_review: Annotated[SecondReview, OneOf(SecondReview)] = SecondReview.NONE  # of a patch or a review
 
     @classmethod
     def absent(cls, context: VerificationPolicy) -> dict[str, Any]:
@@ -62,6 +89,7 @@ class Terms(Record):
 
 
 _TERMS = field_names(Terms)
+_IF_ANY = frozenset({"skill", "second_review"})
 
 
 class RequestRecord(Document):
@@ -73,7 +101,8 @@ class RequestRecord(Document):
     def to_json(self) -> dict[str, Any]:
         made = super().to_json()
         terms: dict[str, Any] = made.pop("terms")
-        return terms | made
+        # What was not ordered is left away, so that an order from before there was such a thing keeps its hash.
+        return {name: item for name, item in terms.items() if item or name not in _IF_ANY} | made
 
     @classmethod
     def names(cls) -> frozenset[str]:

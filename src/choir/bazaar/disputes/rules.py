@@ -1,7 +1,8 @@
 """What can be disputed, who wins, and what that is worth: pure.
 
 Guarantees: what running the checks again can decide is decided by that alone; whoever does not answer in time
-loses what only an answer could have saved; an opener who is wrong loses the deposit, and nothing else.
+loses what only an answer could have saved; an opener who is wrong loses the deposit, and nothing else but the fee for
+hidden checks that are upheld.
 """
 
 from __future__ import annotations
@@ -89,9 +90,23 @@ def take(there: Mapping[str, int], wanted: int) -> dict[str, int]:
     return taken
 
 
-def worth(dispute: Dispute, winner: Winner, paid: int, price: int) -> int:
-    """What the loser owes the winner, the deposit aside."""
+def goes_to_buyer(dispute: Dispute, winner: Winner) -> bool:
+    """Whether what a dispute moves goes to the buyer."""
+    return winner is Winner.BUYER or (winner is Winner.SPLIT and dispute.side is Side.BUYER)
+
+
+def worth(dispute: Dispute, winner: Winner, paid: int, price: int, *, failed: bool = False, returned: int = 0) -> int:
+    """What is moved to the winner, the deposit aside.
+
+    An attempt that `failed` and was paid has the fee for hidden checks: if a provider doubts them and they are upheld,
+    the buyer has it back. `returned` is what another dispute about the attempt has given back already.
+    """
+    if goes_to_buyer(dispute, winner):
+        if dispute.side is Side.PROVIDER and not failed:
+            return 0
+        whole = paid if winner is Winner.BUYER else paid // 2
+        return max(0, min(whole, paid - returned))
     if opener_lost(dispute, winner):
         return 0
-    whole = paid if dispute.side is Side.BUYER else price - paid
+    whole = price - paid
     return whole // 2 if winner is Winner.SPLIT else whole

@@ -7,13 +7,14 @@ taken from the loser is recorded as owed, and taken from what they are paid late
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from choir.bazaar.attempts.model import Attempt
+from choir.bazaar.attempts.model import Attempt, AttemptState
+from choir.bazaar.bonds.model import bond_account
 from choir.bazaar.disputes import rules, store
 from choir.bazaar.disputes.model import (
     Dispute,
@@ -32,10 +33,11 @@ from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import SOURCE, Job, UnknownJob, Verdict, job_id
 from choir.bazaar.jobs.service import owners_of
+from choir.bazaar.seconds.model import BLOCKING
 from choir.bazaar.settlement import pricing
 from choir.bazaar.settlement import service as settlement
 from choir.bazaar.settlement import store as settlement_store
-from choir.bazaar.settlement.pricing import Terms
+from choir.bazaar.settlement.pricing import NOBODY, Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import Principal, Role, Scope
 from choir.ledger import holds, queries
@@ -52,6 +54,17 @@ REVERIFY = "bazaar.reverify"
 
 _DEBT = "bazaar.debt"
 _REFUND = "bazaar.refund"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a dispute moves from one account to another, and which part of a price it is."""
+
+    role: str
+    payer: str
+    payee: str
+    amount: int
+    sign: int = 1  # for the one whose part it is: below zero where it is given back
 
 
 class Disputes:
@@ -131,6 +144,8 @@ class Disputes:
         if dispute.state not in (DisputeState.OPEN, DisputeState.RESPONDED):
             return dispute
         winner = rules.by_machine(dispute, self._passed(tx, attempt), again, planted=job.is_own)
+        if attempt.reason == BLOCKING and again.passed:  # a machine does not know what the second reviewer saw
+            winner = None
         if winner is not None:
             return self._resolve(tx, dispute, job, attempt, winner, "The checks were run again.", SOURCE)
         return self._review(tx, dispute, job, attempt)
@@ -223,7 +238,14 @@ class Disputes:
         self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, winner: Winner, reasoning: str, actor: str
     ) -> Dispute:
         now_us = self._lifecycle.clock.now_us()
-        due = rules.worth(dispute, winner, attempt.paid, self._price(tx, attempt))
+        due = rules.worth(
+            dispute,
+            winner,
+            attempt.paid,
+            self._price(tx, attempt),
+            failed=attempt.state is AttemptState.FAILED,
+            returned=store.returned(tx, attempt.id),
+        )
         resolved = replace(
             dispute, state=DisputeState.RESOLVED, winner=winner, reasoning=reasoning, refund=due, resolved_us=now_us
         )
@@ -241,44 +263,71 @@ class Disputes:
             winner=winner.value,
             refund=str(due),
         )
-        self._note_earnings(tx, dispute, job, attempt, due)
-        places = self._lifecycle.settlement.parties(tx, dispute.hold, [job.buyer, attempt.owner])
+        moves = self._moves(tx, resolved, job, attempt, due)
+        self._note_earnings(tx, job, attempt, moves)
+        bonded = self._use_bond(tx, resolved, attempt, moves)
+        places = self._lifecycle.settlement.parties(tx, dispute.hold, {move.payee for move in moves})
         self._end_deposit(tx, dispute, job, places[settlement.PLATFORM], lost=rules.opener_lost(dispute, winner))
-        owed = self._move(tx, resolved, job, attempt, due, places)
+        owed = self._move(tx, resolved, job, moves, places, bonded)
         resolved = replace(resolved, owed=owed)
         store.save(tx, resolved)
         return resolved
 
-    def _note_earnings(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> None:
+    def _moves(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int) -> list[Move]:
+        """Who gives what to whom: who got a part of a payment gives that part back, and who lacks one gets it."""
+        assert dispute.winner is not None
+        money, policy = self._lifecycle.settlement, self._lifecycle.policy
+        buyer = settlement.available(job.buyer)
+        got = settlement_store.shares_of(tx, attempt.id)
+        if rules.goes_to_buyer(dispute, dispute.winner):
+            if not got:  # it was paid before that was noted
+                got = settlement.share_accounts(attempt.owner, pricing.shares(attempt.paid, policy), NOBODY)
+            back = pricing.returned({role: amount for role, (_, amount) in got.items()}, due)
+            return [Move(role, got[role][0], buyer, amount, sign=-1) for role, amount in sorted(back.items())]
+        sharers = money.sharers(tx, job)
+        parts = settlement.share_accounts(attempt.owner, pricing.shared(due, sharers, policy), sharers)
+        moves = [Move(role, buyer, to, amount) for role, (to, amount) in sorted(parts.items())]
+        if dispute.winner is Winner.PROVIDER and "fund" in got and due:  # what it would have had at once
+            moves.append(Move("provider", got["fund"][0], settlement.available(attempt.owner), got["fund"][1]))
+        return moves
+
+    def _note_earnings(self, tx: Tx, job: Job, attempt: Attempt, moves: Sequence[Move]) -> None:
         """What is decided counts whole from now on: what cannot be taken yet is owed. Before the ledger's head."""
-        shares = pricing.shares(due, self._lifecycle.policy)
-        sign = -1 if dispute.side is Side.BUYER else 1
-        amounts = {"earned": sign * shares.provider, "fees": sign * shares.platform}
+        summed = {"provider": 0, "platform": 0}
+        for move in moves:
+            if move.role in summed:
+                summed[move.role] += move.sign * move.amount
+        amounts = {"earned": summed["provider"], "fees": summed["platform"]}
         settlement_store.note_earnings(tx, attempt.provider, job.type, self._lifecycle.clock.now_us(), **amounts)
 
-    def _move(self, tx: Tx, dispute: Dispute, job: Job, attempt: Attempt, due: int, places: Mapping[str, str]) -> int:
+    def _use_bond(self, tx: Tx, dispute: Dispute, attempt: Attempt, moves: Sequence[Move]) -> int:
+        """For a security issue: how much of what the provider owes comes from its bond. Before the ledger's head."""
+        wanted = sum(move.amount for move in moves if move.sign < 0 and move.role == "provider")
+        if dispute.trigger is not Trigger.SECURITY or not wanted:
+            return 0
+        return self._lifecycle.market.use_bond(tx, attempt.provider, wanted)
+
+    def _move(
+        self, tx: Tx, dispute: Dispute, job: Job, moves: Sequence[Move], places: Mapping[str, str], bonded: int
+    ) -> int:
         """Take from the loser what is there; says how much was not, and is owed from now on.
 
         `places` says where each of them is paid; the ledger's head is locked, so what is read here can be taken.
         """
-        if due == 0:
-            return 0
-        shares = pricing.shares(due, self._lifecycle.policy)
-        buyer, provider = settlement.available(job.buyer), settlement.available(attempt.owner)
-        if dispute.side is Side.BUYER:
-            parts = [(provider, buyer, shares.provider), (settlement.PLATFORM, buyer, shares.platform)]
-        else:
-            parts = [(buyer, provider, shares.provider), (buyer, settlement.PLATFORM, shares.platform)]
-        there = {payer: self._lifecycle.settlement.claims.takeable(tx, payer) for payer, _, _ in parts}
+        there = {move.payer: self._takeable(tx, move.payer) for move in moves}
         legs: list[Leg] = []
         missing: list[tuple[str, str, int]] = []
-        for payer, payee, wanted in parts:
-            if payer == payee:  # the platform's own order: its share stays where it is
+        for move in moves:
+            if move.payer == move.payee:  # the platform's own order: its share stays where it is
                 continue
-            taken = rules.take(there[payer], wanted)
-            there[payer] = {place: has - taken.get(place, 0) for place, has in there[payer].items()}
-            legs += [Leg(from_, places[payee], amount) for from_, amount in taken.items()]
-            missing.append((payer, payee, wanted - sum(taken.values())))
+            from_bond = bonded if move.role == "provider" and move.sign < 0 else 0
+            if from_bond:
+                legs.append(Leg(bond_account(move.payer), places[move.payee], from_bond))
+            taken = rules.take(there[move.payer], move.amount - from_bond)
+            left = there[move.payer]
+            there[move.payer] = {place: has - taken.get(place, 0) for place, has in left.items()}
+            legs += [Leg(from_, places[move.payee], amount) for from_, amount in taken.items()]
+            missing.append((move.payer, move.payee, move.amount - from_bond - sum(taken.values())))
         if legs:
             id_ = dispute_id(dispute.id)
             reason = f"a dispute was decided for the {dispute.winner}"
@@ -286,6 +335,11 @@ class Disputes:
                 tx, Draft(_REFUND, reason, SOURCE, f"refund:{id_}", tuple(legs), refs=(id_, job_id(job.id)))
             )
         return self._lifecycle.settlement.note_debts(tx, dispute.id, missing)
+
+    def _takeable(self, tx: Tx, payer: str) -> dict[str, int]:
+        if payer == settlement.VERIFIER_FUND:
+            return {payer: queries.balance(tx, payer).balance}
+        return self._lifecycle.settlement.claims.takeable(tx, payer)
 
     @contextmanager
     def collecting(self, tx: Tx, account: str) -> Iterator[None]:

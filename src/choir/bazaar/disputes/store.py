@@ -133,3 +133,14 @@ def _dispute(row: Any) -> Dispute:
     values[3], values[5], values[7] = Side(values[3]), Trigger(values[5]), DisputeState(values[7])
     values[14] = None if values[14] is None else Winner(values[14])
     return Dispute(*values)
+
+
+def returned(tx: Tx, attempt: UUID) -> int:
+    """What decided disputes about an attempt have given back to its buyer."""
+    return int(
+        tx.value(
+            "select coalesce(sum(refund), 0) from disputes where attempt = %s and state = 'resolved'"
+            " and (winner = 'buyer' or (winner = 'split' and side = 'buyer'))",
+            attempt,
+        )
+    )

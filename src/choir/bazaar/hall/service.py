@@ -16,6 +16,7 @@ from choir.bazaar.disputes.model import Side
 from choir.bazaar.hall import rules, store
 from choir.bazaar.hall.model import Figure, Place, PublicJob, Sides, Totals
 from choir.bazaar.jobs import store as job_store
+from choir.bazaar.jobs.access import must_be_kept
 from choir.bazaar.jobs.model import NotReleased, NotThereYet, UnknownJob, job_id
 from choir.bazaar.jobs.service import owners_of
 from choir.bazaar.settlement.earnings import DAY_US
@@ -97,6 +98,7 @@ class Hall:
         winner = next((attempt for attempt in found.attempts if attempt.id == found.job.winner), None)
         if winner is None or winner.artifact is None:
             raise NotReleased(job=job_id(id_))
+        must_be_kept(tx, id_)
         return winner.artifact
 
     def attempt(self, tx: Tx, id_: UUID) -> Attempt:
@@ -116,6 +118,7 @@ class Hall:
         found = self.attempt(tx, id_)
         if found.trajectory is None:
             raise NotThereYet(what="public trajectory", of=attempt_id(id_))
+        must_be_kept(tx, found.job)
         return found.trajectory
 
     def receipt(self, tx: Tx, id_: UUID) -> ObjectHash:

@@ -9,6 +9,7 @@
 | request, repository, diff      | yes                  | while its attempt lives, and  | while a dispute about |
 |                                |                      | after it handed something in  | the job is undecided  |
 | hidden checks                  | yes                  | once its delivery failed them | no                    |
+| the files of a skill           | no                   | while its attempt lives       | no                    |
 | their hashes                   | once it was judged   | always                        | yes                   |
 | artifact, trajectory, result   | once that attempt is | always                        | while a dispute about |
 |                                | paid in full         |                               | it is undecided       |
@@ -19,8 +20,8 @@
 
 Who the buyer is makes no difference to the work, and a review that the node orders itself looks like any other.
 "Its provider" is the one whose attempt it is. Who has no part in a job is told that there is none. A dispute that
-was decided, for whomever, changes nothing in this table. To see a buyer's side a credential needs the scope read;
-to see a provider's side, read or sell.
+was decided, for whomever, changes nothing in this table. Bytes that were removed after their time are nobody's. To
+see a buyer's side a credential needs the scope read; to see a provider's side, read or sell.
 """
 
 from __future__ import annotations
@@ -44,13 +45,18 @@ from choir.bazaar.jobs.model import (
     NotReleased,
     NotThereYet,
     OrderClosed,
+    Removed,
     UnknownJob,
     UnknownPrefix,
     job_id,
 )
 from choir.bazaar.jobs.service import concerns, may_see, owners_of
 from choir.bazaar.providers import store as provider_store
+from choir.bazaar.seconds import store as seconds_store
+from choir.bazaar.seconds.model import SecondReviewClosed, SecondReviewRow, SecondState
+from choir.bazaar.skills.model import SKILL, SkillClosed
 from choir.foundation.canonical import ObjectHash
+from choir.foundation.clock import format_time
 from choir.foundation.errors import Invalid
 from choir.foundation.ids import id_range, show_id
 from choir.identity.model import Principal, Role, Scope
@@ -154,10 +160,15 @@ class JobAccess:
             job, part, _ = self._look(tx, who, id_)
             if not part.buyer:
                 raise HiddenClosed(job=job_id(id_))
+        elif name == SKILL:
+            job, part, _ = self._look(tx, who, id_)
+            if not any(attempt.state in LIVE_ATTEMPT for attempt in part.own):
+                raise SkillClosed
         else:
             job = self._open_order(tx, who, id_)
         if name not in job.inputs:
             raise NotThereYet(what=f"input '{name}'", of=job_id(id_))
+        must_be_kept(tx, job.id)
         return job.inputs[name]
 
     def bought(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
@@ -167,6 +178,7 @@ class JobAccess:
         if winner is None or winner.artifact is None:
             raise NotReleased(job=job_id(id_))
         self._must_be_released(tx, job, winner, part)
+        must_be_kept(tx, job.id)
         return winner.artifact
 
     def attempt(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
@@ -175,11 +187,11 @@ class JobAccess:
         return _as_seen([attempt], part)[0]
 
     def artifact(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
-        attempt = self._released(tx, who, id_)
+        attempt = self._kept(tx, who, id_)
         return _there(attempt.artifact, "artifact", attempt)
 
     def trajectory(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
-        attempt = self._released(tx, who, id_)
+        attempt = self._kept(tx, who, id_)
         return _there(attempt.trajectory, "trajectory", attempt)
 
     def result(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
@@ -198,6 +210,31 @@ class JobAccess:
         named = sorted({check["evidence"] for check in atom["checks"] if "evidence" in check})
         return name, atom, {item: self._objects.get_atom(tx, item) for item in named}
 
+    def second_reviews(self, tx: Tx, who: Principal, id_: UUID) -> list[SecondReviewRow]:
+        """What became of a job's second reviews: all for the buyer, of its own deliveries for a provider."""
+        job, part, _ = self._look(tx, who, id_)
+        found = seconds_store.of_job(tx, job.id)
+        if part.buyer or part.operator:
+            return found
+        own = {attempt.id for attempt in part.own}
+        return [row for row in found if row.attempt in own]
+
+    def second_review(self, tx: Tx, who: Principal, id_: UUID, n: int) -> ObjectHash:
+        """A second review that is in: it quotes the work, so it is the buyer's when the work is."""
+        job, part, _ = self._look(tx, who, id_)
+        row = next((one for one in self.second_reviews(tx, who, id_) if one.n == n), None)
+        if row is None or row.state is not SecondState.DONE or row.review is None:
+            raise NotThereYet(what=f"second review {n}", of=job_id(id_))
+        theirs = part.buyer and (job.type is JobType.CODE_REVIEW or job.winner == row.attempt)
+        if not theirs and row.attempt not in {attempt.id for attempt in part.own}:
+            raise SecondReviewClosed(job=job_id(id_))
+        review = job_store.job(tx, row.review)
+        found = None if review is None or review.winner is None else job_store.attempt(tx, review.winner)
+        if review is None or found is None or found.artifact is None:
+            raise NotThereYet(what=f"second review {n}", of=job_id(id_))
+        must_be_kept(tx, review.id)
+        return found.artifact
+
     def hidden(self, tx: Tx, who: Principal, id_: UUID) -> ObjectHash:
         """The hidden checks: for the buyer, and for the provider whose delivery failed them."""
         job, attempt, part = self._look_at(tx, who, id_)
@@ -205,6 +242,7 @@ class JobAccess:
             raise HiddenClosed(job=job_id(job.id))
         if HIDDEN not in job.inputs:
             raise NotThereYet(what=f"input '{HIDDEN}'", of=job_id(job.id))
+        must_be_kept(tx, job.id)
         return job.inputs[HIDDEN]
 
     # The rules
@@ -227,6 +265,12 @@ class JobAccess:
     def _released(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
         job, attempt, part = self._look_at(tx, who, id_)
         self._must_be_released(tx, job, attempt, part)
+        return attempt
+
+    def _kept(self, tx: Tx, who: Principal, id_: UUID) -> Attempt:
+        """An attempt whose bytes the reader may have and this node still has."""
+        attempt = self._released(tx, who, id_)
+        must_be_kept(tx, attempt.job)
         return attempt
 
     @staticmethod
@@ -276,6 +320,13 @@ class JobAccess:
             if attempt is not None:
                 return job, attempt, part
         raise UnknownAttempt(attempt=attempt_id(id_))
+
+
+def must_be_kept(tx: Tx, job: UUID) -> None:
+    """Raise if the bytes of a job were removed, its time being over."""
+    removed_us = job_store.removed_at(tx, job)
+    if removed_us is not None:
+        raise Removed(job=job_id(job), at=format_time(removed_us))
 
 
 def _for_provider(job: Job, own: tuple[Attempt, ...]) -> Job:

@@ -18,11 +18,12 @@ from choir.bazaar.disputes.model import dispute_id
 from choir.bazaar.jobs import rules, store
 from choir.bazaar.jobs.model import LIVE_JOB, SOURCE, Job, JobState, UnknownJob, job_id
 from choir.bazaar.jobs.store import Step
-from choir.bazaar.policy import BazaarPolicy
+from choir.bazaar.policy import BazaarPolicy, MarketPolicy
 from choir.bazaar.providers.market import Market
+from choir.bazaar.seconds import store as seconds_store
 from choir.bazaar.settlement import extras
 from choir.bazaar.settlement.debts import DebtPart
-from choir.bazaar.settlement.pricing import Shares
+from choir.bazaar.settlement.pricing import NOBODY, Sharers, Shares
 from choir.bazaar.settlement.service import Settlement
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock, Entropy
@@ -43,6 +44,7 @@ class PaymentDue:
     shares: Shares
     receipt: ObjectHash
     extras: int = 0
+    sharers: Sharers = NOBODY
 
     @property
     def total(self) -> int:
@@ -60,7 +62,9 @@ class JobLifecycle:
         clock: Clock,
         entropy: Entropy,
         policy: BazaarPolicy,
+        market_policy: MarketPolicy,
     ) -> None:
+        self.market_policy = market_policy
         self.market = market
         self.settlement = settlement
         self.outbox = outbox
@@ -188,12 +192,16 @@ class JobLifecycle:
             job = replace(job, offer_us=offer_us, ready_us=rules.ready_us(before, now_us, self.policy))
         if state is not before.state and state is not JobState.PAID:  # that it is paid is noted with the verdict
             noted.append(self.step(job, state.value, actor, others=() if state in LIVE_JOB else working))
+        unneeded = seconds_store.release_held(tx, job.id, now_us) if over else []
         store.advance(tx, job, changed, now_us, noted)
         if due is not None:
-            taken = self.settlement.pay(tx, job, due.attempt, due.shares, due.receipt, final=over, extras=due.extras)
+            taken = self.settlement.pay(
+                tx, job, due.attempt, due.shares, due.receipt, final=over, extras=due.extras, sharers=due.sharers
+            )
             self.tell_debts(tx, taken)
         elif over:  # a final payment has given the rest back
             self.settlement.give_back(tx, job)
+        self.settlement.release_all(tx, job, unneeded)
         return job
 
     def _is_spent(self, tx: Tx, job: Job, attempts: Sequence[Attempt], due: PaymentDue | None, now_us: int) -> bool:

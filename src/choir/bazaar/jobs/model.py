@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.foundation.canonical import ObjectHash
-from choir.foundation.errors import Invalid, NotAllowed, NotFound, Refusal
+from choir.foundation.errors import Gone, Invalid, NotAllowed, NotFound, Refusal
 from choir.foundation.ids import parse_id, show_id
 
 
@@ -160,6 +160,7 @@ REPOSITORY, DIFF = "repository", "diff"  # the inputs of a job that its provider
 PREVIOUS = "previous"  # one more: an index of an earlier commit, which the node puts in by its hash
 HIDDEN = "hidden"  # hidden checks, or the defects planted in a diff: for the verifier alone
 
+SECOND = "second:"  # how the keys of second reviews begin
 SOURCE = "system:bazaar"  # the node's own part in all this
 
 
@@ -209,7 +210,12 @@ class Job:
     @property
     def is_own(self) -> bool:
         """Whether it is a planted review: an order of the node's own that looks like any other."""
-        return self.buyer == SOURCE and self.qualifies is None
+        return self.buyer == SOURCE and self.qualifies is None and not self.is_second
+
+    @property
+    def is_second(self) -> bool:
+        """Whether it is a second review, which the node orders for a buyer, out of the buyer's money."""
+        return self.buyer == SOURCE and self.key.startswith(SECOND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +310,12 @@ class HiddenClosed(NotAllowed):
 class NotThereYet(NotFound):
     code = "bazaar.not_there"
     sentence = "There is no {what} of {of}, or not yet."
+
+
+class Removed(Gone):
+    code = "bazaar.removed"
+    sentence = "The inputs, artifacts and trajectories of {job} were removed at {at}, after their retention time."
+    hint = "Hashes, verdicts and receipts stay. Next time keep them longer with `choir job keep`."
 
 
 class BuyerNeeded(NotAllowed):

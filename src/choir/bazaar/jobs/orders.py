@@ -25,7 +25,10 @@ from choir.bazaar.jobs.service import Jobs, Order, buyer_of
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
 from choir.bazaar.providers import fallback, selection_rules
 from choir.bazaar.providers.market import Market
+from choir.bazaar.seconds.model import REVIEWED
 from choir.bazaar.settlement import extras
+from choir.bazaar.skills.model import SKILL
+from choir.bazaar.skills.service import Skills
 from choir.bazaar.uploads import blobs
 from choir.bazaar.uploads.blobs import SentBlob
 from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
@@ -87,8 +90,9 @@ class ParsedOrder:
 class OrderIntake:
     """Reads orders and opens them."""
 
-    def __init__(self, jobs: Jobs, market: Market, objects: Objects, policy: Policy) -> None:
+    def __init__(self, jobs: Jobs, market: Market, skills: Skills, objects: Objects, policy: Policy) -> None:
         self._jobs = jobs
+        self._skills = skills
         self._market = market
         self._objects = objects
         self._policy = policy
@@ -109,6 +113,9 @@ class OrderIntake:
         """An order from untrusted parts; touches no database."""
         found = read_request(type_, self._plain(request), self._policy.of(VerificationPolicy))
         _check_inputs(type_, found, inputs)
+        _check_second_review(type_, found, strategy)
+        if found.terms.skill and type_ is JobType.SANDBOX_RUN:
+            raise BadInputs(why="a run is a command as it is, and takes no skill")
         budget = found.terms.max_cost_msat
         chosen = fallback.strategy_json(self._market.strategy(strategy)) if strategy else {}
         wanted = selection_rules.criteria_json(selection_rules.criteria_from(type_, budget, criteria))
@@ -118,8 +125,11 @@ class OrderIntake:
         """Keep the order's bytes and open the job; says whether it is a new one."""
         terms = asked.request.terms
         buyer = buyer_of(who)
-        if asked.verifier_problem and not self._jobs.is_known(tx, who, terms.idempotency_key):
+        known = self._jobs.is_known(tx, who, terms.idempotency_key)
+        if asked.verifier_problem and not known:
             raise CannotVerify(why=asked.verifier_problem)
+        skill = self._skills.for_order(tx, terms.skill, known=known) if terms.skill else None
+        given_along = {} if skill is None else {SKILL: skill.folder}
         blobs.keep(tx, self._objects, asked.inputs.values(), buyer, [buyer, who.source], self._limits())
         self._check_hidden(tx, asked)
         order = Order(
@@ -127,10 +137,14 @@ class OrderIntake:
             request=asked.request.to_json(),
             budget=terms.max_cost_msat,
             time_limit_s=terms.time_limit_s,
-            inputs={name: given.name for name, given in asked.inputs.items()} | self._previous(tx, buyer, asked),
+            inputs={name: given.name for name, given in asked.inputs.items()}
+            | given_along
+            | self._previous(tx, buyer, asked),
             hidden=_commitment(asked.request),
             strategy=asked.strategy,
             criteria=asked.criteria,
+            skill=None if skill is None else skill.id,
+            second_review=terms.second_review,
             extras=extras.price(asked.request, self._policy.of(BazaarPolicy)),
         )
         return self._jobs.open_or_find(tx, who, order, terms.idempotency_key)
@@ -194,6 +208,15 @@ def _check_inputs(type_: JobType, request: Request, inputs: Mapping[str, SentBlo
         raise BadInputs(why="the diff does not match the hash in the request")
     if (_commitment(request) is None) != (HIDDEN not in inputs):
         raise BadInputs(why="hidden checks need both an input and a commitment in the request")
+
+
+def _check_second_review(type_: JobType, request: Request, strategy: Mapping[str, Any]) -> None:
+    if not request.terms.second_review:
+        return
+    if type_ not in REVIEWED:
+        raise BadInputs(why=f"a {type_.value} has no second review, only a patch or a review")
+    if strategy.get("kind") == "race":
+        raise BadInputs(why="a race has no second review: its first result is paid at once")
 
 
 def _commitment(request: Request) -> Any:

@@ -25,10 +25,13 @@ _COURSE = {
 
 # An order that nothing can be verified against.
 _ORDERS = {
+    "bazaar.bad_bid": "a bid below the price book is not valid",
     "bazaar.bad_blob": "the bytes of an input are not valid",
+    "bazaar.bad_bond": "the amount of a bond is not valid",
     "bazaar.bad_budget": "the budget is out of range",
     "bazaar.bad_claim": "a claim of the provider is not valid",
     "bazaar.bad_criteria": "the selection criteria are not valid",
+    "bazaar.bad_days": "the number of days is not valid",
     "bazaar.bad_effective_time": "the price book's effective time is not valid",
     "bazaar.bad_field": "a field of the order is not valid",
     "bazaar.bad_index": "an index does not have the required shape",
@@ -37,6 +40,7 @@ _ORDERS = {
     "bazaar.bad_part": "a part of an upload is not valid",
     "bazaar.bad_pattern": "a path pattern of the order is not valid",
     "bazaar.bad_schema": "the JSON schema of the order is not valid",
+    "bazaar.bad_skill": "the skill is not valid",
     "bazaar.bad_statement": "a statement is too long or empty",
     "bazaar.bad_strategy": "the selection strategy is not valid",
     "bazaar.no_base": "the repository bundle lacks the base commit",
@@ -148,6 +152,8 @@ _OTHER_WORK = {
     "index.wrong_commit": "the index is of another commit",
     "index.wrong_embeddings": "the index lacks ordered embeddings, or has some that were not ordered",
     "index.wrong_languages": "the index is of other languages than ordered",
+    "second_review.blocking": "a second reviewer found a defect that is severe enough to refuse it",
+    "second_review.missing": "no second reviewer was found in time, and the order requires one",
     "review.code_absent": "the code that the review quotes is not there",
     "review.file_absent": "the review names a file that is not in the diff",
     "review.fix_breaks_code": "a suggested fix breaks a file's Python syntax",
@@ -228,6 +234,19 @@ _MACHINES = {
 WORDS: Mapping[str, str] = {
     **_COURSE, **_ORDERS, **_ANY_DELIVERY, **_PATCHES, **_TESTS, **_OTHER_WORK, **_TRAJECTORIES, **_MACHINES,
 }  # fmt: skip
+
+# What no honest delivery does by accident. A newer verification says `cheat.…` itself.
+CHEATING = frozenset(
+    {
+        "patch.detects_tests", "patch.reaches_into_runner", "tests.depends_on_runner", "tests.exit_code_forged",
+        "tests.report_forged", "tests.runner_subverted", "tests.test_replaced",
+    }
+)  # fmt: skip
+
+
+def names_cheating(reason: str) -> bool:
+    """Whether a reason says that somebody tried to deceive the verifier: nobody is given anything for that."""
+    return reason.startswith("cheat.") or reason in CHEATING
 
 
 def in_words(reason: str) -> str:

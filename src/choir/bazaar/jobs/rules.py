@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from choir.bazaar.attempts.model import AT_WORK, HANDED_IN, LIVE_ATTEMPT, Attempt, AttemptState
 from choir.bazaar.jobs.model import LIVE_JOB, BadBudget, BudgetBelowExtras, Job, JobState, Verdict
-from choir.bazaar.policy import BazaarPolicy
+from choir.bazaar.jobs.reasons import names_cheating
+from choir.bazaar.policy import BazaarPolicy, MarketPolicy
 from choir.bazaar.settlement import pricing
-from choir.bazaar.settlement.pricing import Shares, Terms
+from choir.bazaar.settlement.pricing import NOBODY, Sharers, Shares, Terms
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.money import Asset
 
+_BPS = 10_000
 _PROGRESS = (AttemptState.VERIFYING, AttemptState.DELIVERED, AttemptState.RUNNING, AttemptState.ASSIGNED)
 
 
@@ -64,8 +66,21 @@ def verify_us(policy: BazaarPolicy) -> int:
     return (policy.verify_tries_max + 1) * policy.verify_s_max * MICROSECONDS
 
 
-def settle(job: Job, attempt: Attempt, verdict: Verdict, held: int, policy: BazaarPolicy) -> VerdictValue:
-    """What an attempt gets for its verdict, out of what is held."""
+def settle(
+    job: Job,
+    attempt: Attempt,
+    verdict: Verdict,
+    held: int,
+    policy: BazaarPolicy,
+    *,
+    sharers: Sharers = NOBODY,
+    fee_to_fund: bool = False,
+) -> VerdictValue:
+    """What an attempt gets for its verdict, out of what is held.
+
+    Skill creators and referrers have a part in a price that is paid in full. `fee_to_fund`: what a buyer pays because
+    only hidden checks failed is not this provider's.
+    """
     price = pricing.price(Terms(attempt.base, attempt.per_unit, attempt.cap), verdict.units_milli, attempt.ceiling)
     if not verdict.visible_passed:
         return VerdictValue(AttemptState.FAILED, None, verdict.reason)
@@ -73,10 +88,26 @@ def settle(job: Job, attempt: Attempt, verdict: Verdict, held: int, policy: Baza
         consolation = min(held, pricing.part(price, policy.lost_race_bps))
         return VerdictValue(AttemptState.LOST, pricing.shares(consolation, policy), "bazaar.another_was_first")
     if not verdict.passed:
-        fee = min(held, pricing.part(price, policy.hidden_fee_bps))
-        return VerdictValue(AttemptState.FAILED, pricing.shares(fee, policy), verdict.reason)
+        if any(names_cheating(check.reason) for check in verdict.checks if not check.passed):
+            return VerdictValue(AttemptState.FAILED, None, verdict.reason)
+        fee = pricing.shares(min(held, pricing.part(price, policy.hidden_fee_bps)), policy)
+        return VerdictValue(AttemptState.FAILED, pricing.to_fund(fee) if fee_to_fund else fee, verdict.reason)
     assert price <= held, "an attempt's ceiling leaves room for every other payment"
-    return VerdictValue(AttemptState.PASSED, pricing.shares(price, policy))
+    return VerdictValue(AttemptState.PASSED, pricing.shared(price, sharers, policy))
+
+
+def is_hidden_failure(verdict: Verdict) -> bool:
+    """Whether only checks failed that were hidden from the provider."""
+    return verdict.visible_passed and not verdict.passed
+
+
+def fee_to_fund(hidden_failures: int, policy: MarketPolicy) -> bool:
+    """Whether the fee for a hidden failure goes to the verifier fund.
+
+    `hidden_failures` are those among the provider's last deliveries, this one among them. Up to a fifth of the window
+    may be unfair checks, and a newcomer has the same number of them; whoever has more lives on visible tests alone.
+    """
+    return hidden_failures * _BPS > policy.hidden_window * policy.hidden_failures_bps
 
 
 def ceiling(held: int, racing: int, handed_in: int, policy: BazaarPolicy) -> int:

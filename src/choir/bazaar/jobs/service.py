@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from choir.bazaar.attempts.model import NODE_AWAY, Attempt, AttemptState
+from choir.bazaar.contracts.terms import SecondReview
 from choir.bazaar.jobs import overview_store, rules, store
 from choir.bazaar.jobs.lifecycle import JobLifecycle
 from choir.bazaar.jobs.model import (
@@ -28,8 +29,12 @@ from choir.bazaar.jobs.model import (
     job_id,
 )
 from choir.bazaar.jobs.summaries import summary_of
+from choir.bazaar.seconds import rules as seconds_rules
+from choir.bazaar.seconds import store as seconds_store
+from choir.bazaar.seconds.rules import SecondHold
 from choir.bazaar.settlement import extras
 from choir.bazaar.settlement import service as settlement
+from choir.bazaar.skills import store as skill_store
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.model import OperatorNeeded, Principal, Role, Scope, agent_owner, person_owner
@@ -52,6 +57,8 @@ class Order:
     strategy: dict[str, Any] = field(default_factory=dict)
     criteria: dict[str, Any] = field(default_factory=dict)
     extras: int = 0  # what its stronger checks cost on top of the work
+    skill: UUID | None = None
+    second_review: SecondReview = SecondReview.NONE
 
 
 LOOK = "bazaar.look"  # a task: go on with a job
@@ -98,8 +105,19 @@ class Jobs:
         if live > policy.open_jobs_per_buyer_max:
             raise TooManyJobs(limit=policy.open_jobs_per_buyer_max)
         self._enter(tx, job, live)
-        self._lifecycle.settlement.hold(tx, who, job, captures=policy.captures_max)
+        if order.skill is not None:
+            skill_store.note_use(tx, job.id, order.skill)
+        seconds = self._second_holds(tx, who, job, order) if order.second_review else []
+        self._lifecycle.settlement.hold(tx, who, job, policy.captures_max, [hold.draft for hold in seconds])
         return job, True
+
+    def _second_holds(self, tx: Tx, who: Principal, job: Job, order: Order) -> list[SecondHold]:
+        """The money for a second reviewer of each try that there may be, set aside with the budget."""
+        tries = self._lifecycle.market.tries(job)
+        amount = self._lifecycle.market.review_price(job, order.request)
+        made = [seconds_rules.hold(who.source, job, n, amount) for n in range(1, tries + 1)]
+        seconds_store.insert(tx, job.id, [(hold.id, amount) for hold in made])
+        return made
 
     @staticmethod
     def is_known(tx: Tx, who: Principal, key: str) -> bool:
@@ -124,11 +142,31 @@ class Jobs:
         self._lifecycle.settlement.hold_own(tx, job, policy.captures_max)
         return job
 
+    def open_second(self, tx: Tx, order: Order, key: str, hold: UUID, held_until_us: int, expires_us: int) -> Job:
+        """A second review, which the node orders with what a buyer set aside for it. The same key gives the same job.
+
+        Its diff was delivered and verified, so it is offered at once.
+        """
+        known = store.job_by_key(tx, SOURCE, key)
+        if known is not None:
+            return known
+        request = self._objects.put_atom(tx, order.request, None).hash
+        made = self._new_job(tx, SOURCE, SOURCE, order, request, key)
+        job = replace(
+            made, hold=hold, held_until_us=held_until_us, expires_us=expires_us,
+            offer_us=made.created_us, ready_us=made.created_us,
+        )  # fmt: skip
+        self._lifecycle.market.check(job)
+        inserted = self._lifecycle.enter(tx, job, summary_of(order.type, order.request))
+        assert inserted, "the job that it belongs to is locked"
+        self._enter(tx, job, 0)
+        return job
+
     def _enter(self, tx: Tx, job: Job, live: int) -> None:
         """What a new order needs before its money is set aside."""
         self._objects.refer_all(tx, f"bazaar:{job_id(job.id)}", {job.request, *job.inputs.values()})
         self._lifecycle.note(tx, job, "opened", job.actor, type=job.type.value, budget=str(job.budget))
-        if job.type in EXAMINED:
+        if job.type in EXAMINED and not job.is_second:
             # Behind deliveries, which are somebody's work, and behind the orders of who has fewer of them.
             yields_us = live * self._lifecycle.policy.verify_turn_s * MICROSECONDS
             schedule(tx, EXAMINE, str(job.id), job.created_us, yields_us=yields_us)

@@ -110,6 +110,12 @@ def job_of(tx: Tx, attempt_: UUID) -> Job | None:
     return _job(row) if row else None
 
 
+def removed_at(tx: Tx, id_: UUID) -> int | None:
+    """When the bytes of a job were removed."""
+    found: int | None = tx.value("select removed_us from jobs where id = %s", id_)
+    return found
+
+
 def job_by_key(tx: Tx, buyer: str, key: str) -> Job | None:
     row = tx.row(f"select {_JOB} from jobs where buyer = %s and key = %s", buyer, key)  # noqa: S608
     return _job(row) if row else None

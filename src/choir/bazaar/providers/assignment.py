@@ -6,10 +6,11 @@ time it was asked for, the next best is taken; preferred and pinned providers ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from choir.bazaar.providers import selection_rules
 from choir.bazaar.providers.fallback import (
     Assign,
     Next,
@@ -50,9 +51,17 @@ class Assignments:
         history: Sequence[Try],
         now_us: int,
         seed: bytes,
+        *,
+        drawn_from: Callable[[Scored], bool] | None = None,
     ) -> Assignment:
-        """Reserve slots of those who shall try now. Keep the seed: with it the choice can be explained."""
+        """Reserve slots of those who shall try now. Keep the seed: with it the choice can be explained.
+
+        `drawn_from`: by lot among the best that it accepts, instead of the best first.
+        """
         told = self._candidates(tx, criteria, strategy, now_us, seed)
+        if drawn_from is not None:
+            fitting = [one for one in told.ranked if drawn_from(one)]
+            told = replace(told, ranked=tuple(sorted(fitting, key=lambda one: selection_rules.lot(seed, one))))
         decision = next_assignments(strategy, history, [one.candidate.provider for one in told.ranked], now_us)
         if not isinstance(decision, Assign):
             return Assignment((), decision, told)

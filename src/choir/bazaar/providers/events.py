@@ -21,6 +21,7 @@ _CHANGES = {
     "key_changed": "A provider has replaced its result key.",
     "retired": "A provider has retired.",
     "capabilities": "A provider has set its job types and capacity.",
+    "bid": "A provider has set or ended a bid below its price book.",
     "online": "A provider is online again.",
     "draining": "A provider is draining: it finishes running attempts and takes no new ones.",
     "undrained": "A provider has resumed taking work.",

@@ -127,6 +127,8 @@ class Offer:
     retry_us: int
     failed_in_row: int
     version: int
+    bid_bps: int = 0  # below the book, while it stands
+    bid_until_us: int = 0
 
     @property
     def selectable(self) -> bool:
@@ -252,6 +254,11 @@ class PriceAboveLimit(Refusal):
 class BadEffectiveTime(Invalid):
     code = "bazaar.bad_effective_time"
     sentence = "The price book's effective time is not valid: {why}."
+
+
+class BadBid(Invalid):
+    code = "bazaar.bad_bid"
+    sentence = "The bid is not valid: {why}."
 
 
 class NotOffered(Refusal):

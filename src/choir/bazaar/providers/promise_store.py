@@ -30,6 +30,7 @@ class PricedOffer:
     tier: int
     reputation_bps: int
     terms: list[Terms]  # in force now, and those that follow if there are any
+    bid_bps: int  # below them, for a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,13 @@ def offers(tx: Tx, providers: Collection[UUID]) -> list[PricedOffer]:
     """All that these providers offer."""
     rows = tx.rows(
         "select o.provider, o.type, m.tier, m.reputation_bps, o.base, o.per_unit, o.cap, o.next_base, o.next_per_unit,"
-        " o.next_cap from provider_offers o join provider_market m on m.provider = o.provider"
+        " o.next_cap, o.bid_bps from provider_offers o join provider_market m on m.provider = o.provider"
         " where o.provider = any(%s)",
         list(providers),
     )
     return [
-        PricedOffer(provider, JobType(type_), tier, reputation_bps, _terms(*prices))
-        for provider, type_, tier, reputation_bps, *prices in rows
+        PricedOffer(provider, JobType(type_), tier, reputation_bps, _terms(*prices), bid_bps)
+        for provider, type_, tier, reputation_bps, *prices, bid_bps in rows
     ]
 
 

@@ -19,7 +19,7 @@ from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import promise_store, rules
 from choir.bazaar.providers.model import ONE_BPS
-from choir.bazaar.providers.promise_store import Promise
+from choir.bazaar.providers.promise_store import PricedOffer, Promise
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.policy import section_hash
 from choir.storage.database import Tx
@@ -54,10 +54,15 @@ def _lowest_ratio(terms: Terms, top: Terms) -> int:
 def refresh(tx: Tx, providers: Collection[UUID], policy: ProvidersPolicy) -> None:
     """Make the promises of these providers anew: their prices, tier or reputation changed."""
     made = [
-        Promise(each.provider, each.type, promise(each.terms, each.type, each.tier, each.reputation_bps, policy))
+        Promise(each.provider, each.type, promise(_at_best(each), each.type, each.tier, each.reputation_bps, policy))
         for each in promise_store.offers(tx, providers)
     ]
     promise_store.put(tx, made, policy_name(policy))
+
+
+def _at_best(offer: PricedOffer) -> list[Terms]:
+    """The lowest that an offer may cost: with its bid, whether that still stands or not."""
+    return [rules.bid_terms(each, offer.bid_bps) for each in offer.terms]
 
 
 def refresh_round(tx: Tx, policy: ProvidersPolicy, limit: int) -> int:

@@ -143,7 +143,7 @@ def reputation_bps(record: Record, policy: ProvidersPolicy) -> int:
 class TierNeed:
     """One thing that a tier asks for, and how much of it is there."""
 
-    name: str  # "jobs" (in ten-thousandths, by independence), "success" (in basis points) or "buyers"
+    name: str  # "jobs" (in ten-thousandths, by independence), "success" (in basis points), "buyers" or "bond"
     has: int
     needed: int
 
@@ -153,9 +153,9 @@ class TierNeed:
 
 
 def tier_needs(
-    number: int, jobs_weight: int, success: int | None, buyers: int, policy: ProvidersPolicy
+    number: int, jobs_weight: int, success: int | None, buyers: int, policy: ProvidersPolicy, bond: int = 0
 ) -> list[TierNeed]:
-    """What a tier above 0 asks for, against what is there: passed jobs by independence, success rate, buyers."""
+    """What a tier above 0 asks for, against what is there: passed jobs by independence, success rate, buyers, bond."""
     jobs, rate, least = {
         1: (policy.tier_1_jobs, policy.tier_1_success_bps, policy.tier_1_buyers),
         2: (policy.tier_2_jobs, policy.tier_2_success_bps, policy.tier_2_buyers),
@@ -165,19 +165,20 @@ def tier_needs(
         TierNeed("jobs", jobs_weight, jobs * ONE_BPS),
         TierNeed("success", success or 0, rate),
         TierNeed("buyers", buyers, least),
+        *([TierNeed("bond", bond, policy.bond_msat)] if policy.bond_msat else []),
     ]
 
 
-def tier(record: Record, policy: ProvidersPolicy) -> int:
-    """The highest tier whose jobs, success rate and number of buyers are all reached."""
+def tier(record: Record, policy: ProvidersPolicy, bond: int = 0) -> int:
+    """The highest tier whose jobs, success rate, number of buyers and bond are all reached."""
     there = (record.tier_passed_weight, success_bps(record), record.buyers)
-    return next((n for n in (3, 2, 1) if all(need.met for need in tier_needs(n, *there, policy))), 0)
+    return next((n for n in (3, 2, 1) if all(need.met for need in tier_needs(n, *there, policy, bond))), 0)
 
 
-def standing(record: Record, policy: ProvidersPolicy) -> Standing:
-    """All of it together."""
+def standing(record: Record, policy: ProvidersPolicy, bond: int = 0) -> Standing:
+    """All of it together; money is no part of a reputation."""
     return Standing(
-        tier=tier(record, policy),
+        tier=tier(record, policy, bond),
         success_bps=success_bps(record),
         reputation_bps=reputation_bps(record, policy),
         newcomer=record.weight < policy.newcomer_jobs * ONE_BPS,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from uuid import UUID
 
+from choir.bazaar.bonds import store as bond_store
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import events, promises, record_rules, record_store, rules, store
 from choir.bazaar.providers.model import MarketRow, OutcomeRecord, Provider, UnknownProvider, provider_id
@@ -96,6 +97,11 @@ class Records:
         changed = sum(self.rebuild(tx, one) for one in ids)
         return (ids[-1] if len(ids) == limit else None), changed
 
+    def refresh(self, tx: Tx, provider: UUID) -> None:
+        """Draw the conclusions anew: something else than outcomes has changed that they rest on, such as the bond."""
+        (row,) = store.lock(tx, [provider])
+        self._save(tx, row, record_store.record(tx, provider))
+
     def told(self, tx: Tx, owner: str) -> JobFacts:
         """Whom an owner is taken for. What is neither a person nor an agent stands for itself."""
         if not owner.startswith(("person:", "agent:")):
@@ -170,7 +176,8 @@ class Records:
 
     def _save(self, tx: Tx, row: MarketRow, record: Record) -> None:
         """Keep a record and what follows from it: the tier, and how many jobs at once that allows."""
-        standing = record_rules.standing(record, self._policy)
+        bond = bond_store.counted(tx, row.provider)
+        standing = record_rules.standing(record, self._policy, bond)
         slots = rules.slots(row.capacity, row.busy_elsewhere, standing.tier, self._policy)
         record_store.put_record(tx, row.provider, record, standing, slots)
         if (standing.tier, standing.reputation_bps) != (row.tier, row.reputation_bps):

@@ -16,6 +16,7 @@ from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers.model import (
     ONE_BPS,
     TIERS,
+    BadBid,
     BadClaim,
     BadEffectiveTime,
     Claims,
@@ -155,6 +156,20 @@ def charged_terms(terms: Terms, type_: JobType, tier: int, policy: ProvidersPoli
     """What a book comes to now. A provider that fell to a lower tier keeps its book but not the premium."""
     limit = highest_terms(type_, tier, policy)
     return Terms(min(terms.base, limit.base), min(terms.per_unit, limit.per_unit), min(terms.cap, limit.cap))
+
+
+def bid_terms(terms: Terms, bid_bps: int) -> Terms:
+    """What a book comes to with a bid so much below it, line by line; never above the book."""
+    rest = ONE_BPS - bid_bps
+    return Terms(terms.base * rest // ONE_BPS, terms.per_unit * rest // ONE_BPS, terms.cap * rest // ONE_BPS)
+
+
+def check_bid(bid_bps: int, until_us: int, now_us: int, policy: ProvidersPolicy) -> None:
+    """Raise unless a provider may bid so much below its book until then."""
+    if not 1 <= bid_bps <= policy.bid_bps_max:
+        raise BadBid(why=f"it must be from 0.01 to {policy.bid_bps_max / 100:g} % below the price book")
+    if not now_us < until_us <= now_us + policy.bid_s_max * MICROSECONDS:
+        raise BadBid(why=f"it must end after now and within {policy.bid_s_max} seconds")
 
 
 def price(terms: Terms, units_milli: int) -> int:

@@ -21,12 +21,14 @@ class Selected:
 
     ranked: tuple[Scored, ...]
     newcomers_turn: bool
+    own_weights: bool = False  # the buyer brought weights
     tally: dict[str, int] | None = None  # filled if nobody was found: what kept them all away
 
     def as_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {
             "newcomers_turn": self.newcomers_turn,
             "candidates": [scored.as_json() for scored in self.ranked],
+            **({"own_weights": True} if self.own_weights else {}),
         }
         return told if self.tally is None else {**told, "nobody_because": self.tally}
 
@@ -46,14 +48,15 @@ class Selection:
         found = self._best(tx, criteria, now_us, selection_rules.seed_number(seed), most)
         ranked = [selection_rules.score(candidate, criteria, policy) for candidate in found]
         if not ranked:
-            return Selected((), False, selection_store.tally(tx, criteria, now_us))
+            return Selected((), False, tally=selection_store.tally(tx, criteria, now_us))
+        own = criteria.weights is not None
         first = None
         if not criteria.providers and selection_rules.is_newcomers_turn(seed, policy):
             first = self._newcomer(tx, criteria, now_us, seed)
         if first is None:
-            return Selected(tuple(ranked), False)
+            return Selected(tuple(ranked), False, own)
         others = (one for one in ranked if one.candidate.provider != first.candidate.provider)
-        return Selected((first, *others)[:most], True)
+        return Selected((first, *others)[:most], True, own)
 
     def _best(self, tx: Tx, criteria: Criteria, now_us: int, number: int, most: int) -> list[Candidate]:
         """Look at the highest promises; if somebody behind them could do as well, look at all."""
@@ -68,6 +71,8 @@ class Selection:
 
     def _bound(self, tx: Tx, criteria: Criteria) -> int | None:
         """The most that anybody behind the highest promises can get; None: promises do not help here."""
+        if criteria.weights is not None:  # promises are made by the weights of policy
+            return None
         if criteria.providers or selection_rules.top_price(criteria, self._policy) < promises.TOP_PRICE_MIN:
             return None
         lowest = selection_store.promise_at(tx, criteria.type, self._policy.look_at)

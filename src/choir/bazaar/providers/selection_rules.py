@@ -10,12 +10,14 @@ capacity   free slots of all slots
 isolation  10000 if what is claimed reaches what is asked for (or expected), else 0: more is not rewarded, for
            nobody has checked the claim
 geography  10000 in the buyer's region, less in its area, 0 elsewhere; 10000 for all if the buyer names none
+
+A buyer may bring weights of its own. No stake, bond or other money of a provider is an input.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +30,22 @@ from choir.foundation.errors import Invalid
 
 UNITS_MILLI_MAX = 10**9
 _LIST_MAX = 1_000
+_CRITERIA = frozenset({"units_milli", "min_success_bps", "min_isolation", "providers", "regions", "near", "weights"})
 _SEED = b"choir-selection-v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each component of a score counts, in basis points; together 10000. Money is none of them."""
+
+    price: int
+    reputation: int
+    capacity: int
+    isolation: int
+    geography: int
+
+    def as_json(self) -> dict[str, int]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +61,7 @@ class Criteria:
     regions: tuple[str, ...] = ()  # only these regions or areas, if any are named
     near: str = ""  # the buyer's region
     excluded: tuple[UUID, ...] = ()
+    weights: Weights | None = None  # the buyer's own; None: those of policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,8 @@ class Candidate:
     newcomer: bool
     shuffle: int
     version: int  # of the price book
-    terms: Terms  # what would be charged: the book, within the tier's limits
+    terms: Terms  # what would be charged: the book, within the tier's limits, less what is bid below it
+    bid_bps: int = 0  # so much below the book
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +117,7 @@ class Scored:
             "success_bps": found.success_bps,
             "book_version": found.version,
             "newcomers_turn": self.newcomers_turn,
+            **({"bid_bps": found.bid_bps} if found.bid_bps else {}),
             "components": [
                 {"name": c.name, "score": c.score, "weight_bps": c.weight_bps, "points": c.points}
                 for c in self.components
@@ -121,8 +141,8 @@ def checked(criteria: Criteria) -> Criteria:
 
 
 def criteria_from(type_: JobType, max_price: int, asked: dict[str, Any], excluded: tuple[UUID, ...] = ()) -> Criteria:
-    """Criteria from JSON: units_milli, min_success_bps, min_isolation, providers, regions, near; all optional."""
-    unknown = set(asked) - {"units_milli", "min_success_bps", "min_isolation", "providers", "regions", "near"}
+    """Criteria from JSON. Optional: units_milli, min_success_bps, min_isolation, providers, regions, near, weights."""
+    unknown = set(asked) - _CRITERIA
     if unknown:
         raise BadCriteria(why=f"there is no criterion '{min(unknown)[:40]}'")
     isolation = asked.get("min_isolation")
@@ -138,6 +158,7 @@ def criteria_from(type_: JobType, max_price: int, asked: dict[str, Any], exclude
                 regions=_texts(asked.get("regions", [])),
                 near=_text(asked.get("near", "")),
                 excluded=excluded,
+                weights=weights_from(asked["weights"]) if "weights" in asked else None,
             )
         )
     except BadCriteria:
@@ -156,8 +177,40 @@ def criteria_json(criteria: Criteria) -> dict[str, Any]:
         "providers": [provider_id(one) for one in criteria.providers],
         "regions": list(criteria.regions),
         "near": criteria.near,
+        "weights": {} if criteria.weights is None else criteria.weights.as_json(),
     }
     return {name: value for name, value in told.items() if value}
+
+
+def weights_from(asked: object) -> Weights:
+    """A buyer's own weights: whole numbers from 0 to 10000 that are brought to 10000 together, exactly.
+
+    What is not named counts for nothing. What rounding leaves goes to the largest remainders, first to the first.
+    """
+    names = [each.name for each in fields(Weights)]
+    if not isinstance(asked, dict) or not asked or set(asked) - set(names):
+        raise BadCriteria(why=f"weights are an object with some of {', '.join(names)}")
+    given = {name: _whole(asked.get(name, 0)) for name in names}
+    total = sum(given.values())
+    if any(not 0 <= each <= ONE_BPS for each in given.values()) or not total:
+        raise BadCriteria(why=f"each weight is from 0 to {ONE_BPS}, and not all are 0")
+    scaled = {name: each * ONE_BPS // total for name, each in given.items()}
+    left = ONE_BPS - sum(scaled.values())
+    by_remainder = sorted(names, key=lambda name: (-(given[name] * ONE_BPS % total), names.index(name)))
+    for name in by_remainder[:left]:
+        scaled[name] += 1
+    return Weights(**scaled)
+
+
+def weights_of(criteria: Criteria, policy: ProvidersPolicy) -> Weights:
+    """The buyer's, or those of policy."""
+    return criteria.weights or Weights(
+        policy.weight_price_bps,
+        policy.weight_reputation_bps,
+        policy.weight_capacity_bps,
+        policy.weight_isolation_bps,
+        policy.weight_geography_bps,
+    )
 
 
 def _whole(value: object) -> int:
@@ -181,12 +234,13 @@ def _texts(value: object) -> tuple[str, ...]:
 def score(candidate: Candidate, criteria: Criteria, policy: ProvidersPolicy) -> Scored:
     """What each component comes to."""
     price = rules.price(candidate.terms, criteria.units_milli)
+    weights = weights_of(criteria, policy)
     scores = (
-        ("price", price_score(price, criteria, policy), policy.weight_price_bps),
-        ("reputation", candidate.reputation_bps, policy.weight_reputation_bps),
-        ("capacity", _ratio(candidate.slots - candidate.in_use, candidate.slots), policy.weight_capacity_bps),
-        ("isolation", _isolation(candidate, criteria, policy), policy.weight_isolation_bps),
-        ("geography", _geography(candidate.region, criteria.near, policy), policy.weight_geography_bps),
+        ("price", price_score(price, criteria, policy), weights.price),
+        ("reputation", candidate.reputation_bps, weights.reputation),
+        ("capacity", _ratio(candidate.slots - candidate.in_use, candidate.slots), weights.capacity),
+        ("isolation", _isolation(candidate, criteria, policy), weights.isolation),
+        ("geography", _geography(candidate.region, criteria.near, policy), weights.geography),
     )
     components = tuple(Component(name, each, weight, each * weight // ONE_BPS) for name, each, weight in scores)
     return Scored(candidate, price, components)
@@ -241,6 +295,11 @@ def newcomer_numbers(seed: bytes) -> tuple[int, int]:
     """Where a draw among newcomers starts, and what orders those it finds."""
     drawn = hashlib.sha256(_SEED + b"draw" + seed).digest()
     return int.from_bytes(drawn[:8]) >> 1, int.from_bytes(drawn[8:16]) >> 1
+
+
+def lot(seed: bytes, scored: Scored) -> bytes:
+    """A candidate's lot in a draw with this seed."""
+    return hashlib.sha256(_SEED + b"lot" + seed + scored.candidate.provider.bytes).digest()
 
 
 def order_key(scored: Scored, number: int) -> tuple[int, int, int]:

@@ -19,18 +19,21 @@ from choir.storage.database import Tx
 
 _PRICED: LiteralString = """
     select m.provider, m.region, m.area, m.isolation, m.tier, m.slots, m.in_use, m.success_bps, m.reputation_bps,
-        m.newcomer, m.shuffle, o.promise, o.version,
+        m.newcomer, m.shuffle, o.promise, o.version, o.bid_bps,
         least(o.base, (%s::bigint[])[m.tier + 1]) as base,
         least(o.per_unit, (%s::bigint[])[m.tier + 1]) as per_unit,
         least(o.cap, (%s::bigint[])[m.tier + 1]) as cap
 """
-# The book in force, if another one has taken effect since the offer was written.
+# The book in force, if another one has taken effect since the offer was written, less what is bid below it now.
 _OFFERS: LiteralString = """
-    select provider, promise,
+    select provider, promise, case when bid_until_us > %s then bid_bps else 0 end as bid_bps,
         case when next_us <= %s then next_version else version end as version,
-        case when next_us <= %s then next_base else base end as base,
-        case when next_us <= %s then next_per_unit else per_unit end as per_unit,
-        case when next_us <= %s then next_cap else cap end as cap
+        (case when next_us <= %s then next_base else base end)
+            * (10000 - case when bid_until_us > %s then bid_bps else 0 end) / 10000 as base,
+        (case when next_us <= %s then next_per_unit else per_unit end)
+            * (10000 - case when bid_until_us > %s then bid_bps else 0 end) / 10000 as per_unit,
+        (case when next_us <= %s then next_cap else cap end)
+            * (10000 - case when bid_until_us > %s then bid_bps else 0 end) / 10000 as cap
     from provider_offers where type = %s and selectable
 """
 _ALL: LiteralString = (
@@ -45,7 +48,7 @@ _HIGHEST: LiteralString = (
 )
 _COLUMNS: LiteralString = (
     "c.provider, p.owner, c.region, c.isolation, c.tier, c.slots, c.in_use, c.success_bps, c.reputation_bps,"
-    " c.newcomer, c.shuffle, c.version, c.base, c.per_unit, c.cap"
+    " c.newcomer, c.shuffle, c.version, c.base, c.per_unit, c.cap, c.bid_bps"
 )
 _AFFORDABLE: LiteralString = (
     "), affordable as not materialized (select * from ("
@@ -71,17 +74,18 @@ def best(
 ) -> list[tuple[Candidate, int]]:
     """The best candidates, with their totals, among so many offers that promise most; None: among all."""
     top = selection_rules.top_price(criteria, policy)
-    geography = policy.weight_geography_bps
+    weights = selection_rules.weights_of(criteria, policy)
+    geography = weights.geography
     begin, params = _candidates(criteria, now_us, policy, look_at)
     rows = tx.rows(
         begin + _BEST,
         *params,
-        policy.weight_price_bps, top, top, policy.weight_reputation_bps, policy.weight_capacity_bps,
-        selection_rules.wanted_isolation(criteria, policy), policy.weight_isolation_bps,
+        weights.price, top, top, weights.reputation, weights.capacity,
+        selection_rules.wanted_isolation(criteria, policy), weights.isolation,
         criteria.near, geography, rules.area_of(criteria.near), geography * policy.same_area_bps // ONE_BPS,
         number, limit, number,
     )  # fmt: skip
-    return [(_candidate(row), int(row[15])) for row in rows]
+    return [(_candidate(row), int(row[16])) for row in rows]
 
 
 def promise_at(tx: Tx, type_: JobType, place: int) -> int | None:
@@ -119,7 +123,7 @@ def _candidates(
     limits = [rules.highest_terms(criteria.type, tier, policy) for tier in TIERS]
     params: list[Any] = [
         [each.base for each in limits], [each.per_unit for each in limits], [each.cap for each in limits],
-        now_us, now_us, now_us, now_us, criteria.type.value, *([] if look_at is None else [look_at]), now_us,
+        *[now_us] * 8, criteria.type.value, *([] if look_at is None else [look_at]), now_us,
     ]  # fmt: skip
     query: LiteralString = "with priced as not materialized (" + (_ALL if look_at is None else _HIGHEST)
     if criteria.min_isolation is not None:
@@ -141,7 +145,7 @@ def _candidates(
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    values = [*row[:12], Terms(*row[12:15])]  # the columns are in the order of the fields
+    values = [*row[:12], Terms(*row[12:15]), row[15]]  # the columns are in the order of the fields
     return Candidate(*values)
 
 

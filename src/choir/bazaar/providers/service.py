@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from uuid import UUID
 
+from choir.bazaar.bonds import store as bond_store
 from choir.bazaar.jobs.model import FREE, QUALIFY, JobType
 from choir.bazaar.policy import ProvidersPolicy
 from choir.bazaar.providers import events, promises, record_rules, record_store, rules, store
@@ -55,6 +56,7 @@ from choir.storage.database import Tx
 from choir.storage.outbox import Outbox
 
 _NO_ID = UUID(int=0)
+_EXCLUDED_MAX = 1_000  # that a selection can name; whoever is behind them is looked at one by one
 
 
 class Providers:
@@ -151,13 +153,14 @@ class Providers:
         """From being asked to the verdict: the median of what passed lately; nothing where nothing did."""
         return record_store.typical_us(tx, providers, self._policy.typical_outcomes)
 
-    def next_tier(self, view: ProviderView) -> list[TierNeed]:
+    def next_tier(self, tx: Tx, view: ProviderView) -> list[TierNeed]:
         """What the next tier asks for, against what is there; nothing at the highest."""
         tier = view.market.tier
         if tier == max(TIERS):
             return []
         there = (view.independent_jobs, view.market.success_bps, view.buyers)
-        return record_rules.tier_needs(tier + 1, *there, self._policy)
+        bond = bond_store.counted(tx, view.provider.id)
+        return record_rules.tier_needs(tier + 1, *there, self._policy, bond)
 
     def keys(self, tx: Tx, provider: UUID) -> list[bytes]:
         """Every key that it ever signed with; none of them was or will be anybody else's."""
@@ -229,7 +232,30 @@ class Providers:
         book, row = store.book_at(tx, provider, type_, at_us), store.market(tx, provider)
         if book is None or row is None:
             raise NotOffered(provider=provider_id(provider), type=type_.value, work=type_.word)
-        return rules.charged_terms(book.terms, type_, row.tier, self._policy)
+        offer = store.offer(tx, provider, type_, at_us)
+        bid_bps = offer.bid_bps if offer is not None and at_us < offer.bid_until_us else 0
+        return rules.charged_terms(rules.bid_terms(book.terms, bid_bps), type_, row.tier, self._policy)
+
+    def bid(self, tx: Tx, by: Principal, type_: JobType, bid_bps: int, until_us: int) -> Offer:
+        """Ask so much less than the book for new jobs of a type, until then; what is assigned keeps its price."""
+        row, now_us = self._own(tx, by), self._clock.now_us()
+        rules.check_bid(bid_bps, until_us, now_us, self._policy)
+        return self._set_bid(tx, by, row, type_, bid_bps, until_us)
+
+    def end_bid(self, tx: Tx, by: Principal, type_: JobType) -> Offer:
+        """Ask the book's prices again. Ending twice changes nothing."""
+        return self._set_bid(tx, by, self._own(tx, by), type_, 0, 0)
+
+    def _set_bid(self, tx: Tx, by: Principal, row: MarketRow, type_: JobType, bid_bps: int, until_us: int) -> Offer:
+        if not store.set_bid(tx, row.provider, type_, bid_bps, until_us):
+            raise NotOffered(provider=provider_id(row.provider), type=type_.value, work=type_.word)
+        promises.refresh(tx, [row.provider], self._policy)
+        said = {"type": type_.value, "bid_bps": bid_bps, "until_us": until_us}
+        events.changed(self._outbox, tx, "bid", row.provider, by.source, **said)
+        tx.wake(FREE, row.provider)
+        found = store.offer(tx, row.provider, type_, self._clock.now_us())
+        assert found is not None
+        return found
 
     # Capabilities, heartbeats, slots
 
@@ -349,6 +375,22 @@ class Providers:
         if added is Added.NEW:
             self._qualifications.count(tx, provider, told)
         return True
+
+    # Who is independent of whom
+
+    def in_clusters_of(self, tx: Tx, owners: Collection[str]) -> tuple[UUID, ...]:
+        """Providers that are taken for one with any of these, as far as their records know."""
+        keys = {self.records.told(tx, owner).key for owner in owners}
+        return tuple(sorted({one for key in keys for one in store.in_cluster(tx, key)}))[:_EXCLUDED_MAX]
+
+    def is_independent(self, tx: Tx, owner: str, of: Collection[str]) -> bool:
+        """Whether an owner is independent of all of these."""
+        least = self._policy.independent_bps_min
+        return all(self.records.independence(tx, owner, one) >= least for one in of)
+
+    def default_price(self, type_: JobType, units_milli: int) -> int:
+        """What so many thousandths of a unit cost by the default table."""
+        return rules.price(rules.default_terms(type_, self._policy), units_milli)
 
     # Inside
 

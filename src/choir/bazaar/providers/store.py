@@ -19,7 +19,7 @@ _MARKET: LiteralString = (
 )
 _OFFER: LiteralString = (
     "select provider, type, offered, qualification, qualifying_job, qualified_us, retry_us, failed_in_row,"
-    " case when next_us <= %s then next_version else version end as version from provider_offers"
+    " case when next_us <= %s then next_version else version end as version, bid_bps, bid_until_us from provider_offers"
 )
 _BOOK: LiteralString = (
     "select provider, type, version, base, per_unit, cap, published_us, effective_us, actor from price_books"
@@ -354,6 +354,16 @@ def set_offered(tx: Tx, provider: UUID, types: Sequence[JobType]) -> None:
     )
 
 
+def set_bid(tx: Tx, provider: UUID, type_: JobType, bid_bps: int, until_us: int) -> bool:
+    """Bid below the book until then; False if the type was never offered."""
+    return bool(
+        tx.run(
+            "update provider_offers set bid_bps = %s, bid_until_us = %s where provider = %s and type = %s",
+            bid_bps, until_us, provider, type_,
+        )
+    )  # fmt: skip
+
+
 def set_qualification(tx: Tx, changed: Offer) -> None:
     tx.run(
         "update provider_offers set qualification = %s, qualifying_job = %s, qualified_us = %s, retry_us = %s,"
@@ -398,4 +408,5 @@ def _typed_offer(offer_: Offer) -> Offer:
     return Offer(
         offer_.provider, JobType(offer_.type), offer_.offered, Qualification(offer_.qualification),
         offer_.qualifying_job, offer_.qualified_us, offer_.retry_us, offer_.failed_in_row, offer_.version,
+        offer_.bid_bps, offer_.bid_until_us,
     )  # fmt: skip

@@ -6,7 +6,8 @@ it exactly, for every amount; what nobody claims goes to the provider.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from choir.bazaar.policy import BazaarPolicy
 
@@ -31,10 +32,23 @@ class Shares:
     platform: int
     skill: int = 0
     referrer: int = 0
+    fund: int = 0  # what the verifier fund gets in the provider's place
 
     @property
     def total(self) -> int:
-        return self.provider + self.platform + self.skill + self.referrer
+        return self.provider + self.platform + self.skill + self.referrer + self.fund
+
+
+@dataclass(frozen=True, slots=True)
+class Sharers:
+    """Who has a part in the price of a job besides its provider and the platform: owners, or nobody."""
+
+    skill: str | None = None
+    skill_bps: int = 0  # as the skill was published, within what policy allows
+    referrer: str | None = None
+
+
+NOBODY = Sharers()
 
 
 def price(terms: Terms, units_milli: int, ceiling: int) -> int:
@@ -43,14 +57,53 @@ def price(terms: Terms, units_milli: int, ceiling: int) -> int:
     return min(terms.base + terms.per_unit * units_milli // _MILLI, terms.cap, ceiling)
 
 
-def shares(amount: int, policy: BazaarPolicy, *, skill: bool = False, referrer: bool = False) -> Shares:
-    """Take an amount apart. The platform gets its share or its minimum, whichever is more, of what there is."""
+def shares(
+    amount: int, policy: BazaarPolicy, *, skill: bool = False, referrer: bool = False, skill_bps: int | None = None
+) -> Shares:
+    """Take an amount apart. The platform gets its share or its minimum, whichever is more, of what there is.
+
+    A skill may be published for less than policy allows; what it does not ask for is the provider's.
+    """
     assert amount >= 0
     platform = min(amount, max(part(amount, policy.platform_bps), policy.platform_msat_min))
     rest = amount - platform
-    to_skill = min(rest, part(amount, policy.skill_bps)) if skill else 0
+    asked_bps = policy.skill_bps if skill_bps is None else min(skill_bps, policy.skill_bps)
+    to_skill = min(rest, part(amount, asked_bps)) if skill else 0
     to_referrer = min(rest - to_skill, part(amount, policy.referrer_bps)) if referrer else 0
     return Shares(rest - to_skill - to_referrer, platform, to_skill, to_referrer)
+
+
+def shared(amount: int, sharers: Sharers, policy: BazaarPolicy) -> Shares:
+    """Take a price apart among those who have a part in it."""
+    return shares(
+        amount,
+        policy,
+        skill=sharers.skill is not None,
+        referrer=sharers.referrer is not None,
+        skill_bps=sharers.skill_bps,
+    )
+
+
+def to_fund(parts: Shares) -> Shares:
+    """The same with the verifier fund in the provider's place."""
+    return replace(parts, provider=0, fund=parts.provider)
+
+
+def returned(paid: Mapping[str, int], due: int, first: str = "provider") -> dict[str, int]:
+    """Of what each got, what each gives back when so much of it together is due: in proportion, and exactly.
+
+    What rounding leaves is given by `first`, or by whoever got most if that one got nothing.
+    """
+    total = sum(paid.values())
+    assert 0 <= due <= total
+    parts = {who: amount * due // total for who, amount in paid.items()} if total else {}
+    left = due - sum(parts.values())
+    for who in sorted(paid, key=lambda one: (one != first, -paid[one], one)):
+        more = min(left, paid[who] - parts[who])
+        parts[who] += more
+        left -= more
+    assert left == 0
+    return {who: amount for who, amount in parts.items() if amount}
 
 
 def part(amount: int, bps: int) -> int:

@@ -23,16 +23,19 @@ from choir.bazaar.providers import store as provider_store
 from choir.bazaar.settlement import debts, earnings, store
 from choir.bazaar.settlement.debts import DebtPart
 from choir.bazaar.settlement.earnings import Bucket, Line
-from choir.bazaar.settlement.pricing import Shares
+from choir.bazaar.settlement.pricing import NOBODY, Sharers, Shares
+from choir.bazaar.skills import store as skill_store
 from choir.bazaar.verification.versions import NAME as VERIFIER
 from choir.bazaar.verification.versions import verifier_version
 from choir.foundation.canonical import ObjectHash, hash_digest
 from choir.foundation.clock import format_time
 from choir.foundation.money import Asset
+from choir.identity.clusters.service import Clusters
 from choir.identity.delegations.model import delegation_id
 from choir.identity.delegations.spending import Spending
 from choir.identity.keys.public_keys import public_key_of
 from choir.identity.model import Principal
+from choir.identity.people import referral_store
 from choir.ledger import holds, queries
 from choir.ledger.accounts import Accounts
 from choir.ledger.claims import Claims
@@ -63,8 +66,13 @@ class Settlement:
         claims: Claims,
         objects: Objects,
         keys: NodeKeys,
+        clusters: Clusters,
         policy_hash: ObjectHash,
+        *,
+        independent_bps_min: int,
     ) -> None:
+        self._clusters = clusters
+        self._independent_bps_min = independent_bps_min
         self._spending = spending
         self._accounts = accounts
         self.claims = claims
@@ -72,8 +80,8 @@ class Settlement:
         self._keys = keys
         self._policy_hash = policy_hash
 
-    def hold(self, tx: Tx, who: Principal, job: Job, captures: int) -> None:
-        """Set the budget aside; whoever cannot pay has ordered nothing."""
+    def hold(self, tx: Tx, who: Principal, job: Job, captures: int, further: Sequence[Draft] = ()) -> None:
+        """Set the budget aside, and what is held beside it; whoever cannot pay has ordered nothing."""
         assert job.held_until_us is not None
         self._accounts.open(tx, [available(job.buyer)], reason="orders work", source=SOURCE)
         draft = holds.place(
@@ -87,7 +95,7 @@ class Settlement:
             refs=(job_id(job.id),),
             policy=self._policy_hash,
         )
-        self._spending.spend_and_post(tx, who, [draft])
+        self._spending.spend_and_post(tx, who, [draft, *further])
 
     def hold_own(self, tx: Tx, job: Job, captures: int) -> None:
         """Set the budget of an order of the node's own aside, from what the platform has earned."""
@@ -116,15 +124,48 @@ class Settlement:
             return 0
         return queries.balance(tx, hold_account(job.hold, SAT)).balance
 
+    def sharers(self, tx: Tx, job: Job) -> Sharers:
+        """Who has a part in the price of a job: the creator of its skill and whoever brought its buyer here.
+
+        Only who is independent of the buyer: nobody gets a part of what they pay themselves.
+        """
+        if job.buyer == SOURCE:
+            return NOBODY
+        skill = skill_store.of_job(tx, job.id)
+        creator = None if skill is None else self._independent(tx, skill.creator, job.buyer)
+        referrer = referral_store.referrer_of(tx, job.buyer, job.created_us)
+        return Sharers(
+            skill=creator,
+            skill_bps=0 if skill is None else skill.share_bps,
+            referrer=None if referrer is None else self._independent(tx, referrer, job.buyer),
+        )
+
+    def _independent(self, tx: Tx, owner: str, buyer: str) -> str | None:
+        return owner if self._clusters.independence(tx, owner, buyer) >= self._independent_bps_min else None
+
     def pay(
-        self, tx: Tx, job: Job, attempt: Attempt, shares: Shares, receipt: ObjectHash, *, final: bool, extras: int = 0
+        self,
+        tx: Tx,
+        job: Job,
+        attempt: Attempt,
+        shares: Shares,
+        receipt: ObjectHash,
+        *,
+        final: bool,
+        sharers: Sharers = NOBODY,
+        extras: int = 0,
     ) -> list[DebtPart]:
         """Pay an attempt's shares, and extras, out of the hold; a final payment gives the rest back.
 
         What somebody owes goes to whom they owe it; says how much of it did.
         """
-        parts = ((available(attempt.owner), shares.provider), (PLATFORM, shares.platform), (VERIFIER_FUND, extras))
-        assert shares.skill == shares.referrer == 0, "nobody has these shares yet"
+        named = share_accounts(attempt.owner, shares, sharers)
+        store.note_shares(tx, attempt.id, named)
+        together: dict[str, int] = {}
+        for to, amount in named.values():  # somebody may have several parts
+            together[to] = together.get(to, 0) + amount
+        together[VERIFIER_FUND] = together.get(VERIFIER_FUND, 0) + extras
+        parts = tuple(together.items())
         taken = [one for to, amount in parts for one in self.take_debts(tx, to, amount)]
         amounts = _less_debts(parts, taken)
         if not amounts:
@@ -187,10 +228,17 @@ class Settlement:
             )
             self._spending.settle(tx, draft)
 
-    def parties(self, tx: Tx, deposit: UUID, owners: Sequence[str]) -> dict[str, str]:
+    def release_all(self, tx: Tx, job: Job, unneeded: Sequence[UUID]) -> None:
+        """Give back what was held beside a job's budget."""
+        for hold in unneeded:
+            why = "a second review was not needed"
+            key = f"release-second:{hold}"
+            self.settle_or_lapse(tx, holds.release(hold, reason=why, source=SOURCE, key=key, refs=(job_id(job.id),)))
+
+    def parties(self, tx: Tx, deposit: UUID, accounts: Iterable[str]) -> dict[str, str]:
         """Where the platform and these are paid; a dispute may move the first money they ever got."""
         self._spending.lock(tx, [deposit])
-        names = {PLATFORM, *(available(owner) for owner in owners)}
+        names = {PLATFORM, *accounts}
         return self.claims.payable(tx, names, reason="a dispute was decided", source=SOURCE)
 
     def spend(self, tx: Tx, who: Principal, draft: Draft) -> None:
@@ -271,8 +319,7 @@ def receipt_atom(
         "payee": attempt.owner,
         "budget": {"amount": str(job.budget), "asset": "SAT"},
         "spent": {"amount": str(shares.total + attempt.extras), "asset": "SAT"},
-        "shares": {"payee": str(shares.provider), "platform": str(shares.platform)}
-        | ({"verification": str(attempt.extras)} if attempt.extras else {}),
+        "shares": _shares_json(shares) | ({"verification": str(attempt.extras)} if attempt.extras else {}),
         "keys": keys,
         "objects": {name: value for name, value in objects.items() if value is not None},
         "verifiers": [{"name": VERIFIER, "version": verifier_version()}],
@@ -282,6 +329,25 @@ def receipt_atom(
         "policy": policy,
         "at": format_time(at_us),
     }
+
+
+def _shares_json(shares: Shares) -> dict[str, str]:
+    """Parts that nobody has are left away, as in receipts from before there were any."""
+    further = {"skill": shares.skill, "referrer": shares.referrer, "verifier_fund": shares.fund}
+    told = {"payee": shares.provider, "platform": shares.platform, **{k: v for k, v in further.items() if v}}
+    return {name: str(amount) for name, amount in told.items()}
+
+
+def share_accounts(owner: str, shares: Shares, sharers: Sharers) -> dict[str, tuple[str, int]]:
+    """Each part of a price that is something: by its role, the account it goes to and how much."""
+    found = {"provider": (available(owner), shares.provider), "platform": (PLATFORM, shares.platform)}
+    if sharers.skill is not None:
+        found["skill"] = (available(sharers.skill), shares.skill)
+    if sharers.referrer is not None:
+        found["referrer"] = (available(sharers.referrer), shares.referrer)
+    found["fund"] = (VERIFIER_FUND, shares.fund)
+    assert sum(amount for _, amount in found.values()) == shares.total
+    return {role: part for role, part in found.items() if part[1]}
 
 
 def available(owner: str) -> str:

@@ -10,6 +10,7 @@ Locks: debts and earnings come before the ledger's head.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from choir.bazaar.jobs.model import JobType
@@ -46,6 +47,45 @@ def pay_debt(tx: Tx, debt: Debt, amount: int) -> None:
     """Note that so much of a debt was paid, there and at its dispute."""
     tx.run("update dispute_debts set paid = paid + %s where dispute = %s and n = %s", amount, debt.dispute, debt.n)
     tx.run("update disputes set owed = owed - %s where id = %s", amount, debt.dispute)
+
+
+# Who got what
+
+
+def note_shares(tx: Tx, attempt: UUID, parts: Mapping[str, tuple[str, int]]) -> None:
+    """Keep who got which part of a payment, by role."""
+    rows = [(role, account, amount) for role, (account, amount) in sorted(parts.items())]
+    tx.run(
+        "insert into attempt_shares (attempt, role, account, amount)"
+        " select %s, * from unnest(%s::text[], %s::text[], %s::bigint[]) on conflict do nothing",
+        attempt, [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows],
+    )  # fmt: skip
+
+
+def shares_of(tx: Tx, attempt: UUID) -> dict[str, tuple[str, int]]:
+    """By role, the account and the amount; empty where nothing was paid, or before that was noted."""
+    rows = tx.rows("select role, account, amount from attempt_shares where attempt = %s", attempt)
+    return {role: (account, int(amount)) for role, account, amount in rows}
+
+
+def note_verified(tx: Tx, attempt: UUID, provider: UUID, at_us: int, *, hidden_failure: bool) -> None:
+    """A delivery was verified."""
+    tx.run(
+        "insert into verified_deliveries (attempt, provider, at_us, hidden_failure) values (%s, %s, %s, %s)"
+        " on conflict do nothing",
+        attempt, provider, at_us, hidden_failure,
+    )  # fmt: skip
+
+
+def hidden_failures(tx: Tx, provider: UUID, window: int) -> int:
+    """How many of a provider's last verified deliveries failed hidden checks alone."""
+    return int(
+        tx.value(
+            "select count(*) filter (where hidden_failure) from (select hidden_failure from verified_deliveries"
+            " where provider = %s order by at_us desc, attempt desc limit %s) last",
+            provider, window,
+        )
+    )  # fmt: skip
 
 
 # Earnings

@@ -102,6 +102,9 @@ class CommandWorker:
         trajectory.withhold(self._secrets)
         trajectory.user(profiles.task(order.request))
         with self._shop.scratch() as name:
+            if order.skill is not None:
+                order.skill.write(_skill_of(Path(name)))
+                trajectory.tool("Skill", order.request.terms.skill, order.skill.hash)
             produced = self._work(order, Path(name), trajectory, cancelled)
         if any(secret.encode() in produced.artifact for secret in self._secrets):
             raise SecretInside
@@ -116,7 +119,7 @@ class CommandWorker:
         base: Path | None = None
         if order.repository is not None and order.base_commit:
             base = check_out_base(self._shop, order, order.base_commit, folder / "base", cancelled)
-        result = self._run(order, base, None, trajectory, cancelled)
+        result = self._run(order, folder, base, None, trajectory, cancelled)
         return self._written(order, _output(result))
 
     def _patch(
@@ -126,7 +129,7 @@ class CommandWorker:
         left = folder / "left"
         left.mkdir()
         with surroundings(self._shop, order, base, trajectory, cancelled) as layer:
-            result = self._run(order, base, left, trajectory, cancelled, layer)
+            result = self._run(order, folder, base, left, trajectory, cancelled, layer)
             take_layer_out(left / WORK, layer, base)
         diff = compute_diff(base, left / WORK, result.files_refused, folder, self._shop.sandbox)
         if not diff.strip():
@@ -136,6 +139,7 @@ class CommandWorker:
     def _run(
         self,
         order: WorkOrder,
+        folder: Path,
         base: Path | None,
         left: Path | None,
         trajectory: TrajectoryWriter,
@@ -146,7 +150,7 @@ class CommandWorker:
         call = profiles.call(self.profile, order.job, order.request, self._own)
         lines = trajectory.output()
         try:
-            spec = with_layer(self._spec(order, call, base, left), layer, base)
+            spec = with_layer(self._spec(order, folder, call, base, left), layer, base)
             result = self._shop.run(spec, cancelled, "the agent", lines)
         finally:
             lines.close()
@@ -156,10 +160,13 @@ class CommandWorker:
             raise NotDone(why="the agent exceeded the output limit and was stopped")
         return result
 
-    def _spec(self, order: WorkOrder, call: Call, base: Path | None, left: Path | None) -> Spec:
+    def _spec(self, order: WorkOrder, folder: Path, call: Call, base: Path | None, left: Path | None) -> Spec:
         profile, policy = self.profile, self._shop.policy
         environment = {**_GIT, **call.environment}
         mounts: tuple[Mount, ...] = profile.mounts
+        if order.skill is not None:
+            mounts = (*mounts, Mount(_skill_of(folder), profiles.SKILL))
+            environment["CHOIR_SKILL"] = profiles.SKILL
         if profile.with_pytest:
             mounts = (*mounts, self._shop.pytest())
             environment = {"PYTHONPATH": PYTEST_PATH, **environment}
@@ -197,6 +204,11 @@ class CommandWorker:
         if not data.strip() or len(data) > policy.text_bytes_max:
             raise NotDone(why="the agent's text is empty or too long")
         return WorkProduct(data, TextGenResult(model=self.profile.model), f"{len(data)} bytes of text")
+
+
+def _skill_of(folder: Path) -> Path:
+    """Where the files of an order's skill are on this machine, while it is worked on."""
+    return folder / "skill"
 
 
 def _files(order: WorkOrder) -> tuple[InFile, ...]:

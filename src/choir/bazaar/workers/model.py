@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from choir.bazaar.contracts import JobResult, Request
+from choir.bazaar.contracts import JobResult, Request, SkillFolder
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.trajectories.reader import commit_of
 from choir.bazaar.trajectories.writer import TrajectoryWriter
@@ -33,6 +33,7 @@ class WorkOrder:
     previous: bytes | None = None  # an index of an earlier commit
     attempt: str = ""
     deadline: float = field(default_factory=lambda: time.monotonic() + 900)  # by `time.monotonic`
+    skill: SkillFolder | None = None  # that the order names
 
     @property
     def left_s(self) -> float:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request, TextGenRequest
+from choir.bazaar.contracts.skills import MAIN
 from choir.bazaar.jobs.model import JobType
 from choir.foundation.errors import Invalid
 from choir.sandbox.egress.model import EgressRule
@@ -24,6 +25,7 @@ TASK_FILE = "task.md"
 REQUEST_FILE = "request.json"
 DIFF_FILE = "change.diff"
 OUTPUT_FILE = "output"
+SKILL = "/skill"  # where the folder of an order's skill is, if it names one
 REPOSITORY = "repository"
 TASK_CHARS_MAX = 10_000
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z_]*)\}|[{}]")
@@ -124,6 +126,13 @@ def short_task(request: Request) -> str:
 
 def task(request: Request) -> str:
     """The order as an agent reads it."""
+    if request.terms.skill:
+        how = f"The order names a skill. How to do this well is in {SKILL}, read-only: read {SKILL}/{MAIN} first."
+        return f"{_task(request)}\n## Skill\n\n{how}\n"
+    return _task(request)
+
+
+def _task(request: Request) -> str:
     if isinstance(request, PatchGenRequest):
         return _patch_task(request)
     if isinstance(request, CodeReviewRequest):

@@ -15,6 +15,7 @@ from choir.doors.http.rooms import methods_at
 from choir.doors.shapes import Malformed, Problem, RequestTimedOut, TooManyConnections, TooManyStreams
 from choir.foundation.errors import (
     ChoirError,
+    Gone,
     Invalid,
     NotAllowed,
     NotFound,
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 
 _STATUS: list[tuple[type[ChoirError], int]] = [  # the first that fits
     (TooLarge, 413),
+    (Gone, 410),
     (NotFound, 404),
     (Unauthenticated, 401),
     (NotAllowed, 403),

@@ -11,6 +11,7 @@ from typing import Any
 from choir.bazaar.disputes.model import Trigger
 from choir.bazaar.jobs.model import JobType
 from choir.doors.disputes.shapes import DisputeOut, DisputePage
+from choir.doors.jobs.market_shapes import KeepOut, RetentionOut, SecondReviewList
 from choir.doors.jobs.shapes import (
     IdOut,
     JobOut,
@@ -22,7 +23,7 @@ from choir.doors.jobs.shapes import (
     SharingOut,
     UploadOut,
 )
-from choir.doors.sdk.calls import Call, R, Room, call, pages, path
+from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 
 
 class UploadsClient(Room[R]):
@@ -135,6 +136,27 @@ class JobsClient(Room[R]):
     def unshare(self, job: str) -> Call[SharingOut]:
         """Take back that your own side of a job is public."""
         return Call("DELETE", path("/v1/jobs/{id}/sharing", id=job), SharingOut, again=True)
+
+    @call
+    def retention(self, job: str, days: int | None = None) -> Call[RetentionOut]:
+        """Get until when a job's bytes are kept; with `days`, also what keeping them so much longer would cost."""
+        return Call("GET", path("/v1/jobs/{id}/retention", id=job), RetentionOut, params={"days": days})
+
+    @call
+    def keep(self, job: str, days: int, *, key: str | None = None) -> Call[KeepOut]:
+        """Keep a closed job's bytes longer, for a price; the same key charges once."""
+        return Call("POST", path("/v1/jobs/{id}/keep", id=job), KeepOut, {"days": days}, key=key_or_new(key))
+
+    @call
+    def second_reviews(self, job: str) -> Call[SecondReviewList]:
+        """List what became of a job's second reviews."""
+        return Call("GET", path("/v1/jobs/{id}/second-reviews", id=job), SecondReviewList)
+
+    @call
+    def second_review_part(self, job: str, number: int, n: int = 0) -> Call[bytes]:
+        """Get a part of a second review."""
+        where = path("/v1/jobs/{id}/second-reviews/{number}/review", id=job, number=str(number))
+        return Call("GET", where, bytes, params={"part": n})
 
     @call
     def repository(self, hash_: str) -> Call[RepositoryOut]:

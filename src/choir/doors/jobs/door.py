@@ -7,6 +7,7 @@ from choir.doors.door import Command, Door
 DOOR = Door(
     routes=(
         "routes:router",
+        "market_routes:router",
         "attempt_routes:router",
         "upload_routes:router",
     ),

@@ -37,7 +37,7 @@ HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _INLINE_CHARS_MAX = 24_000_000  # of base64; more is uploaded in parts
 
 HashText = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$", examples=[HASH])]
-InputName = Literal["repository", "diff", "hidden", "previous"]
+InputName = Literal["repository", "diff", "hidden", "previous", "skill"]
 
 
 class UploadIn(Wire, json_schema_extra=example(bytes=1250, hash=HASH)):
@@ -106,14 +106,18 @@ class JobIn(Wire, json_schema_extra=example(type="sandbox_run", request=_REQUEST
 
     type: JobType
     request: dict[str, Any] = Field(description="As defined by the job type; unknown fields are refused.")
-    inputs: dict[InputName, BlobIn] = Field(default={}, description="A git bundle, a diff to review, or hidden checks.")
+    inputs: dict[Literal["repository", "diff", "hidden"], BlobIn] = Field(
+        default={}, description="A git bundle, a diff to review, or hidden checks."
+    )
     strategy: dict[str, Any] = Field(
         default={},
         description="How providers are selected: `kind` is sequential_retry, first_available, preferred_then_pool,"
         " race or pinned.",
     )
     criteria: dict[str, Any] = Field(
-        default={}, description="units_milli, min_success_bps, min_isolation, providers, regions, near; all optional."
+        default={},
+        description="units_milli, min_success_bps, min_isolation, providers, regions, near, weights; all optional."
+        " `weights` are the buyer's own for price, reputation, capacity, isolation and geography.",
     )
     public: bool = Field(
         default=False, description="Whether everybody may read the order and what comes of it; can be changed later."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from choir.bazaar.contracts import (
     ReviewDepth,
     ReviewFocus,
     SandboxRunRequest,
+    SecondReview,
     Terms,
     TextGenRequest,
 )
@@ -118,6 +120,8 @@ class Orders:
         key: str | None = None,
         public: bool = False,
         environment: Environment | None = None,
+        skill: str | None = None,
+        second_review: str = "",
     ) -> Handle:
         """Order a change to a local repository that makes the test command pass.
 
@@ -126,7 +130,9 @@ class Orders:
         the least that the verdict must have. Levels V3 and V4, `whole_suite` and `mutation` cost extra. Who sends the
         same order again keeps its `key` and its `hidden_salt`. What `criteria` do not name of isolation and success
         rate is asked for by `default_criteria`. `public` lets everybody read the order and what comes of it.
-        `environment` is what the tests need.
+        `environment` is what the tests need. `skill` names a skill that the worker gets. `second_review`
+        ("best_effort" or "required"): somebody independent reviews the patch before it is paid, for which money is held
+        beside the budget.
         """
         key = key_or_new(key)
         files_max = self.limits.units_files if files_max is None else files_max
@@ -135,6 +141,7 @@ class Orders:
         mutation = mutation or mutation_floor_bps > 0
         more = self.extras_price(level, whole_suite=whole_suite, mutation=mutation)
         terms = self._terms(JobType.PATCH_GEN, files_max * _MILLI, budget, time_limit_s, key, strategy, more)
+        terms = self._with_extras(terms, skill, second_review)
         with self._bundled(repo, ref, dirty=dirty) as sent:
             request = PatchGenRequest(
                 title=title,
@@ -183,27 +190,32 @@ class Orders:
         criteria: Choice | None = None,
         key: str | None = None,
         public: bool = False,
+        skill: str | None = None,
+        second_review: str = "",
     ) -> Handle:
         """Order a review of a diff, or of what changed between two commits of a local repository.
 
         With a repository the changed files are sent whole beside the diff, and nothing else of it. A bundle of them
         can be given with its diff.
+
+        `second_review`: somebody else, independent of the first reviewer, reviews the same diff and is paid apart.
         """
+
+        def ordered(data: bytes, files: Bundle | None) -> Handle:
+            return self._review(
+                data, files, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key, public,
+                skill, second_review,
+            )  # fmt: skip
+
         if isinstance(repo, Bundle):
             if diff is None:
                 raise Invalid(what="The order", why="a bundle of changed files needs its diff")
-            return self._review(
-                diff, repo, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key, public
-            )
+            return ordered(diff, repo)
         if diff is None:
             most = self.limits.review_diff_bytes_max
             with bundles.changes(repo or ".", base, head, include=include, bytes_max=most) as (made, files):
-                return self._review(
-                    made.data, files, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key, public
-                )
-        return self._review(
-            diff, None, focus, depth, instructions, budget, time_limit_s, strategy, criteria, key, public
-        )
+                return ordered(made.data, files)
+        return ordered(diff, None)
 
     def _review(
         self,
@@ -218,13 +230,16 @@ class Orders:
         criteria: Choice | None,
         key: str | None,
         public: bool,
+        skill: str | None,
+        second_review: str,
     ) -> Handle:
         number = len([item for item in read_diff(diff).files if item.path])
         if not number:
             raise Invalid(what="The diff", why="it names no file")
+        terms = self._terms(JobType.CODE_REVIEW, number * _MILLI, budget, time_limit_s, key_or_new(key), strategy)
         request = CodeReviewRequest(
             diff=bytes_hash(diff),
-            terms=self._terms(JobType.CODE_REVIEW, number * _MILLI, budget, time_limit_s, key_or_new(key), strategy),
+            terms=self._with_extras(terms, skill, second_review),
             repo_url="" if files is None else files.origin,
             head_commit="" if files is None else files.commit,
             focus=tuple(ReviewFocus(item) for item in focus),
@@ -320,12 +335,15 @@ class Orders:
         criteria: Choice | None = None,
         key: str | None = None,
         public: bool = False,
+        skill: str | None = None,
     ) -> Handle:
         """Order a text. Only its length and shape are verified, not its content."""
         max_tokens = min(_TOKENS, self.limits.text_tokens_max) if max_tokens is None else max_tokens
         request = TextGenRequest(
             prompt=prompt,
-            terms=self._terms(JobType.TEXT_GEN, max_tokens, budget, time_limit_s, key_or_new(key), strategy),
+            terms=self._with_extras(
+                self._terms(JobType.TEXT_GEN, max_tokens, budget, time_limit_s, key_or_new(key), strategy), skill, ""
+            ),
             max_tokens=max_tokens,
             system=system,
             schema=schema,
@@ -354,11 +372,34 @@ class Orders:
         client = self.client
         sent = {name: blobs.to_send(client, data) for name, data in inputs.items()}
         if self._machine is not None:
-            self._machine.cover(request.terms.max_cost_msat)
+            self._machine.cover(request.terms.max_cost_msat + self._held_further(type_, request, strategy))
         job = client.jobs.open(type_, body, inputs=sent, strategy=strategy, criteria=criteria, public=public)
         handle = Handle(job.id, type_, request.terms.max_cost_msat, canonical_hash(body))
         must_be(job, handle)
         return handle
+
+    def second_reviews_held(self, type_: JobType, units_milli: int, budget: int, strategy: Choice | None = None) -> int:
+        """What is held beside the budget for second reviews: one for each try that there may be."""
+        values = self._policy()
+        tries = int((strategy or {}).get("attempts", values["bazaar.attempts_max"]))
+        if type_ is JobType.CODE_REVIEW:
+            return tries * budget
+        base, unit, cap = (values[f"providers.code_review_{name}"] for name in ("base", "unit", "cap"))
+        return tries * min(base + unit * units_milli // _MILLI, cap)
+
+    def _held_further(self, type_: JobType, request: Request, strategy: Choice | None) -> int:
+        if not request.terms.second_review:
+            return 0
+        files = request.files_max if isinstance(request, PatchGenRequest) else 1
+        return self.second_reviews_held(type_, files * _MILLI, request.terms.max_cost_msat, strategy)
+
+    def _with_extras(self, terms: Terms, skill: str | None, second_review: str) -> Terms:
+        """Terms with a skill, by its id or name, and a second review."""
+        known = skill is None or skill.startswith("skill_")
+        name = (skill or "") if known else self.client.skills.get(skill or "").id
+        if second_review not in set(SecondReview):
+            raise Invalid(what="The second review", why="it is best_effort or required")
+        return replace(terms, skill=name, second_review=SecondReview(second_review))
 
     @property
     def limits(self) -> VerificationPolicy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from choir.doors.door import Audience, Door, Link
+from choir.doors.door import Audience, Command, Door, Link
 
 DOOR = Door(
     routes=(
@@ -11,6 +11,9 @@ DOOR = Door(
         "passkey_routes:router",
     ),
     pages=("pages:router",),
+    commands=(
+        Command("signup", "commands:register", "People and agents", "Open the sign-up page of a node in the browser."),
+    ),
     links=(
         Link("/account", "Account", 80, Audience.PERSON),
         Link("/sign-up", "Sign up", 80, Audience.STRANGER),

@@ -6,14 +6,15 @@ Guarantee: what a page shows is its visitor's and nothing else's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from choir.doors.accounts.pages import balances
 from choir.doors.http.access import NodeDep
+from choir.doors.people.routes import referral_line
 from choir.doors.people.shapes import passkey_id
 from choir.doors.web import words
 from choir.doors.web.rendering import page
@@ -29,6 +30,9 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 _ACTS_SHOWN = 12
+_MONTH_S = 30 * 86_400
+
+Referrer = Annotated[str, Query(max_length=64)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ def account(node: Node, tx: Tx, person: UUID, here: Session, owner: str) -> dict
         "codes_left": node.recovery.left(tx, person).unused,
         "codes_made": node.policy.of(PeoplePolicy).recovery_codes,
         "balances": balances(node, tx, owner),
+        "referral": referral_line(tx, node, person),
         "acts": [
             ActLine(words.act(act.act), act.at_us, "" if act.actor == owner else act.actor)
             for act in audit.acts(tx, owner, limit=_ACTS_SHOWN)
@@ -82,13 +87,20 @@ def account_page(request: Request, node: NodeDep, visitor: SignedInVisitorDep) -
 
 
 @router.get("/sign-up")
-def sign_up(request: Request, node: NodeDep, visitor: VisitorDep, next: str = "") -> Response:  # noqa: A002
-    """A handle and a passkey make a person, who goes on to where they wanted to be."""
+def sign_up(
+    request: Request,
+    node: NodeDep,
+    visitor: VisitorDep,
+    next: str = "",  # noqa: A002
+    referrer: Referrer = "",
+) -> Response:
+    """A handle and a passkey make a person, who goes on to where they wanted to be; a link may say who sent them."""
     goal = own_path(next)
     if visitor is not None:
         return RedirectResponse(goal, status_code=303)
     policy = node.policy.of(PeoplePolicy)
-    return page(request, "sign_up.html", {"policy": policy, "next": goal, "asked": next != ""})
+    shown = {"policy": policy, "next": goal, "asked": next != "", "referrer": referrer}
+    return page(request, "sign_up.html", shown | {"months": policy.referral_s // _MONTH_S})
 
 
 @router.get("/sign-in")

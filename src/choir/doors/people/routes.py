@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Query, Response
 
@@ -120,4 +121,14 @@ def person_view(tx: Tx, node: Node, person: Person) -> PersonOut:
 
 def me_view(tx: Tx, node: Node, who: Principal) -> MeOut:
     handle = None if who.person is None else node.people.get(tx, who.person).handle
-    return MeOut.of(who, handle)
+    referral = None if who.person is None else referral_line(tx, node, who.person)
+    return MeOut.of(who, handle, referral)
+
+
+def referral_line(tx: Tx, node: Node, person: UUID) -> tuple[str, int] | None:
+    """The handle of who brought a person here, and until when they have a part in what the person pays."""
+    found = node.people.referral(tx, person)
+    if found is None:
+        return None
+    handle = node.people.get(tx, found.referrer).handle
+    return None if handle is None else (handle, found.until_us)

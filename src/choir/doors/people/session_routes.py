@@ -44,7 +44,8 @@ router = RoomRouter(tags=["signing in"], route_class=AccessRoute)
 @router.post("/sign-up/begin", responses=problems(409, 429))
 def begin_sign_up(body: SignUpIn, _: AnyoneDep, address: AddressDep, node: NodeDep) -> CeremonyOut:
     """Begin a sign-up with a free handle. The handle is taken when the sign-up finishes."""
-    return CeremonyOut.of(node.write(lambda tx: node.people.begin_sign_up(tx, body.handle, address)))
+    referrer = body.referrer or None
+    return CeremonyOut.of(node.write(lambda tx: node.people.begin_sign_up(tx, body.handle, address, referrer)))
 
 
 @router.post("/sign-up/finish", status_code=201, responses=problems(409, 429))

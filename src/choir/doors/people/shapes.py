@@ -48,6 +48,9 @@ class SignUpIn(Wire, json_schema_extra=example(handle="ada")):
     """The requested handle."""
 
     handle: Handle
+    referrer: str | None = Field(
+        default=None, max_length=64, description="Handle of who brought the new person here; it can be named now only."
+    )
 
 
 class CeremonyOut(
@@ -159,9 +162,13 @@ class MeOut(Wire, json_schema_extra=example(**_ME)):
     scopes: list[str]
     fresh_until: str | None = Field(description="Until when sensitive actions need no new passkey check.")
     credential: Literal["session", "token", "nostr", "operator"]
+    referrer: str | None = Field(default=None, description="Handle of who brought the person here, named at sign-up.")
+    referrer_until: str | None = Field(
+        default=None, description="Until when the referrer has a share in what the person pays for work."
+    )
 
     @classmethod
-    def of(cls, who: Principal, handle: str | None) -> MeOut:
+    def of(cls, who: Principal, handle: str | None, referral: tuple[str, int] | None = None) -> MeOut:
         return cls.model_validate(
             {
                 "role": who.role.value,
@@ -173,6 +180,8 @@ class MeOut(Wire, json_schema_extra=example(**_ME)):
                 "scopes": sorted(who.scopes),
                 "fresh_until": maybe_time(who.fresh_until_us or None),
                 "credential": who.credential.partition(":")[0],
+                "referrer": None if referral is None else referral[0],
+                "referrer_until": None if referral is None else maybe_time(referral[1]),
             }
         )
 

@@ -15,9 +15,18 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, RepoIndexRequest, Request, read_request
+from choir.bazaar.contracts import (
+    CodeReviewRequest,
+    PatchGenRequest,
+    RepoIndexRequest,
+    Request,
+    SkillFolder,
+    read_request,
+)
+from choir.bazaar.contracts.skills import BYTES_MOST
 from choir.bazaar.jobs.model import PREVIOUS, JobType
-from choir.bazaar.policy import BazaarPolicy, VerificationPolicy
+from choir.bazaar.policy import BazaarPolicy, MarketPolicy, VerificationPolicy
+from choir.bazaar.skills.model import SKILL
 from choir.bazaar.workers.model import WorkOrder
 from choir.doors.jobs.shapes import OrderOut
 from choir.doors.provider.model import BadOrder
@@ -59,7 +68,23 @@ class OrderFetcher:
             file = folder / "previous.index"
             self._input(job, found, PREVIOUS, file, self.policy.of(VerificationPolicy).index_bytes_max, deadline, over)
             previous = file.read_bytes()
-        return WorkOrder(job, found.type, request, repository, diff, previous, attempt, deadline)
+        skill = self._skill(job, found, request, folder, deadline, over)
+        return WorkOrder(job, found.type, request, repository, diff, previous, attempt, deadline, skill)
+
+    def _skill(
+        self, job: str, told: OrderOut, request: Request, folder: Path, deadline: float, over: Callable[[], bool]
+    ) -> SkillFolder | None:
+        """The folder of the skill that the order names; every path in it is checked before anything is written."""
+        if not request.terms.skill:
+            return None
+        if SKILL not in told.inputs:
+            raise BadOrder(why="its skill is missing")
+        file = folder / "skill.json"
+        self._input(job, told, SKILL, file, BYTES_MOST, deadline, over)
+        found = SkillFolder.from_bytes(file.read_bytes(), self.policy.of(VerificationPolicy))
+        if found.size > self.policy.of(MarketPolicy).skill_bytes_max:
+            raise BadOrder(why="its skill is larger than this machine's policy allows")
+        return found
 
     def _told(self, job: str) -> OrderOut:
         """The same from a node that does not tell it at the beginning."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from choir.bazaar.jobs.model import JobType
 from choir.doors.jobs.shapes import AttemptOut, AttemptPage, ReceiptFileOut, SignedOut, StartedOut, VerdictOut
+from choir.doors.providers.market_shapes import BidOut, BondOut
 from choir.doors.providers.shapes import (
     BeatOut,
     BookOut,
@@ -21,11 +22,42 @@ from choir.doors.providers.shapes import (
     StandingOut,
     Step,
 )
-from choir.doors.sdk.calls import Call, R, Room, call, pages, path
+from choir.doors.sdk.calls import Call, R, Room, call, key_or_new, pages, path
 
 
 class ProvidersClient(Room[R]):
     """Who sells work; `me` and what follows it are for one's own provider."""
+
+    @call
+    def bid(self, type_: JobType | str, bid_bps: int, until: str) -> Call[BidOut]:
+        """Bid so many basis points below your price book for new jobs of a type, until a time."""
+        where = path("/v1/providers/me/bids/{type}", type=str(type_))
+        return Call("PUT", where, BidOut, {"bid_bps": bid_bps, "until": until}, again=True)
+
+    @call
+    def end_bid(self, type_: JobType | str) -> Call[BidOut]:
+        """Ask your book's prices again."""
+        return Call("DELETE", path("/v1/providers/me/bids/{type}", type=str(type_)), BidOut, again=True)
+
+    @call
+    def bond(self) -> Call[BondOut]:
+        """Get your provider's bond."""
+        return Call("GET", "/v1/providers/me/bond", BondOut)
+
+    @call
+    def add_bond(self, amount: int, *, key: str | None = None) -> Call[BondOut]:
+        """Put up a bond, or add to it, in milli-satoshi; the same key adds once."""
+        return Call("POST", "/v1/providers/me/bond", BondOut, {"amount": str(amount)}, key=key_or_new(key))
+
+    @call
+    def release_bond(self) -> Call[BondOut]:
+        """Ask for your bond; it goes back when nobody can need it any more."""
+        return Call("POST", "/v1/providers/me/bond/release", BondOut, again=True)
+
+    @call
+    def keep_bond(self) -> Call[BondOut]:
+        """Take back that you asked for your bond."""
+        return Call("DELETE", "/v1/providers/me/bond/release", BondOut, again=True)
 
     @pages
     def all(self, *, limit: int = 100) -> Call[ProviderPage]:

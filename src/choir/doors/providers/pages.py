@@ -147,7 +147,7 @@ def one_provider(node: Node, tx: Tx, provider: UUID) -> dict[str, Any]:
     (line,) = view.provider_lines(node, tx, [service.get(tx, provider)])
     return {
         "provider": line,
-        "needs": view.need_lines(service.next_tier(line.shown.view)),
+        "needs": view.need_lines(service.next_tier(tx, line.shown.view)),
         "slots_by_tier": rules.tier_slots(line.market.tier, node.policy.of(ProvidersPolicy)),
         "jobs": view.jobs_chart(earned(tx, node, provider, "day")),
     }

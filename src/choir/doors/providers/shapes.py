@@ -144,6 +144,8 @@ class OfferOut(Wire, json_schema_extra=example(**_OFFER)):
     qualified_at: str | None
     retry_at: str | None = Field(description="After a failure: when it may be retried.")
     book: BookOut | None
+    bid_bps: int = Field(default=0, description="What is bid below every line of the book, until `bid_until`.")
+    bid_until: str | None = None
 
     @classmethod
     def of(cls, item: Offer, priced: Book | None) -> OfferOut:
@@ -155,6 +157,8 @@ class OfferOut(Wire, json_schema_extra=example(**_OFFER)):
             qualified_at=maybe_time(item.qualified_us),
             retry_at=format_time(item.retry_us) if failed else None,
             book=None if priced is None else BookOut.of(priced),
+            bid_bps=item.bid_bps,
+            bid_until=maybe_time(item.bid_until_us or None),
         )
 
 

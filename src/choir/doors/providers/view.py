@@ -54,6 +54,7 @@ _NEEDS = {
     "jobs": "Passed jobs, weighted by the buyers' independence",
     "success": "Success rate",
     "buyers": "Independent buyers",
+    "bond": "Bond, in SAT",
 }
 _MINUTE_S, _HOUR_S = 60, 3_600
 
@@ -251,6 +252,8 @@ def need_lines(needs: Sequence[TierNeed]) -> list[NeedLine]:
 def _amount(name: str, number: int) -> str:
     if name == "success":
         return percent(number)
+    if name == "bond":
+        return f"{number // 1_000:,}"
     return f"{number // ONE_BPS if name == 'jobs' else number:,}"
 
 

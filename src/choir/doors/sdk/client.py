@@ -35,6 +35,7 @@ from choir.doors.sdk.errors import NoNode
 from choir.doors.sdk.target import ChosenCredential, address_of, choose
 from choir.doors.sdk.transport import AsyncTransport, Transport
 from choir.doors.search.client import SearchClient
+from choir.doors.skills.client import SkillsClient
 from choir.doors.sources.client import SourcesClient
 from choir.doors.takedowns.client import TakedownsClient
 from choir.doors.tokens.client import TokensClient
@@ -72,6 +73,7 @@ class Rooms(NodeClient[R], LedgerClient[R], EventsClient[R]):
         self.providers: ProvidersClient[R] = ProvidersClient(transport)
         self.disputes: DisputesClient[R] = DisputesClient(transport)
         self.environments: EnvironmentsClient[R] = EnvironmentsClient(transport)
+        self.skills: SkillsClient[R] = SkillsClient(transport)
         self.sources: SourcesClient[R] = SourcesClient(transport)
         self.atoms: AtomsClient[R] = AtomsClient(transport)
         self.articles: ArticlesClient[R] = ArticlesClient(transport)

@@ -29,7 +29,7 @@ from choir.storage.outbox import Outbox
 
 _REASON = "the person was erased"
 _PAGE = 500
-_MOVED_BY_RULES = (CLAIM, "vesting")  # roles of accounts that stay open
+_MOVED_BY_RULES = (CLAIM, "vesting", "stake")  # roles of accounts that stay open
 
 Forget = Callable[[Tx, str], None]  # what else is known of an owner
 

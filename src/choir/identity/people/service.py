@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from choir.foundation.canonical import ObjectHash
-from choir.foundation.clock import Clock, Entropy
+from choir.foundation.clock import MICROSECONDS, Clock, Entropy
 from choir.foundation.errors import Refusal
 from choir.foundation.ids import uuid7
 from choir.identity import audit, events
@@ -23,8 +23,9 @@ from choir.identity.credentials.passkeys import Answer, Ceremony, Passkeys, Show
 from choir.identity.credentials.rates import Rates
 from choir.identity.credentials.tries import attempt
 from choir.identity.model import Principal, person_owner
-from choir.identity.people import rules, store
+from choir.identity.people import referral_store, rules, store
 from choir.identity.people.model import HandleAlike, HandleTaken, Person, SameIdentity, UnknownPerson
+from choir.identity.people.referral_store import Referral
 from choir.identity.policy import PeoplePolicy
 from choir.ledger.accounts import Accounts
 from choir.ledger.model import PLAY_MINT, Draft, Leg
@@ -98,8 +99,11 @@ class People:
 
     # Signing up
 
-    def begin_sign_up(self, tx: Tx, handle: str, address: str) -> Ceremony:
-        """Ask a newcomer for a passkey under a handle that is free now; it is theirs when they finish."""
+    def begin_sign_up(self, tx: Tx, handle: str, address: str, referrer: str | None = None) -> Ceremony:
+        """Ask a newcomer for a passkey under a handle that is free now; it is theirs when they finish.
+
+        `referrer` is the handle of who brought them here: said now or never.
+        """
         handle = rules.checked_handle(handle, self._policy)
         rules.check_new_handle(handle)
         place = self._rates.place(tx, address)
@@ -107,6 +111,8 @@ class People:
         user_handle = self._entropy.bytes(_USER_HANDLE_BYTES)
         # The person's id is fixed here, so that one challenge can only ever become one person.
         data = {"person": str(self._new_id()), "handle": handle, "user_handle": user_handle.hex(), "place": place}
+        if referrer:
+            data["referrer"] = str(self.by_handle(tx, referrer).id)
         challenge = self._challenges.give_to_stranger(tx, Purpose.SIGN_UP, place, data=data)
         if store.is_retired(tx, self._retired_hashes(tx, handle)):  # slow, so only for who may begin at all
             raise HandleTaken(handle=handle)
@@ -124,6 +130,7 @@ class People:
         others = self._count_sign_up(tx, challenge.data["place"])
         person = self._insert(tx, challenge, retired, others)
         passkey = self._passkeys.keep(tx, verified, person.id, name)
+        self._note_referrer(tx, person, challenge.data.get("referrer"))
         audit.record(
             tx, "person.signed_up", at_us=person.created_us, actor=person.owner, owner=person.owner, others=others
         )
@@ -132,6 +139,21 @@ class People:
         )
         self._give(tx, person.id)
         return SignedUp(person, ShownPasskey(person.id, passkey.id, person.created_us))
+
+    def _note_referrer(self, tx: Tx, person: Person, referrer: str | None) -> None:
+        """Keep who brought somebody here; one who was erased since is nobody."""
+        if referrer is None:
+            return
+        found = store.lock_person(tx, UUID(referrer))
+        if found is None or found.erased_us is not None:
+            return
+        until_us = person.created_us + self._policy.referral_s * MICROSECONDS
+        referral_store.insert(tx, person.id, Referral(found.id, person.created_us, until_us))
+
+    @staticmethod
+    def referral(tx: Tx, person: UUID) -> Referral | None:
+        """Who brought a person here."""
+        return referral_store.get(tx, person)
 
     def _count_sign_up(self, tx: Tx, place: str) -> int:
         """How many others came from the same place lately; refused when they are too many, here or in all."""
@@ -274,6 +296,7 @@ class People:
         if person.handle is not None:
             store.retire(tx, self._retired_hashes(tx, person.handle), now_us)
         store.empty_person(tx, person.id, self._entropy.bytes(_USER_HANDLE_BYTES), now_us)
+        referral_store.forget(tx, person.id)
         vouched = store.vouched_by(tx, person.id)
         store.delete_vouches(tx, person.id)
         for id_ in vouched:

@@ -21,6 +21,7 @@ class Group(groups.Group):
             "submit:app": "submit",
             "lookup:register": "ls show cancel",
             "sharing:register": "share unshare",
+            "keeping:register": "keep",
             "explain:register": "explain",
             "watch:register": "watch",
             "result:register": "result",

@@ -100,12 +100,16 @@ def outcome(one: dict[str, Any]) -> str:
 def _print_candidates(why: dict[str, Any], chosen: str, spent: set[str] | frozenset[str] = frozenset()) -> None:
     if why.get("newcomers_turn"):
         output.print_line("  This job was drawn at random for a new provider.")
+    if why.get("own_weights"):
+        output.print_line("  Weights are the buyer's own.")
     candidates = why.get("candidates", [])
     if not candidates:
         output.print_line(f"  No provider can take it: {no_provider.nobody_because(why)}.")
     for one in candidates:
         mark = "*" if one["provider"] == chosen else " "
         note = "; not selected: it failed this job or withdrew from it" if one["provider"] in spent else ""
+        if one.get("bid_bps"):
+            note = f", bids {one['bid_bps'] / _PERCENT:g} % below its book{note}"
         output.print_line(
             f"  {mark} {one['provider']}  {one['total']} points, {sat(one['price'])} SAT, tier {one['tier']}{note}"
         )

@@ -52,6 +52,26 @@ IsolationOption = Annotated[
     str | None,
     typer.Option("--isolation", help="Minimum claimed isolation: bubblewrap, container or gvisor.", metavar="TIER"),
 ]
+WeightsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        help="Your own weights in provider selection: price, reputation, capacity, isolation, geography.",
+        metavar="NAME=N,…",
+    ),
+]
+SkillOption = Annotated[
+    str | None,
+    typer.Option("--skill", help="A skill for the worker; see `choir skill ls`.", metavar="NAME[@VERSION]"),
+]
+SecondReviewOption = Annotated[
+    str | None,
+    typer.Option(
+        "--second-review",
+        help="An independent second reviewer, paid extra: best_effort or required.",
+        metavar="HOW",
+    ),
+]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Order, print the job's id, and do not wait.")]
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Let everybody read the order and what comes of it; see `choir job unshare`.")
@@ -77,6 +97,7 @@ class OrderOptions:
     wait: bool
     timeout_s: float | None
     as_json: bool
+    skill: str | None = None
 
     def terms(self, budget: int) -> dict[str, Any]:
         """What any request of the SDK is given besides what it is about."""
@@ -87,6 +108,7 @@ class OrderOptions:
             "criteria": self.criteria,
             "key": self.key,
             "public": self.public,
+            **({} if self.skill is None else {"skill": self.skill}),
         }
 
 
@@ -100,6 +122,8 @@ def read(
     min_success: MinSuccessOption = None,
     region: RegionOption = None,
     isolation: IsolationOption = None,
+    weights: WeightsOption = None,
+    skill: SkillOption = None,
     key: KeyOption = None,
     public: PublicOption = False,
     no_wait: NoWaitOption = False,
@@ -117,7 +141,8 @@ def read(
             budget=budget_of(budget),
             time_limit_s=time_limit,
             strategy=strategy_of(strategy, race, pin, prefer),
-            criteria=criteria_of(min_success, region, isolation),
+            criteria=criteria_of(min_success, region, isolation, weights),
+            skill=skill,
             key=key,
             public=public,
             out=out,
@@ -158,7 +183,9 @@ def strategy_of(named: str | None, race: int | None, pin: str | None, prefer: li
     return {} if named is None else {"kind": named}
 
 
-def criteria_of(min_success: float | None, region: list[str] | None, isolation: str | None) -> dict[str, Any]:
+def criteria_of(
+    min_success: float | None, region: list[str] | None, isolation: str | None, weights: str | None = None
+) -> dict[str, Any]:
     """Criteria as the node reads them."""
     found: dict[str, Any] = {}
     if min_success is not None:
@@ -167,4 +194,17 @@ def criteria_of(min_success: float | None, region: list[str] | None, isolation: 
         found["regions"] = region
     if isolation is not None:
         found["min_isolation"] = isolation
+    if weights is not None:
+        found["weights"] = weights_of(weights)
+    return found
+
+
+def weights_of(text: str) -> dict[str, int]:
+    """Weights as people type them: price=60,reputation=40. The node brings them to 100 % together."""
+    found: dict[str, int] = {}
+    for item in text.split(","):
+        name, _, number = (part.strip() for part in item.partition("="))
+        if not number.isascii() or not number.isdigit() or name in found:
+            raise Invalid(what=f"--weights {text[:60]}", why="write it like price=60,reputation=40")
+        found[name] = int(number)
     return found

@@ -114,6 +114,7 @@ def review(
     include: IncludeOption = None,
     repo_url: RepoUrlOption = None,
     ref: RefOption = None,
+    second_review: options.SecondReviewOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
@@ -138,8 +139,9 @@ def review(
         max(1, number) * _MILLI,
         lambda mesh, most: mesh.request_review(
             repo, base, head, diff=None if diff_file is None else data, include=include or (), focus=focus or ["all"],
-            depth=depth, instructions=instructions, **wanted.terms(most),
+            depth=depth, instructions=instructions, second_review=second_review or "", **wanted.terms(most),
         ),
+        second_review=bool(second_review),
     )  # fmt: skip
 
 
@@ -222,6 +224,7 @@ def patch(
     dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
     repo_url: RepoUrlOption = None,
+    second_review: options.SecondReviewOption = None,
     *,
     wanted: OrderOptions,
 ) -> None:
@@ -267,9 +270,10 @@ def patch(
                 hidden_files=hidden_files, checks=seen, verification_commands=verify or (), level=least,
                 writable_paths=writable or (), mutation=mutation, mutation_floor_bps=floor, whole_suite=full_suite,
                 fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files, environment=environment,
-                **wanted.terms(most),
+                second_review=second_review or "", **wanted.terms(most),
             ),
             sum(amount for _, amount in more),
+            second_review=bool(second_review),
         )  # fmt: skip
 
 
@@ -380,6 +384,8 @@ def _buy(
     units_milli: int,
     order: Callable[[MeshClient, int], Handle],
     extras: int = 0,
+    *,
+    second_review: bool = False,
 ) -> None:
     """Order, and wait for it with a live view unless that is not wanted."""
     from choir.doors.mesh.client import MeshClient
@@ -391,7 +397,10 @@ def _buy(
         mesh = MeshClient(buyer.client)
         ids.name_providers(buyer.client, wanted.strategy)
         budget = wanted.budget or mesh.default_budget(type_, units_milli, wanted.strategy, extras)
-        buyer.cover(budget)
+        further = mesh.second_reviews_held(type_, units_milli, budget, wanted.strategy) if second_review else 0
+        buyer.cover(budget + further)
+        if further and not wanted.as_json:
+            output.say(f"At most {sat(further)} SAT more are held for second reviews.")
         with _perhaps_ordered():
             handle = order(mesh, budget)
         if not wanted.wait:

@@ -228,6 +228,8 @@ _WORDS = {
     "open": "waits for a provider",
     "offered": "assigned to {provider}",
     "started": "running at {provider}",
+    "second_review": "a second reviewer is asked",
+    "second_reviewed": "second review: {outcome}",
     "handed_in": "delivered by {provider}; the artifact is in escrow",
     "verifying": "verifying",
     "paid": "passed and paid: {paid} SAT",

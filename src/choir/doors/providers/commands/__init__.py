@@ -21,6 +21,8 @@ class Group(groups.Group):
             "lookup:register": "ls show status earnings retire",
             "verify:register": "verify receipt",
             "pricebook:app": "pricebook",
+            "bids:register": "bid",
+            "bond:app": "bond",
         },
     )
 

@@ -24,7 +24,9 @@ const NO_SUCH_CODE = {
 
 const ceremonies = {
   async "sign-up"(form) {
-    const asked = await call("POST", "/v1/sign-up/begin", { handle: typed(form, "handle") });
+    const referrer = form.elements.referrer?.value;
+    const told_by = referrer ? { referrer } : {};
+    const asked = await call("POST", "/v1/sign-up/begin", { handle: typed(form, "handle"), ...told_by });
     const answer = await make(asked.options);
     const told = await call("POST", "/v1/sign-up/finish", { ceremony: asked.ceremony, answer, name: deviceName() });
     reveal({ ...CODES, secret: told.recovery_codes, done: () => go(form.dataset.then, "You are signed up and logged in.") });

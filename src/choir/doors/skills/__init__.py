@@ -1,0 +1,1 @@
+"""Skills: publishing, finding and withdrawing them."""
