@@ -31,7 +31,7 @@ from choir.bazaar.contracts.reviews import (
     StructuredReview,
 )
 from choir.bazaar.contracts.runs import RunOutput, SandboxRunRequest, SandboxRunResult
-from choir.bazaar.contracts.terms import ResultStatus, Terms, TokenUsage
+from choir.bazaar.contracts.terms import AgentTool, ResultStatus, Terms, TokenUsage
 from choir.bazaar.contracts.texts import TextGenRequest, TextGenResult
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy
@@ -66,6 +66,7 @@ def read_result(kind: JobType, value: Mapping[str, Any], policy: VerificationPol
 __all__ = [
     "REQUESTS",
     "RESULTS",
+    "AgentTool",
     "Approval",
     "BadField",
     "CodeReviewRequest",

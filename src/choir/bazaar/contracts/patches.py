@@ -33,9 +33,12 @@ from choir.bazaar.contracts.base import (
 )
 from choir.bazaar.contracts.commands import parse_pytest
 from choir.bazaar.contracts.terms import (
+    ALLOWED_TOOLS,
+    CONTEXT_TOKENS,
     FREE_TEXT,
     ID,
     STATUS,
+    AgentTool,
     RequestRecord,
     ResultRecord,
     ResultStatus,
@@ -125,6 +128,8 @@ class Patterns(Rule):
 class PatchGenRequest(RequestRecord):
     """What a buyer orders."""
 
+    later: ClassVar[tuple[str, ...]] = ("allowed_tools", "max_context_tokens")
+
     title: Annotated[str, _TITLE]
     body: Annotated[str, FREE_TEXT]
     base_commit: Annotated[str, Commit()]  # the exact commit that the diff applies to
@@ -144,6 +149,8 @@ class PatchGenRequest(RequestRecord):
     allow_introspection: Annotated[bool, Yes()] = False
     files_max: Annotated[int, _FILES_MAX] = 10  # most files it is paid for
     hidden: Annotated[ObjectHash, Hash()] | None = None  # commitment to the hidden checks
+    allowed_tools: Annotated[tuple[AgentTool, ...], ALLOWED_TOOLS] = ()  # none named: whatever the worker has
+    max_context_tokens: Annotated[int, CONTEXT_TOKENS] = 0  # of a model that works on it; 0: as the worker has it
 
     @classmethod
     def absent(cls, context: VerificationPolicy) -> dict[str, Any]:

@@ -17,7 +17,9 @@ from choir.bazaar.contracts.base import (
     Document,
     OneOf,
     Record,
+    Rule,
     Text,
+    Texts,
     Whole,
     Wrong,
     field_names,
@@ -31,6 +33,7 @@ _AMOUNT = Text(18, 1)
 _KEY = Text(200, 1)
 _TIME_LIMIT = Whole(1, lambda policy: policy.time_limit_s_max)
 _TOKENS = Whole(0, 10**12)
+_CONTEXT_TOKENS_MAX = 10**9
 FREE_TEXT = Text(lambda policy: policy.text_chars_max)
 ID = Text(200)
 
@@ -64,15 +67,43 @@ class Terms(Record):
 _TERMS = field_names(Terms)
 
 
+class AgentTool(StrEnum):
+    """What an agent may do in the sandbox, in words that are the same for all agents."""
+
+    READ = "read"  # look at files, list and search them
+    EDIT = "edit"  # change and create files
+    SHELL = "shell"  # run commands
+
+
+class Tools(Rule):
+    """Tools by name; each once."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> tuple[AgentTool, ...]:
+        words = Texts(len(AgentTool), 20).read(value, info)
+        known = [tool.value for tool in AgentTool]
+        if len(set(words)) < len(words) or not set(words) <= set(known):
+            raise Wrong(f"each must be one of {', '.join(known)}, and named once")
+        return tuple(AgentTool(word) for word in words)
+
+
+ALLOWED_TOOLS = Tools()
+CONTEXT_TOKENS = Whole(0, _CONTEXT_TOKENS_MAX)
+
+
 class RequestRecord(Document):
     """What a buyer orders."""
 
     __slots__ = ()
     what: ClassVar[str] = "The request"
+    # fields that came later: without a value they are not written, so that older orders keep their hashes
+    later: ClassVar[tuple[str, ...]] = ()
 
     def to_json(self) -> dict[str, Any]:
         made = super().to_json()
         terms: dict[str, Any] = made.pop("terms")
+        for name in self.later:
+            if not made[name]:
+                del made[name]
         return terms | made
 
     @classmethod

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from choir.bazaar.contracts import (
+    AgentTool,
     CodeReviewRequest,
     Evidence,
     PatchGenRequest,
@@ -88,6 +89,8 @@ class Orders:
         fail_before: bool = True,
         exit_code_is_proof: bool = False,
         files_max: int | None = None,
+        allowed_tools: Sequence[str] = (),
+        max_context_tokens: int = 0,
         time_limit_s: int | None = None,
         strategy: Choice | None = None,
         criteria: Choice | None = None,
@@ -98,7 +101,8 @@ class Orders:
 
         `hidden_checks` are commands that only the node sees. Who sends the same order again keeps its `key` and its
         `hidden_salt`. What `criteria` do not name of isolation and success rate is asked for by `default_criteria`.
-        `public` lets everybody read the order and what comes of it.
+        `public` lets everybody read the order and what comes of it. `allowed_tools` (read, edit, shell) and
+        `max_context_tokens` bind an agent that works on it; a worker that cannot keep to them gives the order back.
         """
         key = key_or_new(key)
         files_max = self.limits.units_files if files_max is None else files_max
@@ -119,6 +123,8 @@ class Orders:
                 whole_suite=whole_suite,
                 files_max=files_max,
                 hidden=None if hidden is None else hidden.commitment,
+                allowed_tools=tuple(AgentTool(tool) for tool in allowed_tools),
+                max_context_tokens=max_context_tokens,
             )
             checked = PatchGenRequest.from_json(request.to_json(), self.limits)  # refused here, before anything is sent
             inputs: dict[str, bytes | Path] = {"repository": sent.file}

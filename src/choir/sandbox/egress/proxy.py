@@ -20,7 +20,7 @@ from functools import cache
 
 from choir.sandbox.egress import frames as framing
 from choir.sandbox.egress import rules
-from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, EgressRefused, EgressRule
+from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, EgressRefused, EgressRule, Tap
 from choir.sandbox.policy import SandboxPolicy
 
 _REFUSALS_RECORDED_MAX = 1_000
@@ -34,6 +34,7 @@ class _Way:
     record: EgressRecord
     began: float
     rule: EgressRule | None = None
+    tap: Tap | None = None  # looks at the answer, if the rule has a meter
     answered: bool = False  # whether the payload has the head of an answer
     complete: bool = False  # whether it has all of it; what goes wrong then is only the parting
 
@@ -103,6 +104,8 @@ class Proxy:
         if self._requests > self._requests_max:
             raise EgressRefused(why="too many requests")
         way.rule = rule = rules.allow(self.egress, head, to)
+        if rule.meter is not None and (spent := rule.meter.refusal()):
+            raise EgressRefused(why=spent)
         if head.length > self._up_max:
             raise EgressRefused(why="the request is too large")
         address = await self._resolve(to, rule)
@@ -129,6 +132,7 @@ class Proxy:
         up_reader, up_writer = await self._connect(
             way, rules.upstream_port(to, rule), to.host if rule.upstream_tls else None
         )
+        way.tap = None if rule.meter is None else rule.meter.tap()
         try:
             if head.header(b"expect"):
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -147,6 +151,8 @@ class Proxy:
             self._note(way, "done")
         finally:
             up_writer.transport.abort()
+            if way.tap is not None:
+                way.tap.close(way.record.sent_bytes, way.record.received_bytes)
 
     async def _send_body(
         self,
@@ -207,6 +213,8 @@ class Proxy:
         framed = framing.chunk if answer.chunked else bytes
         async for piece in framing.chunks(reader) if answer.chunked else framing.plain(reader, answer.length):
             self._touch(watch)
+            if way.tap is not None:
+                way.tap.take(piece)
             if fine := guard.pass_on(piece):
                 await self._pass_down(framed(fine), writer, way, watch)
         if rest := guard.rest():

@@ -161,6 +161,13 @@ def patch(
         int | None,
         typer.Option("--files", help="Maximum changed files to pay for; default: from the node's policy.", min=1),
     ] = None,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option("--tool", help="Only these tools for agents: read, edit, shell; may be repeated.", metavar="TOOL"),
+    ] = None,
+    context_tokens: Annotated[
+        int, typer.Option("--max-context-tokens", help="Maximum context of a model that works on it; 0: any.", min=0)
+    ] = 0,
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
@@ -180,6 +187,7 @@ def patch(
         if not wanted.as_json:
             inputs.tell_bundle(sent)
         with output.reading_options():
+            inputs.check_tools(tool or [])
             checks, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
         if exit_code and not wanted.as_json:
             inputs.tell_exit_code(test, hidden=bool(checks))
@@ -191,7 +199,7 @@ def patch(
                 sent, title, text, test, allowed_paths=allow or EVERYTHING,
                 disallowed_paths=(*DISALLOWED, *(disallow or ())), hidden_checks=checks, hidden_files=hidden_files,
                 whole_suite=full_suite, fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files,
-                **wanted.terms(most),
+                allowed_tools=tool or (), max_context_tokens=context_tokens, **wanted.terms(most),
             ),
         )  # fmt: skip
 
