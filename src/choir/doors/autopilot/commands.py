@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 EXIT_NOT_DONE = 6
 _ORDERS = 3
+_PATIENCE_S = 900.0
 _ISSUE_CHARS_MAX = 50_000
 _TITLE_CHARS_MAX = 200
 _SUITE = "python3 -m pytest -q"
@@ -59,6 +60,9 @@ def autopilot(
         bool | None,
         typer.Option("--review/--no-review", help="Order a review of the patch; default: if there is only an issue."),
     ] = None,
+    patience: Annotated[
+        float, typer.Option("--patience", help="Seconds without a provider until an order is cancelled.", min=1)
+    ] = _PATIENCE_S,
     timeout: TimeoutOption = None,
     node: NodeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per step.")] = False,
@@ -88,7 +92,7 @@ def autopilot(
         asked = _asked(buyer.client.url, repo, base, failing_test, body, most, orders, review)
         with flying(checkout.git / "choir-autopilot", asked) as flight, _ending_early():
             tell = _telling(as_json=as_json)
-            pilot = Autopilot(MeshClient(buyer.client), flight, checkout, tell, buyer.cover)
+            pilot = Autopilot(MeshClient(buyer.client), flight, checkout, tell, buyer.cover, patience)
             done = pilot.fly(branch, timeout)
     summary = {"outcome": done.outcome, "branch": done.branch, "commit": done.commit, "spent": str(done.spent)}
     if as_json:
@@ -125,15 +129,13 @@ def _issue_of(file: Path) -> str:
 
 
 def _checkout(repo: Path) -> tuple[Checkout, str]:
-    """The repository and its commit. What is not committed would be missing from the order, so it is refused."""
-    from choir.doors.mesh import bundles
+    """The repository and its commit."""
     from choir.doors.mesh.git import find, must_commit
 
     found = find(repo)
     if found is None:
         raise Invalid(what=f"--repo {repo}", why="it is not in a git repository, which the branch is made in")
-    with bundles.bundle(repo):  # raises if there are changes that are not committed
-        return found, must_commit(found, "HEAD")
+    return found, must_commit(found, "HEAD")
 
 
 def _telling(*, as_json: bool) -> Tell:

@@ -142,9 +142,11 @@ def flying(folder: Path, asked: Asked) -> Iterator[Flight]:
 def _read(file: Path, asked: Asked) -> Flight:
     try:
         value: dict[str, Any] = json.loads(file.read_bytes()[:_BYTES_MAX])
-        if value["format"] != FORMAT or value["asked"] != asdict(asked):
-            raise ValueError
+        is_ours = value["format"] == FORMAT and value["asked"] == asdict(asked)
         orders = [Placed(**order) for order in value["orders"]]
-        return Flight(asked, file, value["tested"], orders, value["branch"], value["commit"], value["outcome"])
+        found = Flight(asked, file, value["tested"], orders, value["branch"], value["commit"], value["outcome"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise UnreadableFlight(file=str(file)) from None
+        is_ours = False
+    if not is_ours:
+        raise UnreadableFlight(file=str(file))
+    return found

@@ -11,18 +11,20 @@ every step is told, and each can be the last one before a kill: the same command
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from choir.bazaar.contracts import StructuredReview
-from choir.bazaar.jobs.model import JobType
+from choir.bazaar.jobs.model import JobState, JobType
 from choir.bazaar.policy import BazaarPolicy
 from choir.doors.autopilot import branches
 from choir.doors.autopilot.flight import Flight, Placed
 from choir.doors.mesh import bundles
-from choir.doors.mesh.model import Handle, JobFailed, Outcome, cost_of, sat
+from choir.doors.mesh.model import Handle, JobFailed, NotDoneYet, Outcome, cost_of, sat
 from choir.doors.mesh.proof import proof_of
 from choir.doors.sdk.policies import policy_of
 from choir.foundation.errors import Refusal
@@ -36,6 +38,7 @@ Tell = Callable[..., None]  # tell("ordered", "sentence", job=…)
 _MILLI = 1_000
 _WHY_CHARS_MAX = 2_000
 _TEST_S_MAX = 3_600
+_NO_LITTER = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"}  # the folder stays clean
 
 
 class NothingVerified(Refusal):
@@ -60,7 +63,13 @@ class Autopilot:
     """Flies one flight to its end."""
 
     def __init__(
-        self, mesh: MeshClient, flight: Flight, checkout: Checkout, tell: Tell, cover: Callable[[int], None]
+        self,
+        mesh: MeshClient,
+        flight: Flight,
+        checkout: Checkout,
+        tell: Tell,
+        cover: Callable[[int], None],
+        patience_s: float,
     ) -> None:
         self._mesh = mesh
         self._flight = flight
@@ -68,6 +77,7 @@ class Autopilot:
         self._checkout = checkout
         self._tell = tell
         self._cover = cover
+        self._patience_s = patience_s
 
     def fly(self, branch: str, timeout_s: float | None, on_change: OnChange | None = None) -> Flight:
         """Go on until there is a branch, or a reason why there is none."""
@@ -94,11 +104,12 @@ class Autopilot:
         flight, asked = self._flight, self._asked
         if flight.tested or flight.orders or not asked.must_fail:
             return True
-        self._tell("testing", f"Running `{asked.test}` in {asked.repo}.")
+        with bundles.bundle(asked.repo):  # what is not committed would be tested and not sent, so it is refused
+            self._tell("testing", f"Running `{asked.test}` in {asked.repo}.")
         try:
             done = subprocess.run(  # noqa: S602 - as the user's own shell would
                 asked.test, shell=True, cwd=asked.repo, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, timeout=_TEST_S_MAX, check=False,
+                stderr=subprocess.DEVNULL, timeout=_TEST_S_MAX, check=False, env={**os.environ, **_NO_LITTER},
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise TestNotRun(why=type(error).__name__) from None
@@ -153,7 +164,7 @@ class Autopilot:
         flight = self._flight
         handle = self._placed(order)
         try:
-            found = self._mesh.await_and_verify(handle, timeout_s, on_change=on_change)
+            found = self._waited(handle, timeout_s, on_change)
         except JobFailed as error:
             order.state, order.why = "failed", str(error.fields.get("why", ""))[:_WHY_CHARS_MAX]
             order.cost = cost_of(self._mesh.client.jobs.get(handle.id))
@@ -168,6 +179,22 @@ class Autopilot:
             price=str(found.price), receipt=found.receipt_hash, checked=proof.checked,
         )  # fmt: skip
         return found
+
+    def _waited(self, handle: Handle, timeout_s: float | None, on_change: OnChange | None) -> Outcome:
+        """Wait; an order that nobody has for so long is cancelled, so that what it holds can buy another."""
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            left_s = None if until is None else max(0.0, until - time.monotonic())
+            slice_s = self._patience_s if left_s is None else min(self._patience_s, left_s)
+            try:
+                return self._mesh.await_and_verify(handle, slice_s, on_change=on_change)
+            except NotDoneYet:
+                if left_s is not None and left_s <= slice_s:
+                    raise
+                if self._mesh.client.jobs.get(handle.id).state == JobState.OPEN:
+                    waited = f"No provider has {handle.id} after {self._patience_s:.0f} seconds: it is cancelled."
+                    self._tell("cancelled", waited, job=handle.id)
+                    self._mesh.cancel(handle)
 
     def _placed(self, order: Placed) -> Handle:
         """Sent again, the same key is the same job: that is how an order is found whose answer was lost."""
