@@ -102,7 +102,7 @@ class Step:
         options = self.options
         until = time.monotonic() + options.timeout
         with ExitStack() as stack:
-            mesh = stack.enter_context(MeshClient(node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY")))
+            mesh = stack.enter_context(MeshClient(node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY") or None))
             with within(options.timeout):
                 most = policy_of(mesh.client).of(BazaarPolicy).inputs_bytes_max
             sent = stack.enter_context(bundle(options.repo, ref="HEAD", bytes_max=most))

@@ -52,7 +52,7 @@ def review(options: argparse.Namespace) -> int:
         return DONE
     key = "ci-review-" + hashlib.sha256("\0".join((before, after, options.budget)).encode()).hexdigest()
     until = time.monotonic() + options.timeout
-    with MeshClient(node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY")) as mesh:
+    with MeshClient(node_key=os.environ.get("CHOIR_NODE_PUBLIC_KEY") or None) as mesh:
         with within(options.timeout):
             order = mesh.request_review(
                 options.repo, options.base, "HEAD", budget=Asset.SAT.parse(options.budget), key=key
