@@ -206,3 +206,19 @@ def test_a_text_request_takes_only_schemas_that_are_really_looked_at() -> None:
     for schema in schemas:
         with pytest.raises(Invalid):
             TextGenRequest.from_json(MINIMAL[JobType.TEXT_GEN] | {"schema": schema}, POLICY)
+
+
+def test_later_fields_of_an_order_are_written_only_where_they_say_something() -> None:
+    """So that orders which do not use them keep the hashes that were signed and paid for."""
+    plain = read_request(JobType.PATCH_GEN, PATCH, POLICY)
+    assert not {"allowed_tools", "max_context_tokens"} & plain.to_json().keys()
+    asked = PATCH | {"allowed_tools": ["read", "edit"], "max_context_tokens": 9_000}
+    found = read_request(JobType.PATCH_GEN, asked, POLICY)
+    assert read_request(JobType.PATCH_GEN, found.to_json(), POLICY) == found
+    assert found.to_json()["allowed_tools"] == ["read", "edit"]
+    for wrong in (["web"], ["read", "read"], "read", [1]):
+        with pytest.raises(BadField, match="allowed_tools"):
+            read_request(JobType.PATCH_GEN, asked | {"allowed_tools": wrong}, POLICY)
+    for number in (-1, True, "9", 10**10):
+        with pytest.raises(BadField, match="max_context_tokens"):
+            read_request(JobType.PATCH_GEN, asked | {"max_context_tokens": number}, POLICY)

@@ -7,7 +7,6 @@ something else is left alone.
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from choir.doors.mesh.git import Checkout, commit_of, git
@@ -22,15 +21,17 @@ class BranchTaken(Refusal):
     hint = "Name another one with --branch."
 
 
-def make(checkout: Checkout, base: str, diff: bytes, message: str, branch: str) -> str:
-    """The commit of a branch that holds the base and the patch."""
+def make(checkout: Checkout, base: str, diff: bytes, message: str, branch: str, index: Path) -> str:
+    """The commit of a branch that holds the base and the patch; `index` is a file for the time of making it."""
     top = checkout.top or checkout.folder
-    with tempfile.TemporaryDirectory(prefix="choir-branch-") as folder:
-        more = {"GIT_INDEX_FILE": str(Path(folder) / "index"), "GIT_DIR": str(checkout.git)}
-        git("read-tree", base, cwd=top, more=more)
-        git("apply", "--cached", "--whitespace=nowarn", "-", cwd=top, more=more, given=diff)
-        tree = git("write-tree", cwd=top, more=more).decode().strip()
-        commit = git("commit-tree", tree, "-p", base, cwd=top, more=more, given=message.encode()).decode().strip()
+    more = {"GIT_INDEX_FILE": str(index), "GIT_DIR": str(checkout.git)}
+    for left in (index, index.with_name(f"{index.name}.lock")):  # of one who was killed here
+        left.unlink(missing_ok=True)
+    git("read-tree", base, cwd=top, more=more)
+    git("apply", "--cached", "--whitespace=nowarn", "-", cwd=top, more=more, given=diff)
+    tree = git("write-tree", cwd=top, more=more).decode().strip()
+    commit = git("commit-tree", tree, "-p", base, cwd=top, more=more, given=message.encode()).decode().strip()
+    index.unlink(missing_ok=True)
     there = commit_of(checkout, f"refs/heads/{branch}")
     if there not in (None, commit):
         raise BranchTaken(branch=branch)

@@ -238,7 +238,8 @@ class Autopilot:
         name = flight.branch or branch or f"choir/{asked.id[:8]}"
         message = f"{asked.title}\n\nVerified by {asked.node}: {found.job.id}\nReceipt: {found.receipt_hash}\n"
         flight.branch = name
-        flight.commit = branches.make(self._checkout, asked.base, found.data, message, name)
+        index = flight.file.with_suffix(".index")
+        flight.commit = branches.make(self._checkout, asked.base, found.data, message, name, index)
         flight.save()
         self._tell(
             "branch", f"The patch is on the branch {name}. Look at it: git diff {asked.base[:12]} {name}",

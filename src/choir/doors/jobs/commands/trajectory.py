@@ -26,7 +26,8 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[
-    Format, typer.Option("--format", help="rlog (rlog/1, as it was signed) or atif (ATIF v1.8, JSON).")
+    Format,
+    typer.Option("--format", help="rlog (rlog/1, as it was signed) or atif (ATIF v1.8, JSON).", metavar="FORMAT"),
 ]
 
 
