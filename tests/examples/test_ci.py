@@ -142,7 +142,7 @@ def test_a_failing_commit_gets_a_patch_and_a_review(market: NodeUnderTest, tmp_p
     with neighbour(market, "ada") as ada, market.client() as operator:
         operator.fund(f"{ada.owner}/available/SAT", 50_000_000)
         token = ada.token("read", "buy")
-        given = {"node": market.url, "token": token, "what": "both", "source": "", "python": sys.executable}
+        given = {"node": market.url, "token": token, "what": "both", "source": "none", "python": sys.executable}
         given |= {"timeout": "120", "test": "env; python3 -m pytest -q"}
         weak = Runner(tmp_path / "weak", repo, environment)
         weak.run(**given)

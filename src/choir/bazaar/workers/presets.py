@@ -26,6 +26,7 @@ from choir.sandbox.model import WORKSPACE, Mount
 PLACEHOLDER_KEY = "kept-by-the-proxy"
 SCRIPTS = "/opt/agent"
 _METHODS = ("GET", "HEAD", "POST")
+_IDLE_S = 600  # a model that thinks before it answers is silent for minutes; agents wait as long by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Api:
 
     def rules(self, key: str) -> tuple[EgressRule, ...]:
         credential = Credential(self.header, self.prefix + key) if key else None
-        rule = EgressRule(self.host, methods=_METHODS, upstream_tls=self.tls, credential=credential)
+        rule = EgressRule(self.host, methods=_METHODS, upstream_tls=self.tls, credential=credential, idle_s=_IDLE_S)
         if self.own:
             rule = replace(rule, private=True, paths=(f"{self.base_path}/",))
         return (rule if self.port is None else replace(rule, ports=(self.port,)),)

@@ -52,6 +52,7 @@ class EgressRule:
     private: bool = False  # may lead to loopback, private or link-local addresses
     upstream_tls: bool = False  # asked for as http://, fetched as https:// by the proxy
     credential: Credential | None = None
+    idle_s: int | None = None  # how long an answer may be silent; None: as the policy says
     meter: Meter | None = None  # counts requests that are not tunnels, and may end them
 
 

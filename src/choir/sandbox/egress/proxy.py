@@ -133,6 +133,7 @@ class Proxy:
             way, rules.upstream_port(to, rule), to.host if rule.upstream_tls else None
         )
         way.tap = None if rule.meter is None else rule.meter.tap()
+        self._touch(watch, way)
         try:
             if head.header(b"expect"):
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -175,7 +176,7 @@ class Proxy:
             await self._pass_up(framing.LAST_CHUNK, writer, way, watch)
 
     async def _pass_up(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
-        self._touch(watch)
+        self._touch(watch, way)
         way.record = replace(way.record, sent_bytes=way.record.sent_bytes + len(piece))
         if way.record.sent_bytes > self._up_max:
             raise framing.Cut("the request is too large")
@@ -212,7 +213,7 @@ class Proxy:
         guard = framing.Guard(way.rule)
         framed = framing.chunk if answer.chunked else bytes
         async for piece in framing.chunks(reader) if answer.chunked else framing.plain(reader, answer.length):
-            self._touch(watch)
+            self._touch(watch, way)
             if way.tap is not None:
                 way.tap.take(piece)
             if fine := guard.pass_on(piece):
@@ -223,7 +224,7 @@ class Proxy:
             await self._pass_down(framing.LAST_CHUNK, writer, way, watch)
 
     async def _pass_down(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
-        self._touch(watch)
+        self._touch(watch, way)
         way.record = replace(way.record, received_bytes=way.record.received_bytes + len(piece))
         if way.record.received_bytes > self._down_max:
             raise framing.Cut("the answer is too large")
@@ -327,8 +328,10 @@ class Proxy:
         outcome, why = ("done", "") if way.complete else (outcome, why[:200])
         self.records.append(replace(way.record, outcome=outcome, why=why, ms=ms))
 
-    def _touch(self, watch: asyncio.Timeout) -> None:
-        watch.reschedule(asyncio.get_running_loop().time() + self.policy.egress_idle_s_max)
+    def _touch(self, watch: asyncio.Timeout, way: _Way) -> None:
+        asked = None if way.rule is None else way.rule.idle_s
+        idle_s = self.policy.egress_idle_s_max if asked is None else asked
+        watch.reschedule(asyncio.get_running_loop().time() + idle_s)
 
 
 @cache
