@@ -102,6 +102,10 @@ def test_a_failing_test_becomes_a_branch_with_one_order_however_often_it_is_kill
     assert order["receipt"] in git(repo, "log", "-1", "--format=%B", done["branch"])
     assert done["commit"] == git(repo, "rev-parse", done["branch"]).strip()
 
+    plain = field.node.run(*(word for word in field.words(repo, *test) if word != "--json"))
+    assert (plain.code, plain.out) == (0, f"{done['branch']}\n"), plain
+    assert "Going on: 1 order so far" in plain.err
+    assert f"0:00  {order['job']} is paid" in plain.err
     git(repo, "merge", "-q", done["branch"])
     code, steps, err = field.fly(repo, *test)
     assert (code, steps[-1]["outcome"], steps[-1]["branch"]) == (0, "passes_already", ""), err
@@ -130,7 +134,7 @@ def test_it_stops_where_nothing_verifies_and_where_the_money_ends(field: Field) 
     done = field.node.run(*field.words(repo, *hopeless, "--orders", "1"))
     assert done.code == 1, done
     assert json.loads(done.err.splitlines()[-1])["error"]["code"] == "autopilot.nothing_verified"
-    assert "No delivery passed in 1 orders; it cost 0.000 SAT." in done.err
+    assert "No delivery passed in 1 order; it cost 0.000 SAT." in done.err
     again = field.node.run(*field.words(repo, *hopeless, "--orders", "1"))
     assert again.code == 1  # and nothing more is ordered
     assert len(json.loads(record(repo).read_text())["orders"]) == 1

@@ -91,8 +91,8 @@ def autopilot(
         homes.declare(buyer.client)
         asked = _asked(buyer.client.url, repo, base, failing_test, body, most, orders, review)
         with flying(checkout.git / "choir-autopilot", asked) as flight, _ending_early():
-            tell = _telling(as_json=as_json)
-            pilot = Autopilot(MeshClient(buyer.client), flight, checkout, tell, buyer.cover, patience)
+            tell, say = _telling(as_json=as_json), None if as_json else output.say
+            pilot = Autopilot(MeshClient(buyer.client), flight, checkout, tell, buyer.cover, patience, say)
             done = pilot.fly(branch, timeout)
     summary = {"outcome": done.outcome, "branch": done.branch, "commit": done.commit, "spent": str(done.spent)}
     if as_json:

@@ -25,14 +25,15 @@ from choir.doors.autopilot import branches
 from choir.doors.autopilot.flight import Flight, Placed
 from choir.doors.mesh import bundles
 from choir.doors.mesh.model import Handle, JobFailed, NotDoneYet, Outcome, cost_of, sat
+from choir.doors.mesh.progress import Progress
 from choir.doors.mesh.proof import proof_of
 from choir.doors.sdk.policies import policy_of
 from choir.foundation.errors import Refusal
+from choir.foundation.words import count
 
 if TYPE_CHECKING:
     from choir.doors.mesh.client import MeshClient
     from choir.doors.mesh.git import Checkout
-    from choir.doors.mesh.job_wait import OnChange
 
 Tell = Callable[..., None]  # tell("ordered", "sentence", job=…)
 _MILLI = 1_000
@@ -43,7 +44,7 @@ _NO_LITTER = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprov
 
 class NothingVerified(Refusal):
     code = "autopilot.nothing_verified"
-    sentence = "No delivery passed in {orders} orders; it cost {cost} SAT. Last reason: {why}"
+    sentence = "No delivery passed in {orders}; it cost {cost} SAT. Last reason: {why}"
     hint = "`choir job ls` lists the orders. Say more in the issue, or allow more with --orders and --budget."
 
 
@@ -70,6 +71,7 @@ class Autopilot:
         tell: Tell,
         cover: Callable[[int], None],
         patience_s: float,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self._mesh = mesh
         self._flight = flight
@@ -78,18 +80,22 @@ class Autopilot:
         self._tell = tell
         self._cover = cover
         self._patience_s = patience_s
+        self._say = say  # of an order on its way; None: nobody
+        self._until: float | None = None  # by `time.monotonic`, for all orders together
 
-    def fly(self, branch: str, timeout_s: float | None, on_change: OnChange | None = None) -> Flight:
+    def fly(self, branch: str, timeout_s: float | None) -> Flight:
         """Go on until there is a branch, or a reason why there is none."""
         flight = self._flight
+        self._until = None if timeout_s is None else time.monotonic() + timeout_s
         if flight.orders:
-            self._tell("resumed", f"Going on: {len(flight.orders)} orders so far, {sat(flight.spent)} SAT spent.")
+            made = count(len(flight.orders), "order")
+            self._tell("resumed", f"Going on: {made} so far, {sat(flight.spent)} SAT spent.", spent=str(flight.spent))
         if not self._needed():
             return self._ended("passes_already")
-        found = self._patch(timeout_s, on_change)
+        found = self._patch()
         self._on_branch(found, branch)
         if self._asked.review:
-            self._reviewed(found, timeout_s, on_change)
+            self._reviewed(found)
         return self._ended("branch")
 
     def _ended(self, outcome: str) -> Flight:
@@ -125,7 +131,7 @@ class Autopilot:
 
     # --- orders ---
 
-    def _patch(self, timeout_s: float | None, on_change: OnChange | None) -> Outcome:
+    def _patch(self) -> Outcome:
         """The first patch that passes; what was ordered before is asked for first."""
         flight = self._flight
         while True:
@@ -133,7 +139,7 @@ class Autopilot:
             if order is None or order.state == "failed":
                 self._may_order_again(order)
                 order = flight.intend("patch", self._price(order), self._body(order))
-            found = self._finish(order, timeout_s, on_change)
+            found = self._finish(order)
             if found is not None:
                 return found
 
@@ -141,7 +147,7 @@ class Autopilot:
         made = [order for order in self._flight.orders if order.kind == "patch"]
         if last is not None and len(made) >= self._asked.orders_max:
             self._ended("nothing_verified")
-            raise NothingVerified(orders=len(made), cost=sat(self._flight.spent), why=last.why)
+            raise NothingVerified(orders=count(len(made), "order"), cost=sat(self._flight.spent), why=last.why)
 
     def _price(self, last: Placed | None) -> int:
         """What the next patch may cost: the usual, or what is left, if that can be enough."""
@@ -159,12 +165,12 @@ class Autopilot:
             return self._asked.body
         return f"{self._asked.body}\n\nAn earlier delivery was refused: {last.why}\n".lstrip()
 
-    def _finish(self, order: Placed, timeout_s: float | None, on_change: OnChange | None) -> Outcome | None:
+    def _finish(self, order: Placed) -> Outcome | None:
         """Place an order, or find the one that was placed, and wait for it; None if nobody delivered what passes."""
         flight = self._flight
         handle = self._placed(order)
         try:
-            found = self._waited(handle, timeout_s, on_change)
+            found = self._waited(handle)
         except JobFailed as error:
             order.state, order.why = "failed", str(error.fields.get("why", ""))[:_WHY_CHARS_MAX]
             order.cost = cost_of(self._mesh.client.jobs.get(handle.id))
@@ -180,11 +186,11 @@ class Autopilot:
         )  # fmt: skip
         return found
 
-    def _waited(self, handle: Handle, timeout_s: float | None, on_change: OnChange | None) -> Outcome:
+    def _waited(self, handle: Handle) -> Outcome:
         """Wait; an order that nobody has for so long is cancelled, so that what it holds can buy another."""
-        until = None if timeout_s is None else time.monotonic() + timeout_s
+        on_change = Progress(self._mesh.client, self._say) if self._say else None
         while True:
-            left_s = None if until is None else max(0.0, until - time.monotonic())
+            left_s = None if self._until is None else max(0.0, self._until - time.monotonic())
             slice_s = self._patience_s if left_s is None else min(self._patience_s, left_s)
             try:
                 return self._mesh.await_and_verify(handle, slice_s, on_change=on_change)
@@ -246,7 +252,7 @@ class Autopilot:
             branch=name, commit=flight.commit, base=asked.base,
         )  # fmt: skip
 
-    def _reviewed(self, found: Outcome, timeout_s: float | None, on_change: OnChange | None) -> None:
+    def _reviewed(self, found: Outcome) -> None:
         """A second pair of eyes, if the budget allows; it decides nothing."""
         order = self._flight.last("review")
         if order is None:
@@ -256,7 +262,7 @@ class Autopilot:
                 self._tell("no_review", text)
                 return
             order = self._flight.intend("review", needed, f"Does this change do what was asked? {self._asked.title}")
-        review = None if order.state == "failed" else self._finish(order, timeout_s, on_change)
+        review = None if order.state == "failed" else self._finish(order)
         if review is not None:
             assert isinstance(review.artifact, StructuredReview)
             issues: list[dict[str, Any]] = [
@@ -265,7 +271,7 @@ class Autopilot:
                 for item in review.artifact.issues
             ]  # fmt: skip
             told = review.artifact.summary[:500]
-            self._tell("reviewed", f"Review: {told} ({len(issues)} findings)", issues=issues, summary=told)
+            self._tell("reviewed", f"Review: {told} ({count(len(issues), 'finding')})", issues=issues, summary=told)
 
 
 def _files(diff: bytes) -> int:

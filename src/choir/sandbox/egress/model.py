@@ -26,7 +26,7 @@ class Tap(Protocol):
     def take(self, piece: bytes) -> None: ...
 
     def close(self, sent_bytes: int, received_bytes: int) -> None:
-        """The answer is over; called once, also for one that was cut."""
+        """The answer is over; called once, also for one that was cut, and not for one that was an error."""
         ...
 
 

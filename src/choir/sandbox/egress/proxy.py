@@ -152,7 +152,7 @@ class Proxy:
             self._note(way, "done")
         finally:
             up_writer.transport.abort()
-            if way.tap is not None:
+            if way.tap is not None and 200 <= way.record.status < 300:  # a refusal is no use
                 way.tap.close(way.record.sent_bytes, way.record.received_bytes)
 
     async def _send_body(
