@@ -482,6 +482,34 @@ class WorkersPolicy:
     command_cpu_s: int = value(3_600, "seconds", 1, 10**6, _ENG, "CPU time of an agent's command.")
     command_output_bytes: int = value(8_000_000, "bytes", 1_000, 10**9, _ENG, "Maximum agent output in the trajectory.")
 
+    model_tokens_day_max: int = value(
+        0, "tokens", 0, 10**12, _ENG, "Tokens that a provider's workers may use per UTC day; 0: no limit."
+    )
+    model_tokens_job_max: int = value(
+        0, "tokens", 0, 10**12, _ENG, "Tokens that a provider's workers may use for one job; 0: no limit."
+    )
+    model_cost_day_max: int = value(
+        0, "micro-dollars", 0, 10**12, _ENG, "Cost of models per UTC day, by the two prices below; 0: no limit."
+    )
+    model_cost_job_max: int = value(0, "micro-dollars", 0, 10**12, _ENG, "The same for one job; 0: no limit.")
+    model_price_in: int = value(
+        0, "micro-dollars per 1000 tokens", 0, 10**9, _ENG, "What the provider's model costs for tokens it reads."
+    )
+    model_price_out: int = value(
+        0, "micro-dollars per 1000 tokens", 0, 10**9, _ENG, "What the provider's model costs for tokens it writes."
+    )
+    model_answer_bytes_max: int = value(
+        4_000_000, "bytes", 1_000, 10**9, _ENG, "Maximum size of a model's answer to the text worker."
+    )
+    model_wait_s_max: int = value(300, "seconds", 1, 3_600, _ENG, "Time limit for one answer to the text worker.")
+    model_pause_s_max: int = value(
+        20, "seconds", 0, 600, _ENG, "Longest pause before a model that refused for now (429, 5xx) is asked again."
+    )
+    model_tries_max: int = value(4, "requests", 1, 100, _ENG, "How often such a model is asked for one answer.")
+    text_asks_max: int = value(
+        3, "requests", 1, 20, _ENG, "How often a text is asked for until it has the ordered length and shape."
+    )
+
     analysis_wall_s: int = value(120, "seconds", 1, 3_600, _ENG, "Time limit of analysers or fixers.")
     analysis_memory_bytes: int = value(1_000_000_000, "bytes", 50_000_000, 10**12, _ENG, "Memory of such a run.")
     analysis_files_max: int = value(2_000, "files", 1, 100_000, _ENG, "Maximum files for analysers or fixers.")

@@ -6,6 +6,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.demo",
     "choir.doors.hall",
     "choir.doors.jobs",
+    "choir.doors.autopilot",
     "choir.doors.disputes",
     "choir.doors.indexes",
     "choir.doors.providers",

@@ -240,3 +240,19 @@ def test_what_is_asked_of_the_verdict_must_go_together(change: dict[str, Any], f
     named = field if field != "writable_paths" else "folders|outside|not"
     with pytest.raises(Invalid, match=named):
         PatchGenRequest.from_json(PATCH | change, POLICY)
+
+
+def test_later_fields_of_an_order_are_written_only_where_they_say_something() -> None:
+    """So that orders which do not use them keep the hashes that were signed and paid for."""
+    plain = read_request(JobType.PATCH_GEN, PATCH, POLICY)
+    assert not {"allowed_tools", "max_context_tokens"} & plain.to_json().keys()
+    asked = PATCH | {"allowed_tools": ["read", "edit"], "max_context_tokens": 9_000}
+    found = read_request(JobType.PATCH_GEN, asked, POLICY)
+    assert read_request(JobType.PATCH_GEN, found.to_json(), POLICY) == found
+    assert found.to_json()["allowed_tools"] == ["read", "edit"]
+    for wrong in (["web"], ["read", "read"], "read", [1]):
+        with pytest.raises(BadField, match="allowed_tools"):
+            read_request(JobType.PATCH_GEN, asked | {"allowed_tools": wrong}, POLICY)
+    for number in (-1, True, "9", 10**10):
+        with pytest.raises(BadField, match="max_context_tokens"):
+            read_request(JobType.PATCH_GEN, asked | {"max_context_tokens": number}, POLICY)

@@ -1,7 +1,7 @@
 """Presets with stand-ins: a program of the agent's name, where the real one would be, that tells what it was given.
 
-The real agents are not here. What can be shown without them is that the task and the repository arrive, that nothing
-else of the provider's does, and that the diff is ours.
+The real agents are in `tests.doors.provider.test_real_agents`. What can be shown without them is that the task and the
+repository arrive, that nothing else of the provider's does, and that the diff is ours.
 """
 
 from __future__ import annotations

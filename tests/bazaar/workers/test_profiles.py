@@ -29,12 +29,16 @@ def test_the_calls_of_the_presets() -> None:
     assert words["claude-code"][:5] == ("claude", "-p", task, "--output-format", "stream-json")
     assert words["claude-code"][-2:] == ("--model", "m-1")
     assert words["mini-swe-agent"] == (
-        *("mini", "-y", "--exit-immediately", "-m", "m-1", "-t", task, "-o", "/work/traj.json"),
+        *("mini", "-y", "--exit-immediately", "-m", "anthropic/m-1", "-t", task, "-o", "/work/traj.json"),
     )
     assert words["aider"] == (
         *("aider", "--message-file", "/work/task.md", "--yes-always", "--no-auto-commits", "--no-pretty"),
-        *("--model", "m-1"),
+        *("--no-suggest-shell-commands", "--no-show-release-notes", "--disable-playwright"),
+        *("--model", "anthropic/m-1"),
     )
+    tools = "Read,Glob,Grep,Edit,Write,Bash"
+    assert words["claude-code"][-8:-2] == ("--permission-mode", "dontAsk", "--tools", tools, "--allowedTools", tools)
+    assert "bypassPermissions" not in words["claude-code"]
     assert words["openhands"] == ("openhands", "--headless", "--json", "--override-with-envs", "-f", "/work/task.md")
     told = call(preset("openhands", KEY, "m-1", "openai"), "job_x", REQUEST, {}).environment
     assert (told["LLM_MODEL"], told["LLM_BASE_URL"]) == ("m-1", "http://api.openai.com/v1")

@@ -36,7 +36,7 @@ from choir.bazaar.contracts.reviews import (
 )
 from choir.bazaar.contracts.runs import RunOutput, SandboxRunRequest, SandboxRunResult
 from choir.bazaar.contracts.skills import SkillFile, SkillFolder
-from choir.bazaar.contracts.terms import ResultStatus, SecondReview, Terms, TokenUsage
+from choir.bazaar.contracts.terms import AgentTool, ResultStatus, SecondReview, Terms, TokenUsage
 from choir.bazaar.contracts.texts import TextGenRequest, TextGenResult
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import VerificationPolicy
@@ -73,6 +73,7 @@ def read_result(kind: JobType, value: Mapping[str, Any], policy: VerificationPol
 __all__ = [
     "REQUESTS",
     "RESULTS",
+    "AgentTool",
     "Approval",
     "BadField",
     "CodeReviewRequest",

@@ -34,9 +34,12 @@ from choir.bazaar.contracts.base import (
 from choir.bazaar.contracts.commands import parse_tests
 from choir.bazaar.contracts.environments import Environment
 from choir.bazaar.contracts.terms import (
+    ALLOWED_TOOLS,
+    CONTEXT_TOKENS,
     FREE_TEXT,
     ID,
     STATUS,
+    AgentTool,
     RequestRecord,
     ResultRecord,
     ResultStatus,
@@ -179,9 +182,21 @@ class PatchGenRequest(RequestRecord):
     junit_report: Annotated[str, TreePath(_PATH_TEXT)] = ""
     mutation: Annotated[bool, Yes()] = False  # an extra: change the patched lines, and count what the tests notice
     mutation_floor_bps: Annotated[int, _BPS] = 0  # the least share of mutants that the tests must notice
+    allowed_tools: Annotated[tuple[AgentTool, ...], ALLOWED_TOOLS] = ()  # none named: whatever the worker has
+    max_context_tokens: Annotated[int, CONTEXT_TOKENS] = 0  # of a model that works on it; 0: as the worker has it
 
     later: ClassVar[frozenset[str]] = frozenset(
-        {"environment", "level", "checks", "writable_paths", "junit_report", "mutation", "mutation_floor_bps"}
+        {
+            "environment",
+            "level",
+            "checks",
+            "writable_paths",
+            "junit_report",
+            "mutation",
+            "mutation_floor_bps",
+            "allowed_tools",
+            "max_context_tokens",
+        }
     )
 
     @classmethod

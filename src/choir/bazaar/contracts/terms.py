@@ -19,6 +19,7 @@ from choir.bazaar.contracts.base import (
     Record,
     Rule,
     Text,
+    Texts,
     Whole,
     Wrong,
     field_names,
@@ -34,6 +35,7 @@ _AMOUNT = Text(18, 1)
 _KEY = Text(200, 1)
 _TIME_LIMIT = Whole(1, lambda policy: policy.time_limit_s_max)
 _TOKENS = Whole(0, 10**12)
+_CONTEXT_TOKENS_MAX = 10**9
 FREE_TEXT = Text(lambda policy: policy.text_chars_max)
 ID = Text(200)
 
@@ -83,13 +85,37 @@ class Terms(Record):
     skill: Annotated[str, SkillName()] = ""  # that the worker is given
     second_review: Annotated[SecondReview, OneOf(SecondReview)] = SecondReview.NONE  # of a patch or a review
 
+    later: ClassVar[frozenset[str]] = frozenset({"skill", "second_review"})
+
     @classmethod
     def absent(cls, context: VerificationPolicy) -> dict[str, Any]:
         return {"time_limit_s": context.time_limit_s}
 
 
 _TERMS = field_names(Terms)
-_IF_ANY = frozenset({"skill", "second_review"})
+
+
+class AgentTool(StrEnum):
+    """What an agent may do in the sandbox, in words that are the same for all agents."""
+
+    READ = "read"  # look at files, list and search them
+    EDIT = "edit"  # change and create files
+    SHELL = "shell"  # run commands
+
+
+class Tools(Rule):
+    """Tools by name; each once."""
+
+    def read(self, value: Any, info: ValidationInfo[Any]) -> tuple[AgentTool, ...]:
+        words = Texts(len(AgentTool), 20).read(value, info)
+        known = [tool.value for tool in AgentTool]
+        if len(set(words)) < len(words) or not set(words) <= set(known):
+            raise Wrong(f"each must be one of {', '.join(known)}, and named once")
+        return tuple(AgentTool(word) for word in words)
+
+
+ALLOWED_TOOLS = Tools()
+CONTEXT_TOKENS = Whole(0, _CONTEXT_TOKENS_MAX)
 
 
 class RequestRecord(Document):
@@ -101,8 +127,7 @@ class RequestRecord(Document):
     def to_json(self) -> dict[str, Any]:
         made = super().to_json()
         terms: dict[str, Any] = made.pop("terms")
-        # What was not ordered is left away, so that an order from before there was such a thing keeps its hash.
-        return {name: item for name, item in terms.items() if item or name not in _IF_ANY} | made
+        return terms | made
 
     @classmethod
     def names(cls) -> frozenset[str]:

@@ -8,18 +8,20 @@ before; a secret that the writer was told about never reaches the file.
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
 from choir.bazaar.policy import BazaarPolicy, WorkersPolicy
-from choir.bazaar.trajectories.lines import End, Header, Line, Said, Start, Thought, ToolUse, Voice
+from choir.bazaar.trajectories.lines import End, Header, Line, Said, Start, Thought, ToolUse, Voice, text_digest
 from choir.foundation.canonical import ObjectHash
 from choir.foundation.clock import Clock
 
 WITHHELD = "[withheld]"
 _SECRET_CHARS_MIN = 6  # shorter ones would blank out ordinary words
 _TOKENS_MAX = 10**12
+_SIGNATURE = re.compile(r"(?!-\Z)[A-Za-z0-9+/=_.-]{1,4000}")
 BYTES_MAX = BazaarPolicy().trajectory_bytes_max
 
 
@@ -68,8 +70,10 @@ class TrajectoryWriter:
         """What the worker said, and whatever it printed."""
         self._later(lambda at_us: Said(Voice.ANSWER, self._fit(text), at_us))
 
-    def thought(self, text: str | bytes) -> None:
-        self._later(lambda at_us: Thought(self._fit(text), at_us))
+    def thought(self, text: str | bytes, signature: str = "") -> None:
+        """What the agent thought; with the model's signature, if it has one that a line can hold."""
+        held = signature if _SIGNATURE.fullmatch(signature) else ""
+        self._later(lambda at_us: Thought(self._fit(text), at_us, held))
 
     def tool(self, name: str, argument: str | bytes, result: str | bytes) -> None:
         """A tool's use. The hash in the line is that of the result as it is stated there."""
@@ -125,7 +129,9 @@ class TrajectoryWriter:
             text = text.decode("utf-8", "surrogateescape")
         text = self._clean(text)
         most = self._policy.trajectory_text_chars
-        return text if len(text) <= most else f"{text[:most]}… [{len(text) - most} characters more]"
+        if len(text) <= most:
+            return text
+        return f"{text[:most]}… [{len(text) - most} characters more; sha256:{text_digest(text)} of all]"
 
     def _clean(self, text: str) -> str:
         for word in self._secrets:

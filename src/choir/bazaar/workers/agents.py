@@ -14,15 +14,18 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from choir.bazaar.contracts import (
     CodeReviewRequest,
     CodeReviewResult,
     PatchGenRequest,
+    SandboxRunResult,
     StructuredReview,
     TextGenRequest,
     TextGenResult,
+    TokenUsage,
 )
 from choir.bazaar.environments.model import Layer
 from choir.bazaar.jobs.model import JobType
@@ -39,7 +42,9 @@ from choir.bazaar.workers.patch_work import (
     with_layer,
 )
 from choir.bazaar.workers.profiles import Call, CommandProfile
+from choir.bazaar.workers.reports import REPORT_BYTES_MAX, REPORT_FILES, REPORTS
 from choir.bazaar.workers.shop import PYTEST_PATH, Workshop
+from choir.bazaar.workers.use import JobMeter, UseBook, total
 from choir.foundation.errors import ChoirError
 from choir.foundation.words import count
 from choir.sandbox.egress.model import Egress
@@ -69,9 +74,16 @@ _GIT = {
 class CommandWorker:
     """An agent as a worker."""
 
-    def __init__(self, shop: Workshop, profile: CommandProfile, own: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        shop: Workshop,
+        profile: CommandProfile,
+        own: Mapping[str, str] | None = None,
+        book: UseBook | None = None,
+    ) -> None:
         self._shop = shop
         self.profile = profile
+        self._book = book or UseBook(None, shop.policy, shop.clock)
         given = os.environ if own is None else own
         self._own = {name: given[name] for name in profile.passed if name in given}
         passed = [value for value in self._own.values() if len(value) >= _SECRET_CHARS_MIN]
@@ -90,6 +102,8 @@ class CommandWorker:
         lacking = [name for name in self.profile.passed if name not in self._own]
         if lacking:
             return f"the variable {lacking[0]} is not set"
+        if spent := self._book.refusal():
+            return spent
         program = self.profile.argv[0]
         alone = "/" not in program and not self.profile.mounts
         if alone and shutil.which(program, path=PAYLOAD_PATH) is None:
@@ -99,6 +113,9 @@ class CommandWorker:
     def work(self, order: WorkOrder, trajectory: TrajectoryWriter, cancelled: IsCancelled) -> WorkProduct:
         if order.type not in self.types:
             raise NotMine(worker=self.name, why=f"its profile does not name {order.type.word}")
+        if self.profile.allowed(profiles.asked_tools(order.request)) is None:
+            used = ", ".join(self.profile.tools)
+            raise NotMine(worker=self.name, why=f"the order does not allow all tools that it uses ({used})")
         trajectory.withhold(self._secrets)
         trajectory.user(profiles.task(order.request))
         with self._shop.scratch() as name:
@@ -119,8 +136,8 @@ class CommandWorker:
         base: Path | None = None
         if order.repository is not None and order.base_commit:
             base = check_out_base(self._shop, order, order.base_commit, folder / "base", cancelled)
-        result = self._run(order, folder, base, None, trajectory, cancelled)
-        return self._written(order, _output(result))
+        result, usage = self._run(order, folder, base, None, trajectory, cancelled)
+        return _counted(self._written(order, _output(result)), usage)
 
     def _patch(
         self, order: WorkOrder, folder: Path, trajectory: TrajectoryWriter, cancelled: IsCancelled
@@ -129,12 +146,13 @@ class CommandWorker:
         left = folder / "left"
         left.mkdir()
         with surroundings(self._shop, order, base, trajectory, cancelled) as layer:
-            result = self._run(order, folder, base, left, trajectory, cancelled, layer)
+            result, usage = self._run(order, folder, base, left, trajectory, cancelled, layer)
             take_layer_out(left / WORK, layer, base)
-        diff = compute_diff(base, left / WORK, result.files_refused, folder, self._shop.sandbox)
+        diff = compute_diff(base, left / WORK, self._refused(result), folder, self._shop.sandbox)
         if not diff.strip():
             raise NotDone(why=f"the agent ended with code {result.exit_code} and changed nothing")
-        return hand_over(self._shop, order, diff, trajectory, cancelled, check=self.profile.self_check)
+        made = hand_over(self._shop, order, diff, trajectory, cancelled, check=self.profile.self_check)
+        return _counted(made, usage)
 
     def _run(
         self,
@@ -145,22 +163,44 @@ class CommandWorker:
         trajectory: TrajectoryWriter,
         cancelled: IsCancelled,
         layer: Layer | None = None,
-    ) -> Result:
+    ) -> tuple[Result, TokenUsage]:
         """The agent from start to end, its output told as it comes."""
         call = profiles.call(self.profile, order.job, order.request, self._own)
-        lines = trajectory.output()
+        meter = self._book.meter(order.job, profiles.context_tokens(order.request))
+        report = REPORTS[self.profile.reports](trajectory)
+        result: Result | None = None
         try:
-            spec = with_layer(self._spec(order, folder, call, base, left), layer, base)
-            result = self._shop.run(spec, cancelled, "the agent", lines)
+            spec = with_layer(self._spec(order, folder, call, base, left, meter), layer, base)
+            result = self._shop.run(spec, cancelled, "the agent", report)
         finally:
-            lines.close()
+            report.close(None if result is None else self._report_file(result, left))
         asked = [f"{record.method} {record.host} {record.outcome}" for record in result.requests]
         trajectory.tool("Command", shlex.join(call.argv), f"exit {result.exit_code}, {result.ended.value}; {asked}")
         if result.ended is EndReason.OUTPUT:
             raise NotDone(why="the agent exceeded the output limit and was stopped")
-        return result
+        return result, meter.usage if report.usage == TokenUsage() else report.usage
 
-    def _spec(self, order: WorkOrder, folder: Path, call: Call, base: Path | None, left: Path | None) -> Spec:
+    def _report_file(self, result: Result, left: Path | None) -> bytes | None:
+        """What the agent wrote about its work, if it does so in a file."""
+        name = REPORT_FILES.get(self.profile.reports)
+        if name is None:
+            return None
+        if left is None:
+            return next((item.content for item in result.files if item.path == name), None)
+        try:
+            with (left / name).open("rb") as file:
+                return file.read(REPORT_BYTES_MAX)
+        except OSError:
+            return None
+
+    def _refused(self, result: Result) -> tuple[str, ...]:
+        """What did not come out of the sandbox; a report that is not there is nobody's loss."""
+        name = REPORT_FILES.get(self.profile.reports)
+        return tuple(item for item in result.files_refused if name is None or not item.startswith(f"{name!r}: "))
+
+    def _spec(
+        self, order: WorkOrder, folder: Path, call: Call, base: Path | None, left: Path | None, meter: JobMeter
+    ) -> Spec:
         profile, policy = self.profile, self._shop.policy
         environment = {**_GIT, **call.environment}
         mounts: tuple[Mount, ...] = profile.mounts
@@ -184,12 +224,16 @@ class CommandWorker:
             files=_files(order),
             folder=base,
             folder_at=WORK if base is not None else "",
-            collect=(WORK,) if left is not None else (profiles.OUTPUT_FILE,),
+            collect=(*((WORK,) if left is not None else (profiles.OUTPUT_FILE,)), *self._report_names()),
             collect_into=left,
             mounts=mounts,
-            egress=Egress(profile.egress) if profile.egress else None,
+            egress=Egress(tuple(replace(rule, meter=meter) for rule in profile.egress)) if profile.egress else None,
             owner=order.job,
         )
+
+    def _report_names(self) -> tuple[str, ...]:
+        name = REPORT_FILES.get(self.profile.reports)
+        return () if name is None else (name,)
 
     def _written(self, order: WorkOrder, data: bytes) -> WorkProduct:
         """What an agent wrote instead of changing files."""
@@ -209,6 +253,18 @@ class CommandWorker:
 def _skill_of(folder: Path) -> Path:
     """Where the files of an order's skill are on this machine, while it is worked on."""
     return folder / "skill"
+
+
+def _counted(made: WorkProduct, usage: TokenUsage) -> WorkProduct:
+    """With the tokens that were used, as the agent reports them or the proxy saw them."""
+    whole = total(usage)
+    assert not isinstance(made.result, SandboxRunResult)
+    return replace(
+        made,
+        result=replace(made.result, usage=usage),
+        tokens_in=whole.input_tokens,
+        tokens_out=whole.output_tokens,
+    )
 
 
 def _files(order: WorkOrder) -> tuple[InFile, ...]:

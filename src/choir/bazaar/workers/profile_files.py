@@ -7,6 +7,8 @@
     pass = ["MY_LICENCE"]                # variables of the provider that the agent gets
     with_pytest = true
     self_check = true
+    tools = ["read", "edit", "shell"]    # what the agent uses; an order that allows less is given back
+    reports = ""                         # how it tells what it did: as claude-code, mini-swe-agent or aider do
 
     [environment]
     MY_AGENT_URL = "http://models.example.org/v1"
@@ -35,8 +37,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from choir.bazaar.contracts.base import Record, Records, Rule, Text, Texts, Wrong, Yes, field_names, items
+from choir.bazaar.contracts.terms import ALLOWED_TOOLS, AgentTool
 from choir.bazaar.jobs.model import JobType
-from choir.bazaar.workers.profiles import BadProfile, CommandProfile
+from choir.bazaar.workers.profiles import ALL_TOOLS, BadProfile, CommandProfile
+from choir.bazaar.workers.reports import REPORTS
 from choir.foundation.errors import Invalid
 from choir.sandbox.egress.model import Credential, EgressRule
 from choir.sandbox.model import Mount
@@ -141,12 +145,16 @@ class ProfileFile(Record):
     model: Annotated[str, Text(200)] = ""
     with_pytest: Annotated[bool, Yes()] = True
     self_check: Annotated[bool, Yes()] = True
+    tools: Annotated[tuple[AgentTool, ...], ALLOWED_TOOLS] = ()
+    reports: Annotated[str, Text(40)] = ""
 
     @classmethod
     def names(cls) -> frozenset[str]:
         return field_names(cls) - {"passed"} | {"pass"}
 
     def profile(self, own: Mapping[str, str]) -> CommandProfile:
+        if self.reports not in REPORTS:
+            raise BadProfile(why=f"reports must be one of {', '.join(sorted(filter(None, REPORTS)))}, or nothing")
         return CommandProfile(
             name=self.name,
             argv=self.argv,
@@ -158,6 +166,8 @@ class ProfileFile(Record):
             model=self.model,
             with_pytest=self.with_pytest,
             self_check=self.self_check,
+            tools=self.tools or ALL_TOOLS,
+            reports=self.reports,
         )
 
 

@@ -2,7 +2,8 @@
 
 Placeholders in the words and in values of the environment: {task} (the order as text, cut if it is very long),
 {task_file} and {request_file} (the same as Markdown and as JSON), {repository}, {diff_file}, {output_file}, {model},
-{job}. Braces that are meant as such are doubled. Words are never given to a shell.
+{job}, {tools} (what the order allows, in the agent's own names), {context_tokens} (the order's limit, or nothing).
+Braces that are meant as such are doubled. Words are never given to a shell.
 
 Guarantees: an agent's environment holds what its profile names and nothing else of the provider's; a credential is
 used by the proxy on the host's side, and its value is in no word, no variable and no file of the sandbox.
@@ -14,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from choir.bazaar.contracts import CodeReviewRequest, PatchGenRequest, Request, TextGenRequest
+from choir.bazaar.contracts import AgentTool, CodeReviewRequest, PatchGenRequest, Request, TextGenRequest
 from choir.bazaar.contracts.skills import MAIN
 from choir.bazaar.jobs.model import JobType
 from choir.foundation.errors import Invalid
@@ -29,7 +30,11 @@ SKILL = "/skill"  # where the folder of an order's skill is, if it names one
 REPOSITORY = "repository"
 TASK_CHARS_MAX = 10_000
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z_]*)\}|[{}]")
-_NAMES = frozenset({"task", "task_file", "request_file", "repository", "diff_file", "output_file", "model", "job"})
+_NAMES = frozenset(
+    {"task", "task_file", "request_file", "repository", "diff_file", "output_file", "model", "job"}
+    | {"tools", "context_tokens"}
+)
+ALL_TOOLS = tuple(AgentTool)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _OURS = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "LD_PRELOAD")
 
@@ -55,20 +60,32 @@ class CommandProfile:
     model: str = ""
     with_pytest: bool = True  # lend the test runner that buyers' tests are verified with
     self_check: bool = True  # verify a patch before it is handed in
+    reports: str = ""  # how the agent tells what it did: one of `reports.REPORTS`
+    tools: tuple[AgentTool, ...] = ALL_TOOLS  # what the agent uses
+    # the agent's own names of its tools: with them it can be held to some; without, an order must allow all it uses
+    tool_names: tuple[tuple[AgentTool, str], ...] = ()
+    context_environment: tuple[tuple[str, str], ...] = ()  # further variables where the order limits the context
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
             raise BadProfile(why="argv must name a program")
         if not self.types or self.types & {JobType.SANDBOX_RUN, JobType.REPO_INDEX}:
             raise BadProfile(why="an agent does patch, review or text")
-        for name in (*dict(self.environment), *self.passed):
+        for name in (*dict(self.environment), *dict(self.context_environment), *self.passed):
             if not _VARIABLE.match(name) or name in _OURS:
                 raise BadProfile(why=f"'{name[:40]}' cannot be a variable of an agent")
         if any(mount.writable for mount in self.mounts):
             raise BadProfile(why="a mount of an agent must be read-only")
         sample = dict.fromkeys(_NAMES, "")
-        for word in (*self.argv, *dict(self.environment).values()):
+        for word in (*self.argv, *dict(self.environment).values(), *dict(self.context_environment).values()):
             fill(word, sample)
+
+    def allowed(self, asked: tuple[AgentTool, ...]) -> tuple[AgentTool, ...] | None:
+        """The tools that the agent gets if an order asks for these alone; None if it cannot be held to them."""
+        if not asked or set(self.tools) <= set(asked):
+            return self.tools
+        kept = tuple(tool for tool in self.tools if tool in asked)
+        return kept if kept and self.tool_names else None
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -109,11 +126,31 @@ def call(profile: CommandProfile, job: str, request: Request, own: Mapping[str, 
         "output_file": f"{WORKSPACE}/{OUTPUT_FILE}",
         "model": profile.model,
         "job": job,
+        "tools": _own_names(profile, request),
+        "context_tokens": str(context_tokens(request) or ""),
     }
     environment = {f"CHOIR_{name.upper()}": values[name] for name in sorted(_NAMES - {"task", "model"})}
     environment |= {name: fill(value, values) for name, value in profile.environment}
+    if context_tokens(request):
+        environment |= {name: fill(value, values) for name, value in profile.context_environment}
     environment |= {name: own[name] for name in profile.passed if name in own}
     return Call(tuple(fill(word, values) for word in profile.argv), environment)
+
+
+def asked_tools(request: Request) -> tuple[AgentTool, ...]:
+    """The tools that an order names; none: all."""
+    return request.allowed_tools if isinstance(request, PatchGenRequest) else ()
+
+
+def context_tokens(request: Request) -> int:
+    """How large a context may be by the order; 0: as the worker has it."""
+    return request.max_context_tokens if isinstance(request, PatchGenRequest) else 0
+
+
+def _own_names(profile: CommandProfile, request: Request) -> str:
+    names = dict(profile.tool_names)
+    allowed = profile.allowed(asked_tools(request)) or ()
+    return ",".join(names.get(tool, tool.value) for tool in allowed)
 
 
 def short_task(request: Request) -> str:
@@ -154,6 +191,8 @@ def _patch_task(request: PatchGenRequest) -> str:
         f"- You must not change: {', '.join(request.disallowed_paths) or 'nothing else'}",
         "- Existing tests and what configures them decide about your work: leave them as they are.",
     ]
+    if request.allowed_tools:
+        rules.append(f"- Use these kinds of tools only: {', '.join(request.allowed_tools)}.")
     return f"# {request.title}\n\n{request.body}\n\n## Rules\n\n" + "\n".join(rules) + "\n"
 
 

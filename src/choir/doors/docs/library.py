@@ -23,7 +23,7 @@ _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->\n*", re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _MARKS = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
-_FILES = {".py", ".toml", ".json", ".png", ".svg", ""}
+_FILES = {".py", ".toml", ".json", ".yml", ".sh", ".png", ".svg", ""}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from choir.bazaar.contracts import (
+    AgentTool,
     CodeReviewRequest,
     Environment,
     Evidence,
@@ -114,6 +115,8 @@ class Orders:
         fail_before: bool = True,
         exit_code_is_proof: bool = False,
         files_max: int | None = None,
+        allowed_tools: Sequence[str] = (),
+        max_context_tokens: int = 0,
         time_limit_s: int | None = None,
         strategy: Choice | None = None,
         criteria: Choice | None = None,
@@ -133,6 +136,8 @@ class Orders:
         `environment` is what the tests need. `skill` names a skill that the worker gets. `second_review`
         ("best_effort" or "required"): somebody independent reviews the patch before it is paid, for which money is held
         beside the budget.
+        `allowed_tools` (read, edit, shell) and `max_context_tokens` bind an agent that works on it; a worker that
+        cannot keep to them gives the order back.
         """
         key = key_or_new(key)
         files_max = self.limits.units_files if files_max is None else files_max
@@ -165,6 +170,8 @@ class Orders:
                 mutation=mutation,
                 mutation_floor_bps=mutation_floor_bps,
                 environment=environment,
+                allowed_tools=tuple(AgentTool(tool) for tool in allowed_tools),
+                max_context_tokens=max_context_tokens,
             )
             checked = PatchGenRequest.from_json(request.to_json(), self.limits)  # refused here, before anything is sent
             inputs: dict[str, bytes | Path] = {"repository": sent.file}

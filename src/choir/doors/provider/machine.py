@@ -15,11 +15,12 @@ from pathlib import Path
 
 from choir.bazaar.jobs.model import JobType
 from choir.bazaar.policy import EnvironmentsPolicy, VerificationPolicy, WorkersPolicy
-from choir.bazaar.workers.catalogue import workers
+from choir.bazaar.workers.catalogue import ModelChoice, workers
 from choir.bazaar.workers.fulfilment import Fulfilment
 from choir.bazaar.workers.model import Worker
 from choir.bazaar.workers.pool import PooledRunner, WorkerPool
 from choir.bazaar.workers.shop import Workshop
+from choir.bazaar.workers.use import UseBook
 from choir.commons.passages.static import StaticEmbedder
 from choir.doors.provider.home import ProviderHome
 from choir.doors.provider.model import IsolationMissing, NobodyWell, NoSuchWork, ServeOptions, short_type
@@ -72,12 +73,18 @@ def started(
                 layers=policy.of(EnvironmentsPolicy),
             ) as shop,
         ):
-            found = workers(wanted.workers, shop, os.environ, wanted.model, wanted.api)
+            book = UseBook(home.folder, policy.of(WorkersPolicy), clock)
+            found = workers(wanted.workers, shop, os.environ, choice_of(wanted), book)
             types = offered(found, wanted.types)
             fulfils = Fulfilment(key, clock, policy.of(WorkersPolicy))
             with WorkerPool(found, fulfils, policy.of(WorkersPolicy), wanted.capacity) as pool:
                 yield Machine(pool, types, shop.folder, model_of(found, wanted), sandboxes.unlimited())
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def choice_of(wanted: ServeOptions) -> ModelChoice:
+    """Which model the workers use, as the owner asked."""
+    return ModelChoice(wanted.model, wanted.api, wanted.endpoint, wanted.key_variable, wanted.agent_folder)
 
 
 def policy_here(settings: Settings, *, play: bool) -> Policy:

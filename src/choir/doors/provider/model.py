@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from choir.bazaar.jobs.model import JobType
@@ -27,6 +28,9 @@ class ServeOptions:
     model: str = ""
     api: str = "anthropic"
     drain_s: float | None = None  # None: as policy says
+    endpoint: str = ""  # where the model is, if not at the API's own address
+    key_variable: str = ""  # the variable that holds its key, if not the usual one
+    agent_folder: Path | None = None  # where an agent is installed, if not below /usr
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ shown, not even in a record or an error.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from choir.foundation.errors import NotAllowed
 
@@ -18,6 +18,26 @@ class Credential:
 
     header: str
     value: str = field(repr=False)
+
+
+class Tap(Protocol):
+    """Looks at one answer as it passes."""
+
+    def take(self, piece: bytes) -> None: ...
+
+    def close(self, sent_bytes: int, received_bytes: int) -> None:
+        """The answer is over; called once, also for one that was cut, and not for one that was an error."""
+        ...
+
+
+class Meter(Protocol):
+    """Counts what a run uses of a host. Called from the proxy's thread, so it must be quick."""
+
+    def refusal(self) -> str:
+        """Why no further request may be made now, or nothing."""
+        ...
+
+    def tap(self) -> Tap: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +53,8 @@ class EgressRule:
     private: bool = False  # may lead to loopback, private or link-local addresses
     upstream_tls: bool = False  # asked for as http://, fetched as https:// by the proxy
     credential: Credential | None = None
+    idle_s: int | None = None  # how long an answer may be silent; None: as the policy says
+    meter: Meter | None = None  # counts requests that are not tunnels, and may end them
 
 
 @dataclass(frozen=True, slots=True)

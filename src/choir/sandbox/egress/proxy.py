@@ -20,7 +20,7 @@ from functools import cache
 
 from choir.sandbox.egress import frames as framing
 from choir.sandbox.egress import rules
-from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, EgressRefused, EgressRule
+from choir.sandbox.egress.model import Egress, EgressFailed, EgressRecord, EgressRefused, EgressRule, Tap
 from choir.sandbox.policy import SandboxPolicy
 
 _REFUSALS_RECORDED_MAX = 1_000
@@ -34,6 +34,7 @@ class _Way:
     record: EgressRecord
     began: float
     rule: EgressRule | None = None
+    tap: Tap | None = None  # looks at the answer, if the rule has a meter
     answered: bool = False  # whether the payload has the head of an answer
     complete: bool = False  # whether it has all of it; what goes wrong then is only the parting
 
@@ -107,6 +108,8 @@ class Proxy:
         if self._requests > self._requests_max:
             raise EgressRefused(why="too many requests")
         way.rule = rule = rules.allow(self.egress, head, to)
+        if rule.meter is not None and (spent := rule.meter.refusal()):
+            raise EgressRefused(why=spent)
         if head.length > self._up_max:
             raise EgressRefused(why="the request is too large")
         address = await self._resolve(to, rule)
@@ -133,6 +136,8 @@ class Proxy:
         up_reader, up_writer = await self._connect(
             way, rules.upstream_port(to, rule), to.host if rule.upstream_tls else None
         )
+        way.tap = None if rule.meter is None else rule.meter.tap()
+        self._touch(watch, way)
         try:
             if head.header(b"expect"):
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -151,6 +156,8 @@ class Proxy:
             self._note(way, "done")
         finally:
             up_writer.transport.abort()
+            if way.tap is not None and 200 <= way.record.status < 300:  # a refusal is no use
+                way.tap.close(way.record.sent_bytes, way.record.received_bytes)
 
     async def _send_body(
         self,
@@ -173,7 +180,7 @@ class Proxy:
             await self._pass_up(framing.LAST_CHUNK, writer, way, watch)
 
     async def _pass_up(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
-        self._touch(watch)
+        self._touch(watch, way)
         way.record = replace(way.record, sent_bytes=way.record.sent_bytes + len(piece))
         if way.record.sent_bytes > self._up_max:
             raise framing.Cut("the request is too large")
@@ -210,7 +217,9 @@ class Proxy:
         guard = framing.Guard(way.rule)
         framed = framing.chunk if answer.chunked else bytes
         async for piece in framing.chunks(reader) if answer.chunked else framing.plain(reader, answer.length):
-            self._touch(watch)
+            self._touch(watch, way)
+            if way.tap is not None:
+                way.tap.take(piece)
             if fine := guard.pass_on(piece):
                 await self._pass_down(framed(fine), writer, way, watch)
         if rest := guard.rest():
@@ -219,7 +228,7 @@ class Proxy:
             await self._pass_down(framing.LAST_CHUNK, writer, way, watch)
 
     async def _pass_down(self, piece: bytes, writer: asyncio.StreamWriter, way: _Way, watch: asyncio.Timeout) -> None:
-        self._touch(watch)
+        self._touch(watch, way)
         way.record = replace(way.record, received_bytes=way.record.received_bytes + len(piece))
         if way.record.received_bytes > self._down_max:
             raise framing.Cut("the answer is too large")
@@ -327,8 +336,10 @@ class Proxy:
         outcome, why = ("done", "") if way.complete else (outcome, why[:200])
         self.records.append(replace(way.record, outcome=outcome, why=why, ms=ms))
 
-    def _touch(self, watch: asyncio.Timeout) -> None:
-        watch.reschedule(asyncio.get_running_loop().time() + self.policy.egress_idle_s_max)
+    def _touch(self, watch: asyncio.Timeout, way: _Way) -> None:
+        asked = None if way.rule is None else way.rule.idle_s
+        idle_s = self.policy.egress_idle_s_max if asked is None else asked
+        watch.reschedule(asyncio.get_running_loop().time() + idle_s)
 
 
 @cache

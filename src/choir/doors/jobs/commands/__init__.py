@@ -27,6 +27,7 @@ class Group(groups.Group):
             "result:register": "result",
             "verify:register": "verify",
             "receipt:register": "receipt",
+            "trajectory:register": "trajectory",
             "choir.doors.disputes.commands:app": "dispute",
         },
     )

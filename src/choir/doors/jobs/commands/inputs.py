@@ -123,6 +123,16 @@ def check_words(focus: list[str], depth: str) -> None:
             raise Invalid(what=f"{name} {word[:40]}", why=f"there are {', '.join(known)}")
 
 
+def check_tools(words: list[str]) -> None:
+    """Raise unless orders know these tools."""
+    from choir.bazaar.contracts import AgentTool
+
+    known = [tool.value for tool in AgentTool]
+    for word in words:
+        if word not in known:
+            raise Invalid(what=f"--tool {word[:40]}", why=f"there are {', '.join(known)}")
+
+
 def hidden_of(files: list[Path], subdir: str) -> tuple[list[str], dict[str, bytes]]:
     """A hidden test file lies where the commands run, under its own name, and is run by pytest alone."""
     import shlex

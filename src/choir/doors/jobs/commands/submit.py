@@ -220,6 +220,13 @@ def patch(
     build: env.BuildOption = None,
     base: env.BaseOption = None,
     no_setup: env.NoSetupOption = False,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option("--tool", help="Only these tools for agents: read, edit, shell; may be repeated.", metavar="TOOL"),
+    ] = None,
+    context_tokens: Annotated[
+        int, typer.Option("--max-context-tokens", help="Maximum context of a model that works on it; 0: any.", min=0)
+    ] = 0,
     ref: RefOption = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Include uncommitted changes.")] = False,
     include: IncludeOption = None,
@@ -250,6 +257,7 @@ def patch(
         if not wanted.as_json:
             inputs.tell_bundle(sent)
         with output.reading_options():
+            inputs.check_tools(tool or [])
             commands, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
             hidden_checks: list[str | HiddenCheck] = [*commands, *unseen]
             asked = env.Asked(setup, setup_file, host, base, build, no_setup)
@@ -270,7 +278,8 @@ def patch(
                 hidden_files=hidden_files, checks=seen, verification_commands=verify or (), level=least,
                 writable_paths=writable or (), mutation=mutation, mutation_floor_bps=floor, whole_suite=full_suite,
                 fail_before=not no_fail_before, exit_code_is_proof=exit_code, files_max=files, environment=environment,
-                second_review=second_review or "", **wanted.terms(most),
+                second_review=second_review or "", allowed_tools=tool or (), max_context_tokens=context_tokens,
+                **wanted.terms(most),
             ),
             sum(amount for _, amount in more),
             second_review=bool(second_review),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,7 +27,7 @@ def serve(
     worker: Annotated[
         list[str] | None,
         typer.Option(
-            help="builtin (default), run, review, fix, index, an agent such as aider, a .py or .toml; may be repeated.",
+            help="builtin (default), run, review, fix, index, text, an agent (claude-code), a .py or .toml; repeatable.",
             metavar="WORKER",
         ),
     ] = None,
@@ -42,6 +43,16 @@ def serve(
     ] = "bubblewrap",
     model: Annotated[str, typer.Option(help="The model that agents use; shown to buyers.", metavar="MODEL")] = "",
     api: Annotated[str, typer.Option(help="API that agents use: anthropic or openai.", metavar="API")] = "anthropic",
+    endpoint: Annotated[
+        str, typer.Option(help="Address of the model, such as http://localhost:11434/v1.", metavar="URL")
+    ] = "",
+    key_env: Annotated[
+        str, typer.Option("--key-env", help="Variable that holds the model's key.", metavar="NAME")
+    ] = "",
+    agent_folder: Annotated[
+        Path | None,
+        typer.Option("--agent-folder", help="Venv or npm prefix that the agent is installed in.", metavar="FOLDER"),
+    ] = None,
     name: NameOption = None,
     region: Annotated[
         str | None, typer.Option(help="Region, such as eu-west; shown to buyers.", metavar="REGION")
@@ -82,6 +93,9 @@ def serve(
             model=model,
             api=api,
             drain_s=drain_s,
+            endpoint=endpoint,
+            key_variable=key_env,
+            agent_folder=agent_folder,
         )
         home = home_of(name, provider_home)
     with output.reading_options((BadProfile, NoSuchWork)):  # workers are made, and so understood, in there
