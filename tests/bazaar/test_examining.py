@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from choir.bazaar.contracts import PatchGenRequest, Terms, read_request
+from choir.bazaar.contracts import Environment, PatchGenRequest, Terms, read_request
 from choir.bazaar.environments.service import Environments
 from choir.bazaar.jobs.model import REPOSITORY, Job, JobState, JobType
 from choir.bazaar.jobs.service import EXAMINE, Order
@@ -106,8 +106,8 @@ def test_an_order_is_offered_once_its_tests_were_seen_to_fail(office: Office, ha
     [
         ({"test_command": "python3 -m pytest -q README.md"}, "order.no_tests"),
         ({"base_commit": "0" * 40}, "bazaar.no_base"),
-        ({"environment": {"setup": "true go; exit 3"}}, "order.setup_failed"),
-        ({"environment": {"setup": "true", "setup_files": ["absent"]}}, "order.no_setup_file"),
+        ({"environment": Environment("true go; exit 3")}, "order.setup_failed"),
+        ({"environment": Environment("true", ("absent",))}, "order.no_setup_file"),
     ],
 )
 def test_an_order_that_nothing_could_pass_is_called_off(

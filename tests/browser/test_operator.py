@@ -10,7 +10,14 @@ from tests.browser.desk import Desk
 from tests.browser.test_looks import _FAULTS
 from tests.operations.nodes import NodeUnderTest
 
-PAGES = ["/operator", "/operator/rulings", "/operator/money", "/operator/takedowns", "/operator/people"]
+PAGES = [
+    "/operator",
+    "/operator/rulings",
+    "/operator/money",
+    "/operator/takedowns",
+    "/operator/environments",
+    "/operator/people",
+]
 
 
 def enter(desk: Desk, town: NodeUnderTest) -> str:
