@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from choir.bazaar.contracts import PatchGenRequest, Terms, read_request
+from choir.bazaar.contracts import Environment, PatchGenRequest, Terms, read_request
+from choir.bazaar.environments.service import Environments
 from choir.bazaar.jobs.model import REPOSITORY, Job, JobState, JobType
 from choir.bazaar.jobs.service import EXAMINE, Order
 from choir.bazaar.policy import BazaarPolicy, VerificationPolicy, WorkersPolicy
@@ -70,8 +71,10 @@ class Office:
 @pytest.fixture(scope="module")
 def verifier(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verifier]:
     folder = tmp_path_factory.mktemp("examining")
-    with started(folder / "sandbox") as sandboxes, Verifier(sandboxes, folder=folder) as found:
-        yield found
+    with started(folder / "sandbox") as sandboxes:
+        environments = Environments(sandboxes, folder)
+        with Verifier(sandboxes, folder=folder, environments=environments) as found:
+            yield found
 
 
 @pytest.fixture
@@ -103,6 +106,8 @@ def test_an_order_is_offered_once_its_tests_were_seen_to_fail(office: Office, ha
     [
         ({"test_command": "python3 -m pytest -q README.md"}, "order.no_tests"),
         ({"base_commit": "0" * 40}, "bazaar.no_base"),
+        ({"environment": Environment("true go; exit 3")}, "order.setup_failed"),
+        ({"environment": Environment("true", ("absent",))}, "order.no_setup_file"),
     ],
 )
 def test_an_order_that_nothing_could_pass_is_called_off(

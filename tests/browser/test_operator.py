@@ -18,6 +18,7 @@ PAGES = [
     "/operator/rulings",
     "/operator/money",
     "/operator/takedowns",
+    "/operator/environments",
     "/operator/people",
 ]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from choir.bazaar.contracts import Environment
 from choir.bazaar.environments.model import Layer, NoImage, NoSuchFile, SetupFailed
 from choir.bazaar.environments.service import Environments
-from choir.sandbox.model import Result, Spec
+from choir.sandbox.model import Result, Spec, Tier
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.environments.conftest import NPM, PYPI, need
 from tests.bazaar.verification.scene import write
@@ -163,6 +165,34 @@ def test_node_packages_of_the_registry_are_found_beside_the_tree(
         assert layer.added(tree) == ["node_modules"]
         caches = "mkdir -p node_modules/.vite/vitest && echo x > node_modules/.vite/vitest/results.json"
         assert run(sandboxes, layer, tree, caches).ok
+
+
+class Pinned:
+    """Everything in one tier."""
+
+    def __init__(self, sandboxes: Sandboxes, tier: Tier) -> None:
+        self.sandboxes, self.tier = sandboxes, tier
+
+    def run(self, spec: Spec, on_output: None = None, cancelled: Callable[[], bool] = lambda: False) -> Result:
+        return self.sandboxes.run(replace(spec, tier=self.tier), on_output, cancelled)
+
+
+@pytest.mark.parametrize("tier", [Tier.BUBBLEWRAP, Tier.CONTAINER, Tier.GVISOR], ids=lambda tier: tier.label)
+def test_a_layer_is_the_same_in_every_tier(sandboxes: Sandboxes, tmp_path: Path, tier: Tier) -> None:
+    known = sandboxes.capabilities(tier)
+    if not known.works:
+        pytest.skip(f"{tier.label} does not work here: {known.why}")
+    pinned = Pinned(sandboxes, tier)
+    tree = made(tmp_path / "tree", packages__a__x="x\n")
+    setup = OTHER + "mkdir -p packages/a/node_modules/d top; echo d > packages/a/node_modules/d/f"
+    setup += "; echo t > top/f; echo e > /opt/env/e"
+    with Environments(pinned, tmp_path).use(Environment(setup), tree) as layer:
+        command = "cd tree && cat packages/a/node_modules/d/f packages/a/x top/f /opt/env/e && touch packages/a/y ~/z"
+        seen = pinned.run(layer.over(Spec(("sh", "-c", command), folder=tree, folder_at="tree"), tree))
+        assert (seen.exit_code, seen.stdout) == (0, b"d\nx\nt\ne\n"), seen.stderr
+        assert seen.tier is tier
+        assert not pinned.run(layer.over(Spec(("sh", "-c", "echo x > /opt/env/e")), tree)).ok
+        assert layer.content == "sha256:817885d853529eddb6bf5531f6560b9f9129ddd5caea99c2dc08cbe1f1d90c16"
 
 
 def test_an_unpacked_image_can_be_the_base(sandboxes: Sandboxes, environments: Environments, tmp_path: Path) -> None:

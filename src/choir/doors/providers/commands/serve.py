@@ -27,7 +27,7 @@ def serve(
     worker: Annotated[
         list[str] | None,
         typer.Option(
-            help="builtin (default), run, review, fix, index, text, an agent (claude-code), a .py or .toml; repeatable.",
+            help="builtin (default), run, review, fix, index, text, an agent (claude-code), a .py or .toml; repeat.",
             metavar="WORKER",
         ),
     ] = None,
