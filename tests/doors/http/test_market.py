@@ -63,7 +63,7 @@ def test_a_skill_from_publishing_to_its_share(served: NodeUnderTest, inside: Ins
     got = stall.browser.http.get(f"/v1/jobs/{job['id']}/inputs/skill")
     assert got.status_code == 200
     refused(buyer.http.get(f"/v1/jobs/{job['id']}/inputs/skill"), 403, "bazaar.skill_closed")
-    inside.work(stall, attempt, verdict(), artifact=b"hello")
+    inside.work(stall, attempt, verdict(), artifact=b"hello", result={"status": "success"})
     paid = done(buyer.http.get(f"/v1/jobs/{job['id']}"))
     assert paid["state"] == "paid"
 

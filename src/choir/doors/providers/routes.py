@@ -206,7 +206,8 @@ def get_standing(provider: str, _: AnyoneDep, node: NodeDep) -> StandingOut:
         view = providers.view(tx, id_)
         days = earned(tx, node, id_, "day")
         typical_us = providers.typical_us(tx, [id_]).get(id_)
-    return StandingOut.of(view.market.tier, providers.next_tier(tx, view), typical_us, days)
+        needs = providers.next_tier(tx, view)
+    return StandingOut.of(view.market.tier, needs, typical_us, days)
 
 
 @router.get("/{provider}/books", responses=problems(404))
