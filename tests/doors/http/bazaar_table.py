@@ -82,7 +82,7 @@ JOBS = [
     Row("PUT", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
     Row("DELETE", "/v1/jobs/{job}/sharing", (401, 404, 403, 200, 200, 403), path=_job("/sharing")),
     Row("POST", "/v1/repositories", (401, 422, 403, 422, 422, 403), body=always({"data": "UEsDBA=="})),
-    Row("GET", "/v1/indexes/{job}", (401, 404, 403, 404, 404, 403), path=lambda s: f"/v1/indexes/{s.job['id']}"),
+    Row("GET", "/v1/indexes/{job}", (401, 404, 403, 404, 404, 404), path=lambda s: f"/v1/indexes/{s.job['id']}"),
     Row("GET", "/v1/hall", ANYBODY),
     Row("GET", "/v1/hall/figures", ANYBODY),
     Row("GET", "/v1/hall/jobs", ANYBODY),
