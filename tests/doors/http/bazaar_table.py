@@ -113,7 +113,7 @@ JOBS = [
     Row("GET", "/v1/jobs/{job}/second-reviews", BOTH_SIDES, path=_job("/second-reviews")),
     Row("GET", "/v1/jobs/{job}/second-reviews/{n}/review", NOT_YET, path=_job("/second-reviews/1/review")),
     Row("POST", "/v1/repositories", (401, 422, 403, 422, 422, 403), body=always({"data": "UEsDBA=="})),
-    Row("GET", "/v1/indexes/{job}", (401, 404, 403, 404, 404, 403), path=lambda s: f"/v1/indexes/{s.job['id']}"),
+    Row("GET", "/v1/indexes/{job}", (401, 404, 403, 404, 404, 404), path=lambda s: f"/v1/indexes/{s.job['id']}"),
     Row("GET", "/v1/hall", ANYBODY),
     Row("GET", "/v1/hall/figures", ANYBODY),
     Row("GET", "/v1/hall/jobs", ANYBODY),

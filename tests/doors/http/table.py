@@ -434,6 +434,7 @@ PAGES = [
     Row("GET", "/hall/sold", _VISITORS),
     Row("GET", "/hall/order", _VISITORS),
     Row("GET", "/jobs/{job}", (404, 404, 404, 404, 200, 404), path=lambda s: f"/jobs/{s.job['id']}"),
+    Row("GET", "/indexes/{job}", (401, 404, 401, 401, 404, 401), path=lambda s: f"/indexes/{s.job['id']}"),
     Row("GET", "/providers", EVERYBODY),
     Row("GET", "/providers/{id_}", EVERYBODY, path=lambda s: f"/providers/{s.stall.id}"),
     Row("GET", "/skills", EVERYBODY),
