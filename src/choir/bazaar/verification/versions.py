@@ -17,6 +17,7 @@ import choir.bazaar
 NAME = "choir.bazaar"
 _BAZAAR = Path(choir.bazaar.__file__).parent
 _FOLDERS = ("verification", "contracts", "trajectories", "environments")
+_SUFFIXES = {".py", ".cjs", ".mjs"}
 _HEX_DIGITS = 16
 
 
@@ -28,7 +29,7 @@ def verifier_version() -> str:
 
 def sources_hash(bazaar: Path) -> str:
     """Over each file's place and content, in the order of the places."""
-    found = [path for folder in _FOLDERS for path in (bazaar / folder).rglob("*.py")]
+    found = [path for folder in _FOLDERS for path in (bazaar / folder).rglob("*") if path.suffix in _SUFFIXES]
     digest = hashlib.sha256()
     for name, path in sorted((path.relative_to(bazaar).as_posix(), path) for path in found):
         data = path.read_bytes()
