@@ -238,8 +238,7 @@ WORDS: Mapping[str, str] = {
 # What no honest delivery does by accident. A newer verification says `cheat.…` itself.
 CHEATING = frozenset(
     {
-        "patch.detects_tests", "patch.reaches_into_runner", "tests.depends_on_runner", "tests.exit_code_forged",
-        "tests.report_forged", "tests.runner_subverted", "tests.test_replaced",
+        "tests.exit_code_forged", "tests.report_forged", "tests.test_replaced",
     }
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from choir.bazaar.contracts.reviews import Severity, StructuredReview
 from choir.bazaar.contracts.terms import SecondReview
-from choir.bazaar.jobs.model import Check, Job, Verdict, Visibility, job_id
+from choir.bazaar.jobs.model import Check, Job, Level, Verdict, Visibility, job_id
 from choir.bazaar.policy import MarketPolicy
 from choir.bazaar.seconds.model import BLOCKING, CHECK, MISSING, SecondOutcome
 from choir.foundation.words import count
@@ -81,4 +81,16 @@ def verdict_of(atom: dict[str, Any]) -> Verdict:
         )
         for one in atom["checks"]
     )
-    return Verdict(bool(atom["passed"]), checks, int(atom["units_milli"]), atom["sandbox"])
+    lines, mutants = atom.get("lines", {}), atom.get("mutants")
+    return Verdict(
+        bool(atom["passed"]),
+        checks,
+        int(atom["units_milli"]),
+        atom["sandbox"],
+        level=Level(atom["level"]) if "level" in atom else None,
+        strengths=atom.get("strengths", {}),
+        signs=tuple(atom.get("signs", ())),
+        lines_added=int(lines.get("added", 0)),
+        lines_deleted=int(lines.get("deleted", 0)),
+        mutants=None if mutants is None else (int(mutants["noticed"]), int(mutants["made"])),
+    )
