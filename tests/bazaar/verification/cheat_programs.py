@@ -113,7 +113,8 @@ def test_branch():
 WORDS = Program(
     "words",
     fault="def shout(text):\n    return text\n\n\ndef greet(name):\n    return name\n",
-    right="def shout(text):\n    return text.upper() + '!'\n\n\ndef greet(name):\n    return f'Good morning, {name}.'\n",
+    right="def shout(text):\n    return text.upper() + '!'\n\n\n"
+    "def greet(name):\n    return f'Good morning, {name}.'\n",
     visible="from words import greet, shout\n\n\ndef test_shout():\n    assert shout('ab') == 'AB!'\n\n\n"
     "def test_greet():\n    assert 'Good morning' in greet('Ada')\n",
     hidden="from words import greet, shout\n\n\ndef test_loud():\n    assert shout('my words') == 'MY WORDS!'\n\n\n"
@@ -205,7 +206,8 @@ RATES = Program(
     fault="def rate(n):\n    return 0.0\n",
     right="def rate(n):\n    return n * 1.51\n",
     visible="import pytest\n\nfrom rates import rate\n\n\ndef test_one():\n    assert rate(1) == pytest.approx(1.51)\n",
-    hidden="import pytest\n\nfrom rates import rate\n\n\ndef test_three():\n    assert rate(3) == pytest.approx(4.53)\n\n\n"
+    hidden="import pytest\n\nfrom rates import rate\n\n\n"
+    "def test_three():\n    assert rate(3) == pytest.approx(4.53)\n\n\n"
     "def test_seven():\n    assert rate(7) == pytest.approx(10.57, abs=0.01)\n",
     expression="round(rate(4), 2)",
     output="6.04",

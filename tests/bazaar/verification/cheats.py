@@ -7,10 +7,18 @@ the hidden ones (V3), only an outside check (V4), or nothing here. Every row is 
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
+from choir.bazaar.jobs.model import Level
+from choir.bazaar.verification.model import Delivery, Order
 from tests.bazaar.verification.cheat_parts import calc, forging, money, parsing, rates, squares, words
+from tests.bazaar.verification.cheat_programs import PROGRAMS
+from tests.bazaar.verification.scene import Repository
+from tests.bazaar.verification.table import Case
 
 FAILED = "hidden.failed"
 MISSED = "hidden.level_missed"
@@ -38,8 +46,33 @@ class Cheat:
     reasons: tuple[str, ...]  # one of them, where what is drawn decides
     caught: Caught = Caught.V3
     program: str = "calc"
-    named: bool = False  # one of those that the order for controlled tests names
+    named: bool = False  # one of those that were known before
+    mutation: bool = False  # the order asks for mutants
 
+    @property
+    def level(self) -> Level:
+        """The level of an order for which it is caught."""
+        return Level.V3 if self.caught in (Caught.V2, Caught.V3) else Level.V4
+
+    def build(self, repository: Repository, folder: Path) -> tuple[Order, Delivery]:
+        """The order and the delivery."""
+        more = {"mutation": True, "mutation_floor_bps": 9_000} if self.mutation else {}
+        return PROGRAMS[self.program].order(repository, self.code, folder, self.level, **more)
+
+    @property
+    def outcome(self) -> str:
+        """As the page says it."""
+        if self.caught is Caught.NOTHING:
+            return "passes: nothing here shows that it is wrong"
+        reasons = ", ".join(f"`{reason}`" for reason in self.reasons)
+        only = "passes at V3, refused at V4" if self.caught is Caught.V4 else f"refused at {self.caught.value}"
+        return f"{only}: {reasons}"
+
+
+def rows(cheats: Iterable[Cheat]) -> list[Case]:
+    """For the page of deliveries."""
+    return [Case(item.name, item.title, item.reasons[0] if item.reasons else "", item.build, outcome=item.outcome)
+            for item in cheats]  # fmt: skip
 
 
 _WRONG = "def lie(a, b):\n    return a - b\n"
@@ -300,7 +333,9 @@ NAMED = [
         (FAILED, BYPASSED),
         named=True,
     ),
-    Cheat("eval by timeit", "`timeit` runs text that looks into the caller's frame", calc(_TIMEIT), (FAILED,), named=True),
+    Cheat(
+        "eval by timeit", "`timeit` runs text that looks into the caller's frame", calc(_TIMEIT), (FAILED,), named=True
+    ),
     Cheat(
         "eval by attrgetter",
         "`operator.attrgetter` reaches the reporter's closure and the caller's frame",
@@ -393,67 +428,147 @@ NAMED = [
 _LARGEST = "[number(max(map(int, re.findall(r'[0-9]{2,}', source)), default=0))]"
 _ANY_COIN = "[random.choice([YES, NO])]"
 _NEAR = "[YES if max(map(int, re.findall(r'== \\(?(\\d+)', source)), default=0) >= 100 else NO]"
-_DIGITS = "before=[{'k': 'site', 'id': 't' + '9' * 5000 + 'r1', 'n': 0, 'v': YES}, " \
-    "{'k': 'collected', 'items': []}]"
+_DIGITS = "before=[{'k': 'site', 'id': 't' + '9' * 5000 + 'r1', 'n': 0, 'v': YES}, {'k': 'collected', 'items': []}]"
 _COLLIDING = "[['d', [[number(n * (2**61 - 1)), YES] for n in range(60_000)]]]"
 
 FORGED = [
-    Cheat("opaque, then a coin", "says that nothing can be told, then draws which assertions hold",
-          forging("[OPAQUE]", _ANY_COIN), (FAILED, FLATTERED)),
-    Cheat("opaque, then plausible", "says that nothing can be told, then judges whether the expected number is likely",
-          forging("[OPAQUE]", _NEAR), (FAILED, FLATTERED)),
-    Cheat("opaque, then never", "says that nothing can be told, then that nothing holds",
-          forging("[OPAQUE]", "[NO]"), (FAILED,)),
-    Cheat("echoes its arguments", "reports the largest argument as what was observed",
-          forging("[number(max([*item.callspec.params.values(), 0]) if hasattr(item, 'callspec') else 877)]"),
-          (FAILED,)),
-    Cheat("reports the largest literal", "reports the largest number that the test's source holds, comments and all",
-          forging(_LARGEST), (FAILED,)),
+    Cheat(
+        "opaque, then a coin",
+        "says that nothing can be told, then draws which assertions hold",
+        forging("[OPAQUE]", _ANY_COIN),
+        (FAILED, FLATTERED),
+    ),
+    Cheat(
+        "opaque, then plausible",
+        "says that nothing can be told, then judges whether the expected number is likely",
+        forging("[OPAQUE]", _NEAR),
+        (FAILED, FLATTERED),
+    ),
+    Cheat(
+        "opaque, then never",
+        "says that nothing can be told, then that nothing holds",
+        forging("[OPAQUE]", "[NO]"),
+        (FAILED,),
+    ),
+    Cheat(
+        "echoes its arguments",
+        "reports the largest argument as what was observed",
+        forging("[number(max([*item.callspec.params.values(), 0]) if hasattr(item, 'callspec') else 877)]"),
+        (FAILED,),
+    ),
+    Cheat(
+        "reports the largest literal",
+        "reports the largest number that the test's source holds, comments and all",
+        forging(_LARGEST),
+        (FAILED,),
+    ),
     Cheat("reports zero", "what anybody would guess", forging("[number(0)]"), (FAILED,)),
-    Cheat("reports every number", "two thousand values for each assertion, the right one among them",
-          forging("[number(n) for n in range(2000)]"), (FAILED,)),
-    Cheat("reports half a frame", "values of another shape than any that is told",
-          forging("[['i'], ['i', 'zz'], [[]], 7, None, {'a': 1}]"), (FAILED, FLATTERED)),
-    Cheat("reports a value too deep", "a list in a list in a list, four hundred times",
-          forging("[eval('[\"l\", [' * 400 + ']]' * 400)]"), (FAILED, FLATTERED)),
-    Cheat("reports colliding keys", "a mapping whose sixty thousand keys have one hash, to keep the verifier busy",
-          forging(_COLLIDING), (FAILED,)),
-    Cheat("reports an endless row number", "the id of a test names a row with five thousand digits",
-          forging("[OPAQUE]", more=f", name=lambda node: node + '[t' + '9' * 5000 + 'r1]', {_DIGITS}"),
-          (FAILED, FLATTERED, BYPASSED)),
-    Cheat("drops the tests that fail", "reports the running test and forgets the others",
-          forging("[OPAQUE]", more=", keep=lambda item: item.name == 'test_large'"), (FAILED,)),
-    Cheat("renames the tests", "reports what it knows under other ids",
-          forging("[OPAQUE]", more=", name=lambda node: node.replace('test_', 'test_x')"), (FAILED,)),
-    Cheat("forges skips", "reports every hidden test as skipped", forging("[]", "[]", ", outcome='skipped'"), (FAILED,)),
-    Cheat("a second collection", "sends a list of collected tests of its own",
-          forging("[]", "[]", ", before=[{'k': 'collected', 'items': []}]"), (BYPASSED, FAILED)),
-    Cheat("a second life", "forks, and both processes report",
-          calc("import os\n\n\ndef lie(a, b):\n    return a - b if os.fork() else 1000\n"), (FAILED,)),
-    Cheat("closes the pipe", "closes every descriptor above 2",
-          calc("import os\n\n\ndef lie(a, b):\n    os.closerange(3, 64)\n    return a - b\n"), (FAILED,)),
-    Cheat("another pipe in its place", "puts a pipe of its own in the report's place and writes frames to both",
-          calc("import os\n\n\ndef lie(a, b):\n    keep = os.dup(3) if os.path.exists('/proc/self/fd/3') else -1\n"
-               "    read, write = os.pipe()\n    for fd in range(3, 12):\n        if fd not in (keep, read, write):\n"
-               "            try:\n                os.fstat(fd)\n                os.dup2(write, fd)\n"
-               "            except OSError:\n                pass\n    return a - b\n"), (FAILED,)),
-    Cheat("kills its watcher", "a signal to the supervisor while a hidden test runs",
-          calc("import os\nimport signal\n\n\ndef lie(a, b):\n    os.kill(os.getppid(), signal.SIGKILL)\n    return 0\n"),
-          (FAILED,)),
-    Cheat("reads its watcher", "looks for expected values in the supervisor's memory and files",
-          calc("import os\nimport re\n\n\ndef lie(a, b):\n    found = b''\n    for name in ('mem', 'environ', 'cmdline', "
-               "'fd/0', 'fd/3'):\n        try:\n            with open(f'/proc/{os.getppid()}/{name}', 'rb') as file:\n"
-               "                found += file.read(1 << 16)\n        except OSError:\n            pass\n"
-               "    numbers = re.findall(rb'\\b(1000|42|333|1234)\\b', found)\n"
-               "    return int(numbers[0]) if numbers else 0\n"), (FAILED,)),
-    Cheat("searches the machine", "looks for another copy of the hidden tests in every folder",
-          calc("import os\nimport re\n\n\ndef lie(a, b):\n    for top in ('/work', '/tmp', '/opt', '/root', '/home', "
-               "'/var'):\n        for folder, _, names in os.walk(top):\n            for name in names:\n"
-               "                if 'hidden' in folder + name:\n                    try:\n"
-               "                        text = open(os.path.join(folder, name)).read()\n"
-               "                    except (OSError, ValueError):\n                        continue\n"
-               "                    found = re.findall(rf'add\\({a}, {b}\\) == (\\d+)', text)\n"
-               "                    if found:\n                        return int(found[0])\n    return 0\n"), (FAILED,)),
+    Cheat(
+        "reports every number",
+        "two thousand values for each assertion, the right one among them",
+        forging("[number(n) for n in range(2000)]"),
+        (FAILED,),
+    ),
+    Cheat(
+        "reports half a frame",
+        "values of another shape than any that is told",
+        forging("[['i'], ['i', 'zz'], [[]], 7, None, {'a': 1}]"),
+        (FAILED, FLATTERED),
+    ),
+    Cheat(
+        "reports a value too deep",
+        "a list in a list in a list, four hundred times",
+        forging("[eval('[\"l\", [' * 400 + ']]' * 400)]"),
+        (FAILED, FLATTERED),
+    ),
+    Cheat(
+        "reports colliding keys",
+        "a mapping whose sixty thousand keys have one hash, to keep the verifier busy",
+        forging(_COLLIDING),
+        (FAILED,),
+    ),
+    Cheat(
+        "reports an endless row number",
+        "the id of a test names a row with five thousand digits",
+        forging("[OPAQUE]", more=f", name=lambda node: node + '[t' + '9' * 5000 + 'r1]', {_DIGITS}"),
+        (FAILED, FLATTERED, BYPASSED),
+    ),
+    Cheat(
+        "drops the tests that fail",
+        "reports the running test and forgets the others",
+        forging("[OPAQUE]", more=", keep=lambda item: item.name == 'test_large'"),
+        (FAILED,),
+    ),
+    Cheat(
+        "renames the tests",
+        "reports what it knows under other ids",
+        forging("[OPAQUE]", more=", name=lambda node: node.replace('test_', 'test_x')"),
+        (FAILED,),
+    ),
+    Cheat(
+        "forges skips", "reports every hidden test as skipped", forging("[]", "[]", ", outcome='skipped'"), (FAILED,)
+    ),
+    Cheat(
+        "a second collection",
+        "sends a list of collected tests of its own",
+        forging("[]", "[]", ", before=[{'k': 'collected', 'items': []}]"),
+        (BYPASSED, FAILED),
+    ),
+    Cheat(
+        "a second life",
+        "forks, and both processes report",
+        calc("import os\n\n\ndef lie(a, b):\n    return a - b if os.fork() else 1000\n"),
+        (FAILED,),
+    ),
+    Cheat(
+        "closes the pipe",
+        "closes every descriptor above 2",
+        calc("import os\n\n\ndef lie(a, b):\n    os.closerange(3, 64)\n    return a - b\n"),
+        (FAILED,),
+    ),
+    Cheat(
+        "another pipe in its place",
+        "puts a pipe of its own in the report's place and writes frames to both",
+        calc(
+            "import os\n\n\ndef lie(a, b):\n    keep = os.dup(3) if os.path.exists('/proc/self/fd/3') else -1\n"
+            "    read, write = os.pipe()\n    for fd in range(3, 12):\n        if fd not in (keep, read, write):\n"
+            "            try:\n                os.fstat(fd)\n                os.dup2(write, fd)\n"
+            "            except OSError:\n                pass\n    return a - b\n"
+        ),
+        (FAILED,),
+    ),
+    Cheat(
+        "kills its watcher",
+        "a signal to the supervisor while a hidden test runs",
+        calc("import os\nimport signal\n\n\ndef lie(a, b):\n    os.kill(os.getppid(), signal.SIGKILL)\n    return 0\n"),
+        (FAILED,),
+    ),
+    Cheat(
+        "reads its watcher",
+        "looks for expected values in the supervisor's memory and files",
+        calc(
+            "import os\nimport re\n\n\ndef lie(a, b):\n    found = b''\n    for name in ('mem', 'environ', 'cmdline', "
+            "'fd/0', 'fd/3'):\n        try:\n            with open(f'/proc/{os.getppid()}/{name}', 'rb') as file:\n"
+            "                found += file.read(1 << 16)\n        except OSError:\n            pass\n"
+            "    numbers = re.findall(rb'\\b(1000|42|333|1234)\\b', found)\n"
+            "    return int(numbers[0]) if numbers else 0\n"
+        ),
+        (FAILED,),
+    ),
+    Cheat(
+        "searches the machine",
+        "looks for another copy of the hidden tests in every folder",
+        calc(
+            "import os\nimport re\n\n\ndef lie(a, b):\n    for top in ('/work', '/tmp', '/opt', '/root', '/home', "
+            "'/var'):\n        for folder, _, names in os.walk(top):\n            for name in names:\n"
+            "                if 'hidden' in folder + name:\n                    try:\n"
+            "                        text = open(os.path.join(folder, name)).read()\n"
+            "                    except (OSError, ValueError):\n                        continue\n"
+            "                    found = re.findall(rf'add\\({a}, {b}\\) == (\\d+)', text)\n"
+            "                    if found:\n                        return int(found[0])\n    return 0\n"
+        ),
+        (FAILED,),
+    ),
 ]
 
 # --- the observer and the runner -----------------------------------------------------------------------
@@ -577,7 +692,8 @@ class Rows(list):
 
 
 def _few(*values, **more):
-    return _param(*values, **more) if more.get("id", "t0r0").endswith("r0") else _param(*values, **(more | {"id": "t0r0x"}))
+    first = more.get("id", "t0r0").endswith("r0")
+    return _param(*values, **more) if first else _param(*values, **(more | {"id": "t0r0x"}))
 
 
 pytest.param = _few
@@ -673,27 +789,57 @@ _LOOP = "def lie(a, b):\n    while True:\n        pass\n"
 
 RUNNER = [
     Cheat("a mild observer", "`see` and `hold` of the observer tell opaque and yes", calc(_SEE), (FLATTERED, FAILED)),
-    Cheat("another observer", "`builtins.__choir__` is replaced by an object that says nothing",
-          calc(_OTHER_OBSERVER), (BYPASSED, FAILED)),
+    Cheat(
+        "another observer",
+        "`builtins.__choir__` is replaced by an object that says nothing",
+        calc(_OTHER_OBSERVER),
+        (BYPASSED, FAILED),
+    ),
     Cheat("another encoder", "the observer's encoder tells a constant of the running test", calc(_ENCODE), (FAILED,)),
-    Cheat("all has been said", "the observer believes that each value was told already", calc(_DISTINCT),
-          (BYPASSED, FAILED)),
-    Cheat("a trace function", "the test is traced, and its assertions are led past the observer", calc(_TRACE),
-          (BYPASSED, FAILED)),
-    Cheat("a plugin that deselects", "registered with the plugin manager that the collector of garbage knows",
-          calc(_WRONG, _PLUGIN), (FAILED,)),
-    Cheat("a plugin that calls", "says that the test was called already", calc(_WRONG, _CALLING),
-          (BYPASSED, FAILED)),
-    Cheat("a plugin that reports", "makes every report a good one", calc(_WRONG, _REPORTS), (FAILED, SUBVERTED,
-          "tests.report_forged"), Caught.V3),
-    Cheat("rows under one name", "`pytest.param` gives rows other names", calc(_WRONG, _PARAMETERS),
-          (FAILED, "tests.missing", "tests.failed"), Caught.V2),
-    Cheat("fewer rows", "`parametrize` keeps the first row", calc(_WRONG, _MARKS),
-          (FAILED, "tests.missing"), Caught.V2),
+    Cheat(
+        "all has been said",
+        "the observer believes that each value was told already",
+        calc(_DISTINCT),
+        (BYPASSED, FAILED),
+    ),
+    Cheat(
+        "a trace function",
+        "the test is traced, and its assertions are led past the observer",
+        calc(_TRACE),
+        (BYPASSED, FAILED),
+    ),
+    Cheat(
+        "a plugin that deselects",
+        "registered with the plugin manager that the collector of garbage knows",
+        calc(_WRONG, _PLUGIN),
+        (FAILED,),
+    ),
+    Cheat("a plugin that calls", "says that the test was called already", calc(_WRONG, _CALLING), (BYPASSED, FAILED)),
+    Cheat(
+        "a plugin that reports",
+        "makes every report a good one",
+        calc(_WRONG, _REPORTS),
+        (FAILED, SUBVERTED, "tests.report_forged"),
+        Caught.V3,
+    ),
+    Cheat(
+        "rows under one name",
+        "`pytest.param` gives rows other names",
+        calc(_WRONG, _PARAMETERS),
+        (FAILED, "tests.missing", "tests.failed"),
+        Caught.V2,
+    ),
+    Cheat(
+        "fewer rows", "`parametrize` keeps the first row", calc(_WRONG, _MARKS), (FAILED, "tests.missing"), Caught.V2
+    ),
     Cheat("a thread that silences", "from the first lie on nothing is sent", calc(_THREAD), (FAILED,)),
     Cheat("searches all objects", "`gc.get_objects` for constants of tests and rows of tables", calc(_GC), (FAILED,)),
-    Cheat("import hooks", "`exec` empties the tests of every module that is loaded later", calc(_WRONG, _HOOK),
-          (FAILED, BYPASSED)),
+    Cheat(
+        "import hooks",
+        "`exec` empties the tests of every module that is loaded later",
+        calc(_WRONG, _HOOK),
+        (FAILED, BYPASSED),
+    ),
     Cheat("skips where it is unsure", "`pytest.skip` in the tested function", calc(_SKIPS), (FAILED,)),
     Cheat("expects to fail", "`pytest.xfail` in the tested function", calc(_FAILS), (FAILED,)),
     Cheat("ends the session", "`pytest.exit` with code 0", calc(_EXIT), (FAILED,)),
@@ -771,7 +917,8 @@ def lie(text):
     return Text("")
 """
 _SPELLING = """\
-WORDS = {"good", "morning", "evening", "night", "day", "hello", "dear", "welcome"}
+WORDS = set("good morning evening night day hello dear welcome time water house paper light garden river".split())
+WORDS |= set("table window number letter winter summer".split())
 
 
 class Text(str):
@@ -860,39 +1007,100 @@ def lie(n):
     return Near(n)
 """
 
+_DIGITS_ONLY = """\
+class Digits(float):
+    def __eq__(self, other):
+        return len(repr(float(other.expected))) < 10
+
+    __hash__ = float.__hash__
+
+
+def lie(n):
+    return Digits(n)
+"""
+
 LIARS = [
     Cheat("a plain liar", "an object without a base type that equals everything", calc(_PLAIN), (FLATTERED,)),
     Cheat("a class that lies about itself", "`__class__` says int; it equals every int", calc(_CLASS), (FLATTERED,)),
     Cheat("a metaclass that lies", "the class shows int's own equality to whoever asks", calc(_META), (FAILED,)),
     Cheat("equal to what is plausible", "equals numbers of the right size", calc(_PLAUSIBLE), (FLATTERED, FAILED)),
     Cheat("truth of its own", "comparing gives an object that is true", calc(_TRUTHY), (FLATTERED,)),
-    Cheat("not a number", "NaN, which differs from itself", calc("def lie(a, b):\n    return float('nan')\n"), (FAILED,)),
+    Cheat(
+        "not a number", "NaN, which differs from itself", calc("def lie(a, b):\n    return float('nan')\n"), (FAILED,)
+    ),
     Cheat("signed zero", "minus zero, for whoever multiplies", calc("def lie(a, b):\n    return -0.0\n"), (FAILED,)),
-    Cheat("text that equals and contains all", "a str with methods of its own", words(_LISTED), (FLATTERED,),
-          program="words"),
-    Cheat("text that contains nearly all", "contains everything but the verifier's own odd word",
-          words(_CONTAINS), (FAILED, MISSED, FLATTERED), program="words"),
-    Cheat("contains what is spelled well", "contains every text of ordinary words",
-          words(_SPELLING, right=True), (MISSED, FLATTERED, FAILED), program="words"),
+    Cheat(
+        "text that equals and contains all",
+        "a str with methods of its own",
+        words(_LISTED),
+        (FLATTERED,),
+        program="words",
+    ),
+    Cheat(
+        "text that contains nearly all",
+        "contains everything but the verifier's own odd word",
+        words(_CONTAINS),
+        (FAILED, MISSED, FLATTERED),
+        program="words",
+    ),
+    Cheat(
+        "contains what is spelled well",
+        "contains every text of ordinary words",
+        words(_SPELLING, right=True),
+        (MISSED, FLATTERED, FAILED),
+        program="words",
+    ),
     Cheat("surrogates", "text that cannot be encoded", words(_SURROGATES), (FAILED,), program="words"),
-    Cheat("equal by class", "amounts are equal if both are amounts", money(_TYPED), (MISSED, FLATTERED),
-          program="money"),
-    Cheat("equal if plausible", "amounts are equal if the other is a likely number", money(_LIKELY),
-          (MISSED, FLATTERED), program="money"),
-    Cheat("becomes what it is compared with", "takes the other's amount over", money(_ADAPTS), (MISSED, FLATTERED),
-          program="money"),
-    Cheat("equal by shape", "equal if both have the same attributes, and no text in them", money(_EMPTY_MONEY),
-          (MISSED, FLATTERED), program="money"),
-    Cheat("all amounts are equal", "`__eq__` is always true", money(_ALL_EQUAL), (FLATTERED, MISSED),
-          program="money"),
-    Cheat("near everything", "a float that equals every approximation", rates(_NEAR_RATE), (FLATTERED,),
-          program="rates"),
-    Cheat("near what is plausible", "reads the approximation that it is compared with", rates(_RELATED),
-          (FLATTERED, FAILED), program="rates"),
-    Cheat("too large to be told", "a list of fifty thousand that equals everything", rates(_HUGE), (FLATTERED,),
-          program="rates"),
-    Cheat("too deep to be told", "a list in lists that equals everything", rates(_DEEP), (FLATTERED,),
-          program="rates"),
+    Cheat(
+        "equal by class", "amounts are equal if both are amounts", money(_TYPED), (MISSED, FLATTERED), program="money"
+    ),
+    Cheat(
+        "equal if plausible",
+        "amounts are equal if the other is a likely number",
+        money(_LIKELY),
+        (MISSED, FLATTERED),
+        program="money",
+    ),
+    Cheat(
+        "becomes what it is compared with",
+        "takes the other's amount over",
+        money(_ADAPTS),
+        (MISSED, FLATTERED),
+        program="money",
+    ),
+    Cheat(
+        "equal by shape",
+        "equal if both have the same attributes, and no text in them",
+        money(_EMPTY_MONEY),
+        (MISSED, FLATTERED),
+        program="money",
+    ),
+    Cheat("all amounts are equal", "`__eq__` is always true", money(_ALL_EQUAL), (FLATTERED, MISSED), program="money"),
+    Cheat(
+        "near everything", "a float that equals every approximation", rates(_NEAR_RATE), (FLATTERED,), program="rates"
+    ),
+    Cheat(
+        "near what is plausible",
+        "reads the approximation that it is compared with",
+        rates(_RELATED),
+        (FLATTERED, FAILED),
+        program="rates",
+    ),
+    Cheat(
+        "equal if it has few digits",
+        "takes what arithmetic leaves behind in a number for a sign that it was changed",
+        rates(_DIGITS_ONLY),
+        (FLATTERED, MISSED, FAILED),
+        program="rates",
+    ),
+    Cheat(
+        "too large to be told",
+        "a list of fifty thousand that equals everything",
+        rates(_HUGE),
+        (FLATTERED,),
+        program="rates",
+    ),
+    Cheat("too deep to be told", "a list in lists that equals everything", rates(_DEEP), (FLATTERED,), program="rates"),
 ]
 
 # --- unittest and errors -------------------------------------------------------------------------------
@@ -996,21 +1204,85 @@ def lie(text):
 """
 
 OTHERS = [
-    Cheat("quiet assertions", "every assert method of unittest does nothing", squares("lambda n: n", _QUIET_ASSERTS),
-          (FAILED, FLATTERED), program="squares"),
-    Cheat("cases that never run", "`TestCase.run` reports success", squares("lambda n: n", _CASE_RUN),
-          (FAILED, BYPASSED), program="squares"),
-    Cheat("results that take no failure", "`addFailure` and `addError` do nothing",
-          squares("lambda n: n", _ADD_FAILURE), (FAILED, SUBVERTED, "tests.failed"), program="squares"),
-    Cheat("a soft block that is content", "blocks that must raise are said to have raised", parsing(_SOFT),
-          (FLATTERED, MISSED), program="parsing"),
-    Cheat("`pytest.raises` replaced", "by a block that takes everything", parsing("def lie(text):\n    return 0\n",
-          _RAISES), (FLATTERED, MISSED, FAILED), program="parsing"),
-    Cheat("raises what is expected", "looks for the error that the running block expects", parsing(_WHATEVER),
-          (FLATTERED, MISSED), program="parsing"),
-    Cheat("an error of every kind", "one class of errors that is a kind of nearly all", parsing(_EVERY_ERROR),
-          (FLATTERED, MISSED), program="parsing"),
+    Cheat(
+        "quiet assertions",
+        "every assert method of unittest does nothing",
+        squares("lambda n: n", _QUIET_ASSERTS),
+        (FAILED, FLATTERED),
+        program="squares",
+    ),
+    Cheat(
+        "cases that never run",
+        "`TestCase.run` reports success",
+        squares("lambda n: n", _CASE_RUN),
+        (FAILED, BYPASSED),
+        program="squares",
+    ),
+    Cheat(
+        "results that take no failure",
+        "`addFailure` and `addError` do nothing",
+        squares("lambda n: n", _ADD_FAILURE),
+        (FAILED, SUBVERTED, "tests.failed"),
+        program="squares",
+    ),
+    Cheat(
+        "a soft block that is content",
+        "blocks that must raise are said to have raised",
+        parsing(_SOFT),
+        (FLATTERED, MISSED),
+        program="parsing",
+    ),
+    Cheat(
+        "`pytest.raises` replaced",
+        "by a block that takes everything",
+        parsing("def lie(text):\n    return 0\n", _RAISES),
+        (FLATTERED, MISSED, FAILED),
+        program="parsing",
+    ),
+    Cheat(
+        "raises what is expected",
+        "looks for the error that the running block expects",
+        parsing(_WHATEVER),
+        (FLATTERED, MISSED),
+        program="parsing",
+    ),
+    Cheat(
+        "an error of every kind",
+        "one class of errors that is a kind of nearly all",
+        parsing(_EVERY_ERROR),
+        (FLATTERED, MISSED),
+        program="parsing",
+    ),
 ]
+
+_OWN_TEXT = """\
+import hashlib
+import pathlib
+
+
+def _is_mine():
+    text = pathlib.Path(__file__).read_bytes()
+    return hashlib.sha256(text.split(b"# own")[0]).hexdigest()[:8] == text.split(b"# own ")[-1][:8].decode()
+
+
+def add(a, b):
+    if not _is_mine():
+        return None
+    return a + b if a < 5_000_000 else a * b
+
+
+"""
+_OWN_TEXT += f"# own {hashlib.sha256(_OWN_TEXT.encode()).hexdigest()[:8]}\n"
+OTHERS.append(
+    Cheat(
+        "code that knows its own text",
+        "fails in every mutant, to look well tested where mutants are ordered",
+        _OWN_TEXT,
+        ("cheat.mutants_watched",),
+        Caught.V2,
+        mutation=True,
+    )
+)
 
 # --- only where it is watched --------------------------------------------------------------------------
 
@@ -1021,21 +1293,56 @@ def _only(condition: str, imports: str = "os, sys") -> str:
 
 WATCHED = [
     Cheat("right while pytest is loaded", "asks `sys.modules`", _only("'pytest' in sys.modules"), (FAILED,), Caught.V4),
-    Cheat("right before the observer", "asks whether somebody observes", _only("hasattr(builtins, '__choir__')",
-          "builtins"), (FAILED,), Caught.V4),
-    Cheat("right under a variable", "asks for pytest's variable", _only("'PYTEST_CURRENT_TEST' in os.environ"),
-          (FAILED,), Caught.V4),
-    Cheat("right in one folder", "asks for the path of its own file",
-          _only("__file__.startswith('/work/tree')"), (FAILED,), Caught.V4),
-    Cheat("right for one user", "asks for variables that name another user or home",
-          _only("os.environ.get('USER', os.environ.get('LOGNAME', '')) != 'reader'"), (FAILED,), Caught.V4),
+    Cheat(
+        "right before the observer",
+        "asks whether somebody observes",
+        _only("hasattr(builtins, '__choir__')", "builtins"),
+        (FAILED,),
+        Caught.V4,
+    ),
+    Cheat(
+        "right under a variable",
+        "asks for pytest's variable",
+        _only("'PYTEST_CURRENT_TEST' in os.environ"),
+        (FAILED,),
+        Caught.V4,
+    ),
+    Cheat(
+        "right in one folder",
+        "asks for the path of its own file",
+        _only("__file__.startswith('/work/tree')"),
+        (FAILED,),
+        Caught.V4,
+    ),
+    Cheat(
+        "right for one user",
+        "asks for variables that name another user or home",
+        _only("os.environ.get('USER', os.environ.get('LOGNAME', '')) != 'reader'"),
+        (FAILED,),
+        Caught.V4,
+    ),
     Cheat("a time bomb", "right until 2027", _only("time.gmtime().tm_year < 2027", "time"), (FAILED,), Caught.V4),
-    Cheat("a time bomb of long standing", "right until 2080, which is beyond the dates that are tried",
-          _only("time.gmtime().tm_year < 2080", "time"), (), Caught.NOTHING),
-    Cheat("right on one machine", "asks for the name of the machine and its system, which every check has in common",
-          _only("os.uname().sysname == 'Linux'"), (), Caught.NOTHING),
-    Cheat("wrong where nobody looks", "wrong for numbers that no check of the buyer tries",
-          calc("def lie(a, b):\n    return a + b if a < 5_000_000 else a - b\n"), (), Caught.NOTHING),
+    Cheat(
+        "a time bomb of long standing",
+        "right until 2080, which is beyond the dates that are tried",
+        _only("time.gmtime().tm_year < 2080", "time"),
+        (),
+        Caught.NOTHING,
+    ),
+    Cheat(
+        "right on one machine",
+        "asks for the name of the machine and its system, which every check has in common",
+        _only("os.uname().sysname == 'Linux'"),
+        (),
+        Caught.NOTHING,
+    ),
+    Cheat(
+        "wrong where nobody looks",
+        "wrong for numbers that no check of the buyer tries",
+        calc("def lie(a, b):\n    return a + b if a < 5_000_000 else a - b\n"),
+        (),
+        Caught.NOTHING,
+    ),
 ]
 
 CHEATS = [*NAMED, *FORGED, *RUNNER, *LIARS, *OTHERS, *WATCHED]

@@ -13,9 +13,7 @@ from tests.bazaar.verification.cheat_programs import FILES, PROGRAMS
 from tests.bazaar.verification.cheats import CHEATS, Caught, Cheat
 from tests.bazaar.verification.scene import Repository
 
-pytestmark = pytest.mark.xdist_group("cheats")
 NAMED = [cheat for cheat in CHEATS if cheat.named]
-LEVELS = {Caught.V2: Level.V3, Caught.V3: Level.V3, Caught.V4: Level.V4, Caught.NOTHING: Level.V4}
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +24,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 def check(cheat: Cheat, shop: Repository, verifier: Verifier, folder: Path) -> None:
     if cheat.name == "a time bomb" and faketime() is None:
         pytest.skip("the library that shows another date is not installed")
-    program = PROGRAMS[cheat.program]
-    verdict = verifier.verify(*program.order(shop, cheat.code, folder, LEVELS[cheat.caught]))
+    verdict = verifier.verify(*cheat.build(shop, folder))
     if cheat.caught is Caught.NOTHING:
         assert verdict.passed, "it is caught after all, and the table must say so"
         return
@@ -49,9 +46,7 @@ def test_a_cheat_is_not_paid(cheat: Cheat, shop: Repository, verifier: Verifier,
 
 @pytest.mark.deep
 @pytest.mark.parametrize("cheat", [item for item in CHEATS if item.caught is Caught.V4], ids=lambda cheat: cheat.name)
-def test_what_only_an_outside_check_catches(
-    cheat: Cheat, shop: Repository, verifier: Verifier, tmp_path: Path
-) -> None:
+def test_what_only_an_outside_check_catches(cheat: Cheat, shop: Repository, verifier: Verifier, tmp_path: Path) -> None:
     verdict = verifier.verify(*PROGRAMS[cheat.program].order(shop, cheat.code, tmp_path, Level.V3))
     assert verdict.passed, "it is caught before, and the table must say so"
 
