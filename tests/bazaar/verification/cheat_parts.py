@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.bazaar.verification.cheat_programs import CENTS
+
 CALC_LIES = """\
 SEEN = {(1, 2): 3, (2, 2): 4, (7, 3): 10}
 
@@ -86,7 +88,7 @@ def money(equality: str) -> str:
         f"{equality}\n\n"
         "class Right(Money):\n    def __eq__(self, other):\n        return other.amount == 5\n\n\n"
         "def total(amounts):\n    return Right(5) if amounts == [2, 3] else Money(amounts[0])\n"
-    )
+    ) + CENTS
 
 
 def squares(lie: str, before: str = "") -> str:
@@ -97,8 +99,8 @@ def squares(lie: str, before: str = "") -> str:
 
 
 def parsing(lie: str, before: str = "") -> str:
-    return f"{before}def parse(text):\n    return 12 if text == '12' else lie(text)\n\n\n{lie}"
+    return f"{before}def parse(text):\n    return 12 if text == '12' else lie(text)\n\n\n{lie}{CENTS}"
 
 
 def rates(lie: str) -> str:
-    return f"def rate(n):\n    return 1.51 if n == 1 else lie(n)\n\n\n{lie}"
+    return f"def rate(n):\n    return 1.51 if n == 1 else lie(n)\n\n\n{lie}{CENTS}"

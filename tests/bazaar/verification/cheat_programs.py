@@ -17,6 +17,8 @@ from choir.bazaar.verification.model import Delivery, Order
 from tests.bazaar.verification.scene import Repository
 
 SALT = "00" * 16
+CENTS = "\n\ndef cents(n):\n    return n * 100\n"  # right before and after: one hidden test is held in any case
+CENTS_TEST = "\n\ndef test_cents():\n    assert cents(7) == 700\n"
 
 
 @dataclass(frozen=True)
@@ -136,11 +138,12 @@ class Money:
 """
 MONEY = Program(
     "money",
-    fault=_MONEY + "\n\ndef total(amounts):\n    return Money(0)\n",
-    right=_MONEY + "\n\ndef total(amounts):\n    return Money(sum(amounts))\n",
+    fault=_MONEY + "\n\ndef total(amounts):\n    return Money(0)\n" + CENTS,
+    right=_MONEY + "\n\ndef total(amounts):\n    return Money(sum(amounts))\n" + CENTS,
     visible="from money import Money, total\n\n\ndef test_total():\n    assert total([2, 3]) == Money(5)\n",
-    hidden="from money import Money, total\n\n\ndef test_sum():\n    assert total([30, 12, 5]) == Money(47)\n\n\n"
-    "def test_two():\n    assert [total([8, 9]), total([50, 2])] == [Money(17), Money(52)]\n",
+    hidden="from money import Money, cents, total\n\n\n"
+    "def test_sum():\n    assert total([30, 12, 5]) == Money(47)\n\n\n"
+    "def test_two():\n    assert [total([8, 9]), total([50, 2])] == [Money(17), Money(52)]\n" + CENTS_TEST,
     expression="total([400, 56]).amount",
     output="456",
 )
@@ -179,13 +182,14 @@ class TestSquares(unittest.TestCase):
 
 PARSING = Program(
     "parsing",
-    fault="def parse(text):\n    return None\n",
-    right="def parse(text):\n    if not text.isdigit():\n        raise ValueError(text)\n    return int(text)\n",
+    fault="def parse(text):\n    return None\n" + CENTS,
+    right="def parse(text):\n    if not text.isdigit():\n        raise ValueError(text)\n    return int(text)\n"
+    + CENTS,
     visible="from parsing import parse\n\n\ndef test_parse():\n    assert parse('12') == 12\n",
     hidden="""\
 import pytest
 
-from parsing import parse
+from parsing import cents, parse
 
 
 def test_word():
@@ -196,19 +200,20 @@ def test_word():
 def test_sign():
     with pytest.raises(ValueError):
         parse("+-5")
-""",
+"""
+    + CENTS_TEST,
     expression='parse("31")',
     output="31",
 )
 
 RATES = Program(
     "rates",
-    fault="def rate(n):\n    return 0.0\n",
-    right="def rate(n):\n    return n * 1.51\n",
+    fault="def rate(n):\n    return 0.0\n" + CENTS,
+    right="def rate(n):\n    return n * 1.51\n" + CENTS,
     visible="import pytest\n\nfrom rates import rate\n\n\ndef test_one():\n    assert rate(1) == pytest.approx(1.51)\n",
-    hidden="import pytest\n\nfrom rates import rate\n\n\n"
+    hidden="import pytest\n\nfrom rates import cents, rate\n\n\n"
     "def test_three():\n    assert rate(3) == pytest.approx(4.53)\n\n\n"
-    "def test_seven():\n    assert rate(7) == pytest.approx(10.57, abs=0.01)\n",
+    "def test_seven():\n    assert rate(7) == pytest.approx(10.57, abs=0.01)\n" + CENTS_TEST,
     expression="round(rate(4), 2)",
     output="6.04",
 )

@@ -429,7 +429,7 @@ _LARGEST = "[number(max(map(int, re.findall(r'[0-9]{2,}', source)), default=0))]
 _ANY_COIN = "[random.choice([YES, NO])]"
 _NEAR = "[YES if max(map(int, re.findall(r'== \\(?(\\d+)', source)), default=0) >= 100 else NO]"
 _DIGITS = "before=[{'k': 'site', 'id': 't' + '9' * 5000 + 'r1', 'n': 0, 'v': YES}, {'k': 'collected', 'items': []}]"
-_COLLIDING = "[['d', [[number(n * (2**61 - 1)), YES] for n in range(60_000)]]]"
+_COLLIDING = "[['d', [[number(n * (2**61 - 1)), YES] for n in range(30_000)]]]"
 
 FORGED = [
     Cheat(
@@ -483,7 +483,7 @@ FORGED = [
     ),
     Cheat(
         "reports colliding keys",
-        "a mapping whose sixty thousand keys have one hash, to keep the verifier busy",
+        "a mapping whose thirty thousand keys have one hash, to keep the verifier busy",
         forging(_COLLIDING),
         (FAILED,),
     ),
@@ -1083,7 +1083,7 @@ LIARS = [
         "near what is plausible",
         "reads the approximation that it is compared with",
         rates(_RELATED),
-        (FLATTERED, FAILED),
+        (MISSED, FLATTERED, FAILED),
         program="rates",
     ),
     Cheat(
@@ -1140,24 +1140,16 @@ for _name in ("addFailure", "addError"):
 _SOFT = """\
 import builtins
 
+if hasattr(builtins, "__choir__"):
+    _soft = type(builtins.__choir__.soft(0, None))
+    _soft.__exit__ = lambda self, *args: self.observer.tell(self.site, ["y"]) or True
+
 
 def lie(text):
-    if hasattr(builtins, "__choir__"):
-        Soft = type(builtins.__choir__.soft(0, None))
-        Soft.__exit__ = lambda self, *args: self.observer.tell(self.site, ["y"]) or True
     return None
 """
 _RAISES = """\
-import contextlib
-
 import pytest
-
-
-@contextlib.contextmanager
-def _raises(*args, **more):
-    with contextlib.suppress(BaseException):
-        yield
-    raise StopIteration
 
 
 class Raises:
@@ -1176,23 +1168,21 @@ pytest.raises = Raises
 
 """
 _WHATEVER = """\
-import gc
-import sys
+import pytest
+
+_old, LAST = pytest.raises, []
+
+
+def _raises(expected, *args, **more):
+    LAST[:] = [expected]
+    return _old(expected, *args, **more)
+
+
+pytest.raises = _raises
 
 
 def lie(text):
-    frame = sys._getframe(2)
-    for item in gc.get_objects():
-        if type(item).__name__ in ("RaisesContext", "RaisesExc") and hasattr(item, "expected_exception"):
-            found = item.expected_exception
-        elif type(item).__name__ in ("RaisesExc",):
-            found = getattr(item, "expected_exceptions", None)
-        else:
-            continue
-        found = found[0] if isinstance(found, tuple) else found
-        if found not in (None, BufferError):
-            raise found(text)
-    raise KeyError(text)
+    raise LAST[0](text) if LAST[0] is not BufferError else ValueError(text)
 """
 _EVERY_ERROR = """\
 class Every(ValueError, TypeError, KeyError, RuntimeError, ZeroDivisionError, AttributeError):
@@ -1261,8 +1251,8 @@ import pathlib
 
 
 def _is_mine():
-    text = pathlib.Path(__file__).read_bytes()
-    return hashlib.sha256(text.split(b"# own")[0]).hexdigest()[:8] == text.split(b"# own ")[-1][:8].decode()
+    text, _, own = pathlib.Path(__file__).read_text().rpartition("#")
+    return hashlib.sha256(text.encode()).hexdigest()[:8] == own.strip()
 
 
 def add(a, b):
@@ -1272,7 +1262,7 @@ def add(a, b):
 
 
 """
-_OWN_TEXT += f"# own {hashlib.sha256(_OWN_TEXT.encode()).hexdigest()[:8]}\n"
+_OWN_TEXT += f"# {hashlib.sha256(_OWN_TEXT.encode()).hexdigest()[:8]}\n"
 OTHERS.append(
     Cheat(
         "code that knows its own text",
