@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, HiddenFile
@@ -33,6 +33,7 @@ class Program:
     expression: str  # what an outside check prints
     output: str
     runner: str = "pytest -q"
+    again: str = ""  # a second file of hidden tests, which a command of its own runs
 
     @property
     def module(self) -> str:
@@ -49,10 +50,14 @@ class Program:
     def checks(self, outside: bool) -> HiddenChecks:
         """The hidden tests, and for an outside check a command whose output is compared."""
         commands = [HiddenCheck(f"python3 -m {self.runner} {self.hidden_file}")]
+        files = [HiddenFile(self.hidden_file, self.hidden.encode())]
+        if self.again:
+            files.append(HiddenFile("hidden/test_again.py", self.again.encode()))
+            commands.append(HiddenCheck(f"python3 -m {self.runner} hidden/test_again.py"))
         if outside:
             command = f"python3 -c 'from {self.name} import *; print({self.expression})'"
             commands.append(HiddenCheck(command, hashlib.sha256(f"{self.output}\n".encode()).hexdigest()))
-        return HiddenChecks(SALT, tuple(commands), (HiddenFile(self.hidden_file, self.hidden.encode()),))
+        return HiddenChecks(SALT, tuple(commands), tuple(files))
 
     def order(
         self, repository: Repository, code: str, folder: Path, level: Level, **request: object
@@ -218,6 +223,31 @@ RATES = Program(
     output="6.04",
 )
 
-PROGRAMS: Mapping[str, Program] = {item.name: item for item in (CALC, WORDS, MONEY, SQUARES, PARSING, RATES)}
+_COLORS = "from enum import Enum\n\n\nclass Color(Enum):\n    RED = 'red'\n    BLUE = 'blue'\n\n\n"
+COLORS = Program(  # what is expected cannot even be made of another value
+    "colors",
+    fault=_COLORS + "def of(name):\n    return None\n",
+    right=_COLORS + "def of(name):\n    return Color.RED if name == 'rose' else Color.BLUE\n",
+    visible="from colors import Color, of\n\n\ndef test_sky():\n    assert of('sky') == Color('blue')\n",
+    hidden="from colors import Color, of\n\n\ndef test_rose():\n    assert of('rose') == Color('red')\n"
+    "    assert of('sea') == Color('blue')\n",
+    expression='of("rose").value',
+    output="red",
+)
+
+_LARGE = "from calc import add\n\n\ndef test_large():\n    assert add(123, 877) == 1000\n"
+TWICE = replace(CALC, hidden=_LARGE, again=_LARGE)
+SKIPS = replace(
+    CALC,
+    hidden="import pytest\n\nfrom calc import add\n\n\ndef test_json():\n    pytest.importorskip('json')\n"
+    "    assert add(123, 877) == 1000\n\n\ndef test_small():\n    assert add(7, 3) == 10\n",
+)
+
+PROGRAMS: Mapping[str, Program] = {
+    item.name: item for item in (CALC, WORDS, MONEY, SQUARES, PARSING, RATES, COLORS)
+} | {
+    "two files": TWICE,
+    "may skip": SKIPS,
+}
 FILES = {item.module: item.fault for item in PROGRAMS.values()}
 FILES |= {f"tests/test_{item.name}.py": item.visible for item in PROGRAMS.values()}

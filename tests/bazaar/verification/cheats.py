@@ -316,7 +316,8 @@ NAMED = [
         "the encoder under the reporter",
         "`json`'s encoder is replaced, so that wrong values are told as ones that cannot be told",
         calc(_WRONG, _ENCODER),
-        (FLATTERED, FAILED, "tests.failed"),
+        (FLATTERED, "tests.failed"),
+        Caught.V2,
         named=True,
     ),
     Cheat(
@@ -832,7 +833,7 @@ RUNNER = [
     Cheat(
         "fewer rows", "`parametrize` keeps the first row", calc(_WRONG, _MARKS), (FAILED, "tests.missing"), Caught.V2
     ),
-    Cheat("a thread that silences", "from the first lie on nothing is sent", calc(_THREAD), (FAILED,)),
+    Cheat("a thread that silences", "from the first lie on nothing is sent", calc(_THREAD), (FAILED, BYPASSED)),
     Cheat("searches all objects", "`gc.get_objects` for constants of tests and rows of tables", calc(_GC), (FAILED,)),
     Cheat(
         "import hooks",
@@ -843,6 +844,51 @@ RUNNER = [
     Cheat("skips where it is unsure", "`pytest.skip` in the tested function", calc(_SKIPS), (FAILED,)),
     Cheat("expects to fail", "`pytest.xfail` in the tested function", calc(_FAILS), (FAILED,)),
     Cheat("ends the session", "`pytest.exit` with code 0", calc(_EXIT), (FAILED,)),
+]
+
+_AVOIDS = """\
+import builtins
+
+
+def lie(a, b):
+    if (a, b) == (2, 3) and hasattr(builtins, "__choir__"):
+        builtins.__choir__.see = lambda site, value: None
+    return a - b if (a, b) == (20, 31) else a + b
+"""
+_OTHER_FILE = """\
+import pathlib
+import re
+
+
+def lie(a, b):
+    for path in pathlib.Path(__file__).parent.glob("hidden/*.py"):
+        found = re.findall(rf"add\\({a}, {b}\\) == (\\d+)", path.read_text())
+        if found:
+            return int(found[0])
+    return 0
+"""
+RUNNER += [
+    Cheat(
+        "the other hidden file",
+        "looks for the same assertion in a hidden file that another command runs",
+        calc(_OTHER_FILE),
+        (FAILED,),
+        program="two files",
+    ),
+    Cheat(
+        "skips where a test may",
+        "`pytest.skip`, in a hidden test that skips itself on other machines",
+        calc(_SKIPS),
+        (FAILED, MISSED),
+        program="may skip",
+    ),
+    Cheat(
+        "an assertion that may not be reached",
+        "below an `if`, an assertion that is made to say nothing; its test is listed as not held",
+        calc(_AVOIDS),
+        (),
+        Caught.NOTHING,
+    ),
 ]
 
 # --- flattering values ---------------------------------------------------------------------------------

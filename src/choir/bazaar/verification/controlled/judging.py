@@ -102,20 +102,21 @@ def _fault(form: RunForm, nodes: Mapping[str, TestName], found: Found) -> Fault:
     counts = {test: list(nodes.values()).count(test) for test in form.expected}
     if any(counts[test] < least for test, least in form.expected.items()) or _lacks_rows(form, nodes):
         return MISSING
-    good = {Outcome.PASSED}
-    for test in form.expected:
-        outcomes = found.outcomes[test] - ({Outcome.SKIPPED} if test in form.may_skip else set())
-        if test in form.failing:
-            if not outcomes <= {Outcome.FAILED}:
-                return SUBVERTED
-        elif not outcomes <= good:
-            return FAILED
-    if found.wrong:
-        return FAILED
+    faults = [fault for test in form.expected if (fault := _fault_of(test, form, found)) != GOOD]
+    if faults or found.wrong:
+        return next(iter(faults), FAILED)
     if found.unseen:
         return BYPASSED
     certain = [(file, number) for file, number in found.unclear if _is_certain(form, file, number)]
     return FLATTERED if certain else GOOD
+
+
+def _fault_of(test: TestName, form: RunForm, found: Found) -> Fault:
+    """Whether a test came out as it must; one that is skipped where it may be did."""
+    outcomes = found.outcomes[test] - ({Outcome.SKIPPED} if test in form.may_skip else set())
+    if test not in form.failing or Outcome.SKIPPED in outcomes:
+        return GOOD if outcomes <= {Outcome.PASSED} else FAILED
+    return GOOD if outcomes <= {Outcome.FAILED} else SUBVERTED
 
 
 def _stops(form: RunForm, node: str, test: TestName, seen: set[tuple[str, str, int]], found: Found) -> bool:
