@@ -376,8 +376,16 @@ class VerificationPolicy:
     )
     tests_max: int = value(20_000, "tests", 1, 10**6, _ENG, "Maximum tests in one report.")
     hidden_runs: int = value(3, "runs", 1, 20, "spec: three times each", "Runs of a hidden check; one pass is enough.")
+    control_pairs_min: int = value(
+        2,
+        "pairs",
+        1,
+        20,
+        _ENG,
+        "Pairs of control runs in which a hidden assertion must tell changed values apart, one after the other.",
+    )
     control_pairs_max: int = value(
-        3, "pairs", 1, 20, _ENG, "Maximum pairs of control runs, where few assertions can be held or some stay unclear."
+        4, "pairs", 1, 20, _ENG, "Maximum pairs of control runs, where few assertions can be held or some stay unclear."
     )
     control_bits_min: int = value(
         12,

@@ -26,6 +26,7 @@ class Case:
     units: int | None = None  # files that an honest one is paid for
     strict: bool = False  # verified with short limits
     rerun: bool = False
+    outcome: str = ""  # in words, where there is more to say
 
 
 def render(groups: Iterable[tuple[str, Iterable[Case]]]) -> str:
@@ -46,4 +47,6 @@ def render(groups: Iterable[tuple[str, Iterable[Case]]]) -> str:
 
 
 def _outcome(case: Case) -> str:
+    if case.outcome:
+        return case.outcome
     return f"refused: `{case.reason}`" if case.reason else "passes"

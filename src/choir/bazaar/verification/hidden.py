@@ -8,8 +8,8 @@ and output never go into a check's sentence or evidence, only hashes do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenRequest
@@ -50,6 +50,7 @@ def run(
         else:
             found = work.plain_tests(check)
         counts.update(found.strengths)
+        findings.loose += found.loose
         name = bytes_hash((hidden.salt + check.command).encode())
         evidence = {"command": name, "strengths": dict(found.strengths)} | dict(found.facts)
         findings.add(f"hidden check {number + 1}", *found.fault, evidence, Visibility.HIDDEN)
@@ -61,6 +62,7 @@ class _Found:
     fault: Fault
     strengths: Mapping[str, int]
     facts: Mapping[str, object]
+    loose: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,11 @@ class _Work:
         tests = self._expected(check, parsed)
         report, known = self._known(tests)
         tests = _with_counts(tests, report)
-        for _ in range(self.bench.policy.hidden_runs):
-            found = control(self.bench, self.tree, tests, known, more)
+        for again in range(self.bench.policy.hidden_runs):  # whoever tries again to guess has more to guess
+            found = control(self.bench, self.tree, tests, known, more + again, self.bench.policy.control_pairs_min)
             if not found.fault[0] or found.fault[0].startswith("cheat."):
                 break
-        return _Found(_told(found), found.counts(), {})
+        return _Found(_told(found), found.counts(), {}, len(found.loose))
 
     def plain_tests(self, check: HiddenCheck) -> _Found:
         """Tests of a runner whose tests cannot be rewritten: all that they report must have passed."""
@@ -111,26 +113,44 @@ class _Work:
         return {item.path: item.content for item in self.hidden.files}
 
     def _expected(self, check: HiddenCheck, parsed: TestCommand) -> Tests:
-        """The tests that must be reported: those that can be read in the hidden files that the command names."""
+        """The tests that must be reported: those that can be read in the hidden files that the command names.
+
+        The other hidden files are rewritten with them: no run holds an original.
+        """
         names = [item.path for item in self.hidden.files]
         named = [path for path in names if PurePosixPath(path).name in check.command] or names
-        suites = read_suites(self.bench, self.tree, named)
-        expected = {(path, test.name): 1 for path, suite in suites.items() for test in suite.tests}
+        suites = read_suites(self.bench, self.tree, names)
+        expected = {(path, test.name): 1 for path in named if path in suites for test in suites[path].tests}
         skips = frozenset(name for name in expected if may_skip_in(suites[name[0]].source, name[1]))
-        chosen = {} if chooses(parsed.arguments) else expected
+        chosen = _chosen(expected, parsed.arguments) if chooses(parsed.arguments) else expected
         return Tests(check.command, self.request.subdir, suites, chosen, skips)
 
     def _known(self, tests: Tests) -> tuple[Report, Mapping[str, Known]]:
         return self.base.known_hidden(self.bench, tests, self._files())
 
 
+def _chosen(expected: Mapping[TestName, int], arguments: Sequence[str]) -> dict[TestName, int]:
+    """Those that a command chooses by their names; none where it chooses in another way."""
+    names = [word.partition("[")[0].partition("::") for word in arguments if "::" in word and not word.startswith("-")]
+    if len(names) < sum(chooses([word]) for word in arguments):
+        return {}
+    return {
+        (file, test): least
+        for (file, test), least in expected.items()
+        if any(file.endswith(path) and f"{test}::".startswith(f"{name}::") for path, _, name in names)
+    }
+
+
 def _with_counts(tests: Tests, report: Report) -> Tests:
-    """How often each test runs, as far as that is known from the buyer's own tree."""
-    counts: Counter[TestName] = Counter(test_of(node, file) for node, (_, file) in report.collected.items())
+    """How often each test runs, and which are skipped, as far as that is known from the buyer's own tree."""
+    names = {node: test_of(node, file) for node, (_, file) in report.collected.items()}
+    counts = Counter(names.values())
     expected = {name: max(least, counts[name]) for name, least in tests.expected.items()}
     if not expected:  # the command chooses among tests: those that it chose there
         expected = {name: count for name, count in counts.items() if name[0] in tests.suites}
-    return Tests(tests.command, tests.subdir, tests.suites, expected, tests.may_skip)
+    skipped = {names[node] for node in report.with_outcome(Outcome.SKIPPED)}
+    ran = set(names.values()) - skipped
+    return replace(tests, expected=expected, may_skip=tests.may_skip - ran, idle=frozenset(skipped))
 
 
 def _told(found: Controlled) -> Fault:

@@ -1,6 +1,7 @@
 """How sure a verdict is: V1 an exit code, V2 a report, V3 hidden checks that are held, V4 outside checks twice. Pure.
 
-Whoever knows every test can answer exactly them, so nothing is above V2 without hidden checks.
+Whoever knows every test can answer exactly them, so nothing is above V2 without hidden checks. Nor is it where hidden
+tests expect values and hold whatever these are: that they pass shows nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LACKING = {
 def level_of(request: PatchGenRequest, hidden: HiddenChecks | None, findings: Findings) -> Level:
     """What the checks of a passed delivery showed."""
     visible = Level.V1 if request.evidence is Evidence.EXIT_CODE else Level.V2
-    if hidden is None:
+    if hidden is None or findings.loose:
         return visible
     outside = has_outside_check(hidden)
     if outside and request.level is Level.V4:

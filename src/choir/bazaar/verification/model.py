@@ -66,6 +66,7 @@ class Findings:
     evidence: list[dict[str, Any]] = field(default_factory=list)
     level: Level | None = None
     strengths: dict[str, dict[str, int]] = field(default_factory=dict)
+    loose: int = 0  # hidden tests that could be held, and tell no values apart with this delivery
     signs: tuple[str, ...] = ()
     lines_added: int = 0
     lines_deleted: int = 0

@@ -2,7 +2,8 @@
 
 A test suite that notices none of them would accept a wrong patch as well. Mutants are made from the lines that the
 patch added or changed in Python files, by a table of small changes; which are tried is decided by the patch itself, so
-that two verifiers try the same. A mutant that fails to load counts as noticed.
+that two verifiers try the same. A mutant that fails to load counts as noticed. One more variant has changes that mean
+nothing, and must pass: code that watches its own text, to fail in every mutant, fails there too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import partial
@@ -26,6 +28,7 @@ from choir.bazaar.verification.test_runs import Bench
 from choir.bazaar.verification.trees import Change, Entry, lay_out, put
 
 _BPS = 10_000
+_UNREAD = ("rest", "kept", "other", "found", "spare", "unread_name")
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "-",
     ast.Sub: "+",
@@ -62,6 +65,7 @@ class Mutation:
 
     tried: int
     noticed: int
+    watched: bool = False  # a change without a meaning was noticed as well
 
     def is_below(self, floor_bps: int, policy: VerificationPolicy) -> bool:
         """Whether too few were noticed; of very few nothing follows."""
@@ -84,7 +88,11 @@ def run(
         works = [partial(_try, bench, base, Path(name) / str(place), one, commands, request)
                  for place, one in enumerate(chosen)]  # fmt: skip
         reports = bench.run_all(works)
-    return Mutation(len(reports), sum(not report.ended_well for report in reports))
+        same = lay_out(base, Path(name) / "same")
+        for variant in neutral(changes):
+            put(same, variant.path, Entry(variant.content))
+        watched = not any(_run(bench, same, commands, request).ended_well for _ in range(bench.policy.hidden_runs))
+    return Mutation(len(reports), sum(not report.ended_well for report in reports), watched)
 
 
 def _try(
@@ -93,6 +101,10 @@ def _try(
     """The first command that notices, or the last."""
     tree = lay_out(base, folder)
     put(tree, mutant.path, Entry(mutant.content))
+    return _run(bench, tree, commands, request)
+
+
+def _run(bench: Bench, tree: Path, commands: Sequence[str], request: PatchGenRequest) -> Report:
     for command in commands:
         report = bench.run(tree, command, request.subdir)
         if not report.ended_well:
@@ -100,16 +112,42 @@ def _try(
     return report
 
 
-def mutants(changes: Sequence[Change]) -> Iterator[Mutant]:
-    """All that the table gives for the lines that were added or changed."""
+def neutral(changes: Sequence[Change]) -> Iterator[Mutant]:
+    """Each patched file with a name more in every function, which nothing reads."""
+    for change, source, module in _patched(changes):
+        used = {item.id for item in ast.walk(module) if isinstance(item, ast.Name)}
+        name = next((word for word in _UNREAD if word not in used), "")
+        lines = source.split(b"\n")
+        places = {place for node in ast.walk(module) if (place := _first_line(node)) is not None}
+        for line, indent in sorted(places, reverse=True):
+            lines.insert(line - 1, b" " * indent + f"{name} = None".encode())
+        content = b"\n".join(lines)
+        with suppress(SyntaxError, ValueError):
+            ast.parse(content)
+            yield Mutant(change.path, content)
+
+
+def _first_line(node: ast.AST) -> tuple[int, int] | None:
+    """Line and indentation of a function's first statement behind its documentation, if it begins the line."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    first = node.body[1] if ast.get_docstring(node, clean=False) is not None and len(node.body) > 1 else node.body[0]
+    own = min([first.lineno, *(item.lineno for item in getattr(first, "decorator_list", ()))])
+    return (own, first.col_offset) if own > node.lineno and first.col_offset > node.col_offset else None
+
+
+def _patched(changes: Sequence[Change]) -> Iterator[tuple[Change, bytes, ast.Module]]:
+    """The Python files that a patch leaves, tests apart."""
     for change in changes:
         if change.after is None or not change.path.endswith(".py") or is_test_change(change):
             continue
-        source = change.after.content
-        try:
-            module = syntax.parse(source)
-        except syntax.UNREADABLE:
-            continue
+        with suppress(*syntax.UNREADABLE):
+            yield change, change.after.content, syntax.parse(change.after.content)
+
+
+def mutants(changes: Sequence[Change]) -> Iterator[Mutant]:
+    """All that the table gives for the lines that were added or changed."""
+    for change, source, module in _patched(changes):
         lines = _changed_lines(change)
         for start, end, text in _edits(source, module, lines):
             content = source[:start] + text.encode() + source[end:]

@@ -89,6 +89,8 @@ class PatchCheck:
         """How much of a change to the patched lines the tests notice."""
         found = mutation.run(self.bench, tree, changed, self.request, self.order.hidden)
         self.findings.mutants = (found.noticed, found.tried)
+        why = "The tests fail after a change that means nothing, so the code depends on its own text."
+        self.findings.need("neutral change", *_fault(found.watched, "cheat.mutants_watched", why))
         short = found.is_below(self.request.mutation_floor_bps, self.bench.policy)
         text = "The tests notice fewer mutants of the changed lines than the order's floor."
         facts = {"tried": found.tried, "noticed": found.noticed}

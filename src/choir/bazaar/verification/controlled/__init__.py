@@ -9,8 +9,11 @@ ask for knows the answers.
     sites.py      what a test file consists of
     reading.py    finds its assertions, and how each can be held
     rewriting.py  the file as it goes into one run
-    values.py     what is observed, compared outside; plausible other values
+    blanks.py     takes out of a file what people say about its tests
+    values.py     what is observed, compared outside
+    others.py     plausible other values
     draws.py      which form each assertion has in a run
     judging.py    what the reports of the runs amount to
+    tallies.py    which assertions are held after some runs
     runs.py       does it: draws, runs side by side, judges
 """

@@ -8,14 +8,15 @@ seen in both, while no run holds both forms of one.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from choir.bazaar.verification.controlled.reading import ERRORS
+from choir.bazaar.verification.controlled.others import Chance, other_of
 from choir.bazaar.verification.controlled.rewriting import Forms
 from choir.bazaar.verification.controlled.sites import Change, Form, Site, Span, Suite
-from choir.bazaar.verification.controlled.values import Opaque, another
+from choir.bazaar.verification.controlled.values import Opaque
 
 _UNRELATED = "unrelated"
 
@@ -28,6 +29,7 @@ class Known:
     weak: frozenset[int] = frozenset()  # no change of what they expect makes a difference
     broken: frozenset[int] = frozenset()  # they do not work when rewritten, and stay as they are
     elusive: frozenset[int] = frozenset()  # required by the look of it, but not always reached
+    dull: frozenset[int] = frozenset()  # one change made no difference; the next time everything is changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class _Making:
     neutral: set[int] = field(default_factory=set)
 
 
-def draw_pair(suite: Suite, known: Known, chance: random.Random) -> tuple[Draw, Draw]:
+def draw_pair(suite: Suite, known: Known, chance: random.Random, turn: int = 0) -> tuple[Draw, Draw]:
     """Two runs that belong together."""
     blind = [site for site in suite.sites if is_blind(site, known)]
     columns = {site.changes[0].column.key for site in blind if site.changes[0].column is not None}
@@ -62,10 +64,11 @@ def draw_pair(suite: Suite, known: Known, chance: random.Random) -> tuple[Draw, 
         if mixed.changes[0].column is None:
             first ^= {mixed.number}
     every = {site.number for site in blind}
-    return draw(suite, known, first, chance), draw(suite, known, every - first, chance)
+    mix = Chance(chance, suite.pool, turn)
+    return draw(suite, known, first, mix), draw(suite, known, every - first, mix)
 
 
-def draw(suite: Suite, known: Known, changed: Iterable[int], chance: random.Random) -> Draw:
+def draw(suite: Suite, known: Known, changed: Iterable[int], chance: Chance) -> Draw:
     """One run in which these sites expect something else."""
     made, wanted = _Making(), set(changed)
     for site in suite.sites:
@@ -76,7 +79,7 @@ def draw(suite: Suite, known: Known, changed: Iterable[int], chance: random.Rand
             continue
         made.forms[site.number] = site.held
         if is_blind(site, known):
-            _draw_blind(site, site.number in wanted, suite.pool, made, chance)
+            _draw_blind(site, _chosen(site, known, chance) if site.number in wanted else (), made, chance)
     forms = Forms(made.forms, made.values, made.columns)
     return Draw(suite, forms, frozenset(made.changed), frozenset(made.neutral))
 
@@ -87,41 +90,23 @@ def is_blind(site: Site, known: Known) -> bool:
     return bool(site.changes) and not seen and site.number not in known.weak | known.broken
 
 
-def _draw_blind(site: Site, wanted: bool, pool: Iterable[Any], made: _Making, chance: random.Random) -> None:
-    change = chance.choice(site.changes)
-    try:
-        others = _others(change, list(pool), chance) if wanted else None
-    except Opaque:
-        others = None
-    if change.column is not None:
-        made.columns.setdefault(change.column.key, others or change.column.values)
+def _chosen(site: Site, known: Known, chance: Chance) -> Sequence[Change]:
+    """What is changed of what a site expects: one literal, or all where one made no difference."""
+    return site.changes if site.number in known.dull else (chance.random.choice(site.changes),)
+
+
+def _draw_blind(site: Site, chosen: Iterable[Change], made: _Making, chance: Chance) -> None:
+    others: dict[Span, Any] = {}
+    for change in chosen:
+        with suppress(Opaque):
+            others[change.span] = other_of(change, chance)
+    column = site.changes[0].column
+    if column is not None:
+        made.columns.setdefault(column.key, next(iter(others.values()), column.values))
     else:
         for item in site.changes:  # all are written again, so that which was changed does not show
-            made.values[item.span] = item.value
-        if others is not None:
-            made.values[change.span] = others
-    (made.changed if others is not None else made.neutral).add(site.number)
-
-
-def _others(change: Change, pool: list[Any], chance: random.Random) -> Any:
-    if change.column is not None:
-        return _other_column(change.column.values, pool, chance)
-    if change.is_error:
-        return chance.choice([name for name in ERRORS if name != change.value])
-    return another(change.value, () if change.is_contained else pool, chance)
-
-
-def _other_column(values: tuple[Any, ...], pool: list[Any], chance: random.Random) -> tuple[Any, ...]:
-    """Each row's value replaced where it can be."""
-    found = []
-    for value in values:
-        try:
-            found.append(another(value, pool, chance))
-        except Opaque:
-            found.append(value)
-    if tuple(found) == values:
-        raise Opaque
-    return tuple(found)
+            made.values[item.span] = others.get(item.span, item.value)
+    (made.changed if others else made.neutral).add(site.number)
 
 
 def unrelated(site: Site) -> Mapping[Span, Any]:

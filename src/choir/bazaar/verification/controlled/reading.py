@@ -8,13 +8,16 @@ expected one stands nowhere in the file as the tested process sees it, or the si
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from choir.bazaar.verification import syntax
 from choir.bazaar.verification.controlled import literals
+from choir.bazaar.verification.controlled.blanks import blanked
 from choir.bazaar.verification.controlled.literals import literal
+from choir.bazaar.verification.controlled.others import ERRORS, can_change
 from choir.bazaar.verification.controlled.sites import (
     Change,
     Column,
@@ -29,6 +32,7 @@ from choir.bazaar.verification.controlled.sites import (
 from choir.bazaar.verification.controlled.values import Relation, is_guessable
 
 _CONTAINED_CHARS_MIN = 4  # a shorter text may stand in another by chance
+_CONTAINED_CHARS_CERTAIN = 12  # of such a length, not even one that is nearly the same stands there too
 _LEFT_ALONE = ("xfail", "skip", "expectedFailure")  # decorators of tests whose failures mean something
 _EQUAL = {
     "assertEqual",
@@ -48,8 +52,6 @@ _ORDERS = {
     ast.LtE: (Relation.BELOW_OR_EQUAL, Relation.ABOVE_OR_EQUAL),
     ast.GtE: (Relation.ABOVE_OR_EQUAL, Relation.BELOW_OR_EQUAL),
 }
-# None is a kind of another, so that to expect one excludes the others.
-ERRORS = ("ValueError", "TypeError", "KeyError", "AttributeError", "RuntimeError", "ZeroDivisionError", "OSError")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -109,7 +111,8 @@ def read_suite(source: bytes) -> Suite:
         source = _plain(source)
     try:
         module = syntax.parse(source)
-    except syntax.UNREADABLE:
+        source = blanked(source, module)
+    except (*syntax.UNREADABLE, tokenize.TokenError):
         return Suite(source)
     return _Reader(source, module).suite()
 
@@ -270,7 +273,9 @@ class _Reader:
             column.uses += 1
             known = column.column
             self.pool += known.values
-            change = Change(self._span(expected), None, known, is_certain=near is None)
+            change = Change(
+                self._span(expected), None, known, is_certain=near is None, relation=relation, tolerance=tolerance
+            )
             self._add(replace(site, observation=replace(seen, column=known), changes=(change,)), column)
             return True
         constant = scope.constants.get(expected.id) if isinstance(expected, ast.Name) else None
@@ -282,10 +287,10 @@ class _Reader:
         value = constant.value if constant is not None else said.value if said is not None else None
         echo = constant is None and _times(value, scope.literals) > 1
         self.pool.append(value)
-        changes = (Change(self._span(expected), value, is_certain=True),) if near is None else ()
+        change = Change(self._span(expected), value, is_certain=near is None, relation=relation, tolerance=tolerance)
         seen = replace(seen, value=value, is_echo=echo)
         given = None if constant is None else constant.span
-        self._add(replace(site, observation=seen, changes=changes, constant=given), constant)
+        self._add(replace(site, observation=seen, changes=(change,), constant=given), constant)
         return True
 
     def _ordered(self, site: Site, left: ast.expr, right: ast.expr, ways: tuple[Relation, Relation]) -> None:
@@ -302,7 +307,9 @@ class _Reader:
             seen = Observation(self._span(left), Relation.WITHIN, members.value)
             self._add(replace(site, observation=seen))
         elif member is not None and isinstance(member.value, str) and len(member.value) >= _CONTAINED_CHARS_MIN:
-            self._add(replace(site, changes=(Change(self._span(left), member.value, is_contained=True),)))
+            certain = len(member.value) >= _CONTAINED_CHARS_CERTAIN
+            change = Change(self._span(left), member.value, is_contained=True, is_certain=certain)
+            self._add(replace(site, changes=(change,)))
         else:
             self._add(site)
 
@@ -314,8 +321,10 @@ class _Reader:
         for observed, other in (call.args, call.args[::-1]):
             value = literal(other)
             if value is not None and literal(observed) is None:
-                seen = Observation(self._span(observed), Relation.ALMOST, value.value, tolerance=(places, delta))
-                self._add(replace(site, observation=seen))
+                near = Relation.ALMOST, (places, delta)
+                seen = Observation(self._span(observed), near[0], value.value, tolerance=near[1])
+                change = Change(self._span(other), value.value, relation=near[0], tolerance=near[1])
+                self._add(replace(site, observation=seen, changes=(change,)))
                 return True
         return False
 
@@ -405,7 +414,8 @@ class _Reader:
         return self.source[span.start : span.end].decode()
 
     def _add(self, site: Site, name: _Constant | _Column | None = None) -> None:
-        self.drafts.append(_Draft(replace(site, number=len(self.drafts)), name))
+        changes = tuple(change for change in site.changes if can_change(change))
+        self.drafts.append(_Draft(replace(site, number=len(self.drafts), changes=changes), name))
 
 
 def _times(value: Any, said: Sequence[Any]) -> int:

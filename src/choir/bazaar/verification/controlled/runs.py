@@ -19,11 +19,13 @@ from typing import Any
 from choir.bazaar.contracts.commands import Runner
 from choir.bazaar.jobs.model import Strength
 from choir.bazaar.verification.controlled import javascript, judging
-from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_pair, is_blind, unrelated
+from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_pair, unrelated
 from choir.bazaar.verification.controlled.judging import GOOD, Fault, Found, RunForm, TestName
+from choir.bazaar.verification.controlled.others import Chance
 from choir.bazaar.verification.controlled.reading import read_suite
 from choir.bazaar.verification.controlled.rewriting import Forms, rewrite
 from choir.bazaar.verification.controlled.sites import Site, Suite
+from choir.bazaar.verification.controlled.tallies import Tally, is_held
 from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.test_runs import Bench, Control
 from choir.bazaar.verification.trees import Entry, lay_out, put
@@ -42,6 +44,7 @@ class Tests:
     suites: Mapping[str, Suite]
     expected: Mapping[TestName, int] = field(default_factory=dict)
     may_skip: frozenset[TestName] = frozenset()
+    idle: frozenset[TestName] = frozenset()  # skipped without any delivery, too
 
     @classmethod
     def of(cls, bench: Bench, command: str, subdir: str, tree: Path, files: Iterable[str], report: Report) -> Tests:
@@ -59,6 +62,7 @@ class Controlled:
 
     fault: Fault = GOOD
     strengths: Mapping[TestName, Strength] = field(default_factory=dict)
+    loose: frozenset[TestName] = frozenset()  # could be held, and were not: nothing made them tell values apart
 
     def counts(self) -> dict[str, int]:
         """How many tests are held how."""
@@ -78,11 +82,17 @@ def read_suites(bench: Bench, tree: Path, files: Iterable[str]) -> dict[str, Sui
     return found | javascript.read_suites(bench, tree, wanted)
 
 
-def control(bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], more: int = 0) -> Controlled:
-    """Run the tests in control runs until what they show is clear. `more` pairs are run beyond that."""
+def control(
+    bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], more: int = 0, least: int = 1
+) -> Controlled:
+    """Run the tests in control runs until what they show is clear.
+
+    A site that is held by changes must tell them apart in `least` pairs of runs, one after the other, and `more`.
+    """
     runner = _Runner(bench, tree, tests, dict(known))
+    tally = Tally(tests.suites, tests.expected, tests.idle, runner.known, least + more)
     strengths = dict.fromkeys(tests.expected, Strength.NONE)
-    blind = tries = 0
+    tries = 0
     while True:
         tries += 1
         runs = runner.pair()
@@ -92,16 +102,18 @@ def control(bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], 
             for test, kind in found.strengths.items():
                 if test in strengths:
                     strengths[test] = _best(strengths[test], kind)
-            blind += found.blind
-        unclear = set().union(*(found.unclear for found in runs))
-        opaque = runner.note_opaque(set().union(*(found.opaque for found in runs)))
-        sure = Strength.OUTSIDE in strengths.values() or blind >= bench.policy.control_bits_min or not blind
-        clear = sure and not opaque and not unclear and tries > more
-        if clear or tries >= bench.policy.control_pairs_max + more:
+        tally.add(runs)
+        runner.note(opaque=set().union(*(found.opaque for found in runs)), dull=tally.unclear)
+        sure = Strength.OUTSIDE in strengths.values() or tally.bits >= bench.policy.control_bits_min or not tally.bits
+        if (sure and not tally.unclear and not tally.open() and tries > more) or (
+            tries >= bench.policy.control_pairs_max + more + tally.claims
+        ):
             break
-    if unclear and runner.is_flattered(unclear):
+    unheld = tally.open()
+    if tally.unclear and runner.is_flattered(tally.unclear):
         return Controlled(judging.FLATTERED)
-    return Controlled(GOOD, strengths)
+    loose = frozenset((file, tests.suites[file].sites[number].test) for file, number in unheld)
+    return Controlled(GOOD, strengths, loose)
 
 
 def calibrate(bench: Bench, tree: Path, tests: Tests, plain: Report) -> dict[str, Known]:
@@ -158,11 +170,15 @@ class _Runner:
     tests: Tests
     known: dict[str, Known]
     last: list[RunForm] = field(default_factory=list)
+    turn: int | None = None
 
     def pair(self) -> list[Found]:
         """Two runs that belong together, side by side; one where nothing can be drawn."""
         chance = random.Random(self.bench.entropy.bytes(16))  # noqa: S311 - seeded by what nobody can guess
-        pairs = {path: draw_pair(suite, self._known(path), chance) for path, suite in self.tests.suites.items()}
+        self.turn = chance.randrange(2) if self.turn is None else self.turn + 1
+        pairs = {
+            path: draw_pair(suite, self._known(path), chance, self.turn) for path, suite in self.tests.suites.items()
+        }
         plain = sorted(self._without_hold())
         chance.shuffle(plain)
         half = (len(plain) + 1) // 2
@@ -176,21 +192,19 @@ class _Runner:
         self.last = forms
         return [judging.judge(form, report) for form, report in zip(forms, reports, strict=True)]
 
-    def note_opaque(self, places: Iterable[tuple[str, int]]) -> bool:
-        """Sites that must be held another way; whether there are any."""
-        new = False
-        for file, number in places:
-            known = self._known(file)
-            new = True
-            self.known[file] = replace(known, opaque=known.opaque | {number})
-        return new
+    def note(self, opaque: Iterable[tuple[str, int]], dull: Iterable[tuple[str, int]]) -> None:
+        """Sites that must be held another way from now on."""
+        for file, number in opaque:
+            self.known[file] = replace(self._known(file), opaque=self._known(file).opaque | {number})
+        for file, number in dull:
+            self.known[file] = replace(self._known(file), dull=self._known(file).dull | {number})
 
     def is_flattered(self, places: Iterable[tuple[str, int]]) -> bool:
         """Whether a site that no change impressed holds even for what nothing honest is equal to."""
         wanted = set(places)
         draws = {}
         for path, suite in self.tests.suites.items():
-            plain = draw(suite, self._known(path), (), random.Random(0))  # noqa: S311 - nothing is drawn
+            plain = draw(suite, self._known(path), (), Chance(random.Random(0)))  # noqa: S311 - nothing is drawn
             values = dict(plain.forms.values)
             sites = [site for site in suite.sites if (path, site.number) in wanted]
             for site in sites:
@@ -198,7 +212,7 @@ class _Runner:
             forms = Forms(plain.forms.forms, values, plain.forms.columns)
             draws[path] = replace(plain, forms=forms, changed=frozenset(site.number for site in sites))
         found = judging.judge(form := self._form(draws, ()), self._run(form))
-        return bool(found.fault[0]) or bool(found.unclear & wanted)
+        return found.fault == judging.FLATTERED or bool(found.unclear & wanted)
 
     def _known(self, path: str) -> Known:
         return self.known.get(path, Known())
@@ -208,11 +222,7 @@ class _Runner:
         for path, suite in self.tests.suites.items():
             known = self._known(path)
             for test in suite.tests:
-                held = any(
-                    (site.observation is not None and site.observation.counts and site.number not in known.opaque)
-                    or is_blind(site, known)
-                    for site in suite.sites_of(test.name)
-                )
+                held = any(is_held(site, known) for site in suite.sites_of(test.name))
                 if test.is_touched and not held:
                     yield path, test.name
 

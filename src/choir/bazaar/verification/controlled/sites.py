@@ -54,6 +54,8 @@ class Change:
     is_error: bool = False
     is_contained: bool = False  # looked for inside of something, where other expected values may stand too
     is_certain: bool = False  # nothing honest is equal to both
+    relation: Relation = Relation.EQUAL  # what the site takes for equal
+    tolerance: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
