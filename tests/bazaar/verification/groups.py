@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.bazaar.verification.honest import HONEST
+from tests.bazaar.verification.honest_code import HONEST_CODE
 from tests.bazaar.verification.hostile_code import CODE
 from tests.bazaar.verification.hostile_diffs import CLAIMS, DECIDING, PATHS
 from tests.bazaar.verification.other_deliveries import HONEST_OTHERS, REVIEWS, RUNS, TEXTS
@@ -16,5 +17,6 @@ GROUPS = [
     ("Runs", RUNS),
     ("Texts", TEXTS),
     ("Honest patches", HONEST),
+    ("Honest patches: ordinary code", HONEST_CODE),
     ("Other honest deliveries", HONEST_OTHERS),
 ]

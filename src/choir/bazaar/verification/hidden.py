@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from choir.bazaar.contracts import HiddenCheck, HiddenChecks, PatchGenRequest
@@ -94,7 +94,7 @@ class _Work:
         """The tests that must be reported: those that can be read in the hidden files that the command names."""
         names = [item.path for item in self.hidden.files]
         named = [path for path in names if PurePosixPath(path).name in check.command] or names
-        suites = read_suites(self.tree, named)
+        suites = read_suites(self.tree, named, check.command)
         expected = {(path, test.name): 1 for path, suite in suites.items() for test in suite.tests}
         skips = frozenset(name for name in expected if may_skip_in(suites[name[0]].source, name[1]))
         chosen = {} if chooses(parsed.arguments) else expected
@@ -110,7 +110,7 @@ def _with_counts(tests: Tests, report: Report) -> Tests:
     expected = {name: max(least, counts[name]) for name, least in tests.expected.items()}
     if not expected:  # the command chooses among tests: those that it chose there
         expected = {name: count for name, count in counts.items() if name[0] in tests.suites}
-    return Tests(tests.command, tests.subdir, tests.suites, expected, tests.may_skip)
+    return replace(tests, expected=expected).left_as_reported(report)
 
 
 def _told(found: Controlled) -> Fault:

@@ -15,9 +15,9 @@ from typing import Any
 from choir.bazaar.verification.controlled.reading import ERRORS
 from choir.bazaar.verification.controlled.rewriting import Forms
 from choir.bazaar.verification.controlled.sites import Change, Form, Site, Span, Suite
-from choir.bazaar.verification.controlled.values import Opaque, another
+from choir.bazaar.verification.controlled.values import Opaque, another, gentle
 
-_UNRELATED = "unrelated"
+_UNRELATED = "unrelated\t"  # written otherwise than it is, so that a test which reads its own source does not find it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,18 @@ class _Making:
     changed: set[int] = field(default_factory=set)
     neutral: set[int] = field(default_factory=set)
 
+    def drawn(self, suite: Suite) -> Draw:
+        """Tables of tests that are left as they are stay too: the names of their rows may matter there."""
+        at_work = {suite.sites[number].test for number in self.forms}
+        silent = {site.test for site in suite.sites} - at_work
+        kept = frozenset(table.number for table in suite.tables if table.test in silent)
+        forms = Forms(self.forms, self.values, self.columns, kept)
+        return Draw(suite, forms, frozenset(self.changed), frozenset(self.neutral))
+
 
 def draw_pair(suite: Suite, known: Known, chance: random.Random) -> tuple[Draw, Draw]:
     """Two runs that belong together."""
-    blind = [site for site in suite.sites if is_blind(site, known)]
+    blind = [site for site in suite.sites if is_blind(site, known) and not suite.is_left(site)]
     columns = {site.changes[0].column.key for site in blind if site.changes[0].column is not None}
     first = {site.number for site in blind if chance.random() < 1 / 2}
     for key in columns:  # sites that share a column have one mode
@@ -69,7 +77,7 @@ def draw(suite: Suite, known: Known, changed: Iterable[int], chance: random.Rand
     """One run in which these sites expect something else."""
     made, wanted = _Making(), set(changed)
     for site in suite.sites:
-        if site.number in known.broken:
+        if site.number in known.broken or suite.is_left(site):
             continue
         if site.observation is not None and site.number not in known.opaque:
             made.forms[site.number] = Form.SEE
@@ -77,8 +85,7 @@ def draw(suite: Suite, known: Known, changed: Iterable[int], chance: random.Rand
         made.forms[site.number] = site.held
         if is_blind(site, known):
             _draw_blind(site, site.number in wanted, suite.pool, made, chance)
-    forms = Forms(made.forms, made.values, made.columns)
-    return Draw(suite, forms, frozenset(made.changed), frozenset(made.neutral))
+    return made.drawn(suite)
 
 
 def is_blind(site: Site, known: Known) -> bool:
@@ -108,6 +115,8 @@ def _others(change: Change, pool: list[Any], chance: random.Random) -> Any:
         return _other_column(change.column.values, pool, chance)
     if change.is_error:
         return chance.choice([name for name in ERRORS if name != change.value])
+    if not change.is_certain:  # something is made of it, which may refuse what is far off
+        return gentle(change.value, chance)
     return another(change.value, () if change.is_contained else pool, chance)
 
 

@@ -68,6 +68,7 @@ class Found:
     unclear: set[tuple[str, int]] = field(default_factory=set)  # changed, and yet it held
     wrong: set[tuple[str, int]] = field(default_factory=set)  # did not hold as it should
     unseen: set[tuple[str, int]] = field(default_factory=set)  # required, and did not report
+    shaken: set[tuple[str, int]] = field(default_factory=set)  # changed, and their test ended with an error
     strengths: dict[TestName, Strength] = field(default_factory=dict)
     blind: int = 0  # how often a site told apart what it could not know
     outcomes: dict[TestName, set[Outcome]] = field(default_factory=dict)
@@ -105,7 +106,10 @@ def _fault(form: RunForm, nodes: Mapping[str, TestName], found: Found) -> Fault:
             if not outcomes <= {Outcome.FAILED}:
                 return SUBVERTED
         elif not outcomes <= good:
-            return FAILED
+            changed = _changed_in(form, test) if outcomes <= good | {Outcome.FAILED} else set()
+            if not changed:
+                return FAILED
+            found.shaken |= changed  # not known whether by the change: it is tried again without
     if found.wrong:
         return FAILED
     if found.unseen:
@@ -114,11 +118,21 @@ def _fault(form: RunForm, nodes: Mapping[str, TestName], found: Found) -> Fault:
     return FLATTERED if certain else GOOD
 
 
+def _changed_in(form: RunForm, test: TestName) -> set[tuple[str, int]]:
+    file, name = test
+    if file not in form.draws:
+        return set()
+    draw = form.draws[file]
+    return {(file, site.number) for site in draw.suite.sites_of(name) if site.number in draw.changed}
+
+
 def _lacks_rows(form: RunForm, nodes: Mapping[str, TestName]) -> bool:
     """Whether a row of a table is not run: code that knows which rows it fails could leave them out."""
     ran = {(*test, table, row) for node, test in nodes.items() for table, row in _rows(node).items()}
     for file, draw in form.draws.items():
         for table in draw.suite.tables:
+            if table.number in draw.forms.kept_tables:
+                continue
             wanted = range(len(table.rows)) if (file, table.test) in form.expected else ()
             if any((file, table.test, table.number, row) not in ran for row in wanted):
                 return True

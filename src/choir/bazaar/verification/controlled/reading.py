@@ -102,8 +102,8 @@ class _Draft:
         return self.site
 
 
-def read_suite(source: bytes) -> Suite:
-    """What there is to hold in a file; one that cannot be read has nothing."""
+def read_suite(source: bytes, *, tables: bool = True) -> Suite:
+    """What there is to hold in a file; one that cannot be read has nothing. Without `tables` rows keep their names."""
     first = source.split(b"\n", 2)[:2]
     if b"\r" in source or source.startswith(b"\xef\xbb\xbf") or any(b"coding" in line for line in first):
         source = _plain(source)
@@ -111,7 +111,7 @@ def read_suite(source: bytes) -> Suite:
         module = syntax.parse(source)
     except syntax.UNREADABLE:
         return Suite(source)
-    return _Reader(source, module).suite()
+    return _Reader(source, module, tables).suite()
 
 
 def _plain(source: bytes) -> bytes:
@@ -128,6 +128,7 @@ class _Reader:
 
     source: bytes
     module: ast.Module
+    has_tables: bool = True
     drafts: list[_Draft] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     tests: list[FoundTest] = field(default_factory=list)
@@ -160,8 +161,9 @@ class _Reader:
     def _test(
         self, node: _Function, name: str, shared: Mapping[str, _Constant], home: ast.ClassDef | None = None
     ) -> None:
-        decorators = [*node.decorator_list, *(home.decorator_list if home else ())]
-        touched = not any(word in ast.dump(item) for item in decorators for word in _LEFT_ALONE)
+        marks = [*node.decorator_list, *(home.decorator_list if home else ()), *_marks(self.module), *_marks(home)]
+        touched = not any(word in ast.dump(item) for item in marks for word in _LEFT_ALONE)
+        touched = touched and not _marks_itself(node)
         self.tests.append(FoundTest(name, touched))
         if not touched:
             return
@@ -171,7 +173,8 @@ class _Reader:
         constants = {key: item for key, item in shared.items() if key not in taken}
         constants |= {key: item for key, item in local.items() if key not in own}
         self.local += local.values()
-        columns = {} if home is not None and home.decorator_list else self._columns(node, name)
+        named = "request" in own or not self.has_tables  # may ask for its own name
+        columns = {} if named or (home is not None and home.decorator_list) else self._columns(node, name)
         self.columns += columns.values()
         scope = _Scope(name, constants, columns, list(literals.constants(ast.Module(node.body, []))))
         self._body(node.body, scope, required=True)
@@ -406,6 +409,19 @@ class _Reader:
 
     def _add(self, site: Site, name: _Constant | _Column | None = None) -> None:
         self.drafts.append(_Draft(replace(site, number=len(self.drafts)), name))
+
+
+def _marks(node: ast.Module | ast.ClassDef | None) -> list[ast.expr]:
+    """`pytestmark = …`"""
+    body = [] if node is None else node.body
+    given = [item for item in body if isinstance(item, ast.Assign)]
+    return [item.value for item in given if "pytestmark" in {getattr(name, "id", "") for name in item.targets}]
+
+
+def _marks_itself(node: _Function) -> bool:
+    """Whether a test says while it runs that it is expected to fail."""
+    names = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+    return bool(names & {"applymarker", "add_marker"})
 
 
 def _times(value: Any, said: Sequence[Any]) -> int:

@@ -20,12 +20,13 @@ from choir.bazaar.verification.controlled import judging
 from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_pair, is_blind, unrelated
 from choir.bazaar.verification.controlled.judging import GOOD, Fault, Found, RunForm, TestName
 from choir.bazaar.verification.controlled.reading import read_suite
-from choir.bazaar.verification.controlled.rewriting import Forms, rewrite
+from choir.bazaar.verification.controlled.rewriting import rewrite
 from choir.bazaar.verification.controlled.sites import Site, Suite
 from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.test_runs import Bench, Control
 from choir.bazaar.verification.trees import Entry, lay_out, put
 
+_SHAKEN_PAIRS = 2  # more of them, at most, for tests that cannot stand a change
 _SITES_MAX = 1_000_000  # of one file; numbers of the next begin there
 
 
@@ -44,11 +45,19 @@ class Tests:
     @classmethod
     def of(cls, command: str, subdir: str, tree: Path, files: Iterable[str], report: Report) -> Tests:
         """The tests of a tree as a run of them was reported."""
-        suites = read_suites(tree, files)
+        suites = read_suites(tree, files, command)
         names = {node: judging.test_of(node, file) for node, (_, file) in report.collected.items()}
         passed = [names[node] for node in report.with_outcome(Outcome.PASSED)]
         skipped = frozenset(names[node] for node in report.with_outcome(Outcome.SKIPPED))
-        return cls(command, subdir, suites, Counter(passed), skipped)
+        return cls(command, subdir, suites, Counter(passed), skipped).left_as_reported(report)
+
+    def left_as_reported(self, report: Report) -> Tests:
+        """The same, in which tests that are expected to fail stay as they are: what they say means something else."""
+        left = {judging.test_of(node, report.collected[node][1]) for node in report.expected_failures}
+        suites = {
+            path: suite.without(name for file, name in left if file == path) for path, suite in self.suites.items()
+        }
+        return replace(self, suites=suites)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +72,11 @@ class Controlled:
         return {kind.value: list(self.strengths.values()).count(kind) for kind in Strength}
 
 
-def read_suites(tree: Path, files: Iterable[str]) -> dict[str, Suite]:
-    """The test files of a tree, read."""
+def read_suites(tree: Path, files: Iterable[str], command: str = "") -> dict[str, Suite]:
+    """The test files of a tree, read. A command that chooses rows of tables by their names finds them there."""
     there = [path for path in files if path.endswith(".py") and (tree / path).is_file()]
-    return {path: read_suite((tree / path).read_bytes()) for path in there}
+    by_row = "[" in command or " -k" in command
+    return {path: read_suite((tree / path).read_bytes(), tables=not by_row) for path in there}
 
 
 def control(bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], more: int = 0) -> Controlled:
@@ -80,6 +90,11 @@ def control(bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], 
         for found in runs:
             if found.fault[0]:
                 return Controlled(found.fault)
+        shaken = set().union(*(found.shaken for found in runs))
+        if shaken and tries > bench.policy.control_pairs_max + more + _SHAKEN_PAIRS:
+            return Controlled(judging.FAILED)
+        runner.note_weak(shaken, whole_tests=tries > 1)
+        for found in runs:
             for test, kind in found.strengths.items():
                 if test in strengths:
                     strengths[test] = _best(strengths[test], kind)
@@ -88,7 +103,7 @@ def control(bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], 
         opaque = runner.note_opaque(set().union(*(found.opaque for found in runs)))
         sure = Strength.OUTSIDE in strengths.values() or blind >= bench.policy.control_bits_min or not blind
         clear = sure and not opaque and not unclear and tries > more
-        if clear or tries >= bench.policy.control_pairs_max + more:
+        if not shaken and (clear or tries >= bench.policy.control_pairs_max + more):
             break
     if unclear and runner.is_flattered(unclear):
         return Controlled(judging.FLATTERED)
@@ -176,6 +191,14 @@ class _Runner:
             self.known[file] = replace(known, opaque=known.opaque | {number})
         return new
 
+    def note_weak(self, places: Iterable[tuple[str, int]], *, whole_tests: bool) -> None:
+        """Sites that cannot stand a change: what is expected cannot be made of another value, or not compared with."""
+        for file, number in places:
+            suite, known = self.tests.suites[file], self._known(file)
+            test = suite.sites[number].test
+            more = {site.number for site in suite.sites_of(test)} if whole_tests else {number}
+            self.known[file] = replace(known, weak=known.weak | more)
+
     def is_flattered(self, places: Iterable[tuple[str, int]]) -> bool:
         """Whether a site that no change impressed holds even for what nothing honest is equal to."""
         wanted = set(places)
@@ -186,7 +209,7 @@ class _Runner:
             sites = [site for site in suite.sites if (path, site.number) in wanted]
             for site in sites:
                 values |= unrelated(site)
-            forms = Forms(plain.forms.forms, values, plain.forms.columns)
+            forms = replace(plain.forms, values=values)
             draws[path] = replace(plain, forms=forms, changed=frozenset(site.number for site in sites))
         found = judging.judge(form := self._form(draws, ()), self._run(form))
         return bool(found.fault[0]) or bool(found.unclear & wanted)

@@ -157,6 +157,14 @@ def another(value: Any, pool: Sequence[Any], chance: random.Random) -> Any:
     return found
 
 
+def gentle(value: Any, chance: random.Random) -> Any:
+    """The same, as near as possible."""
+    if type(value) in (int, float) and not is_guessable(value):
+        near = [item for item in (value - 1, value + 1) if not is_guessable(item)]
+        return chance.choice(near or [value + 1])
+    return another(value, (), chance)
+
+
 def _number(value: Any, chance: random.Random) -> Any:
     found = [value * 2, value * 3, value + 1, value - 1, value + 10]
     return chance.choice([item for item in found if item != value and not is_guessable(item)] or [value + 2])
