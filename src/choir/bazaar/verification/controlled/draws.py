@@ -79,7 +79,7 @@ def draw(suite: Suite, known: Known, changed: Iterable[int], chance: random.Rand
     for site in suite.sites:
         if site.number in known.broken or suite.is_left(site):
             continue
-        if site.observation is not None and site.number not in known.opaque:
+        if is_seen(site, known):
             made.forms[site.number] = Form.SEE
             continue
         made.forms[site.number] = site.held
@@ -90,8 +90,14 @@ def draw(suite: Suite, known: Known, changed: Iterable[int], chance: random.Rand
 
 def is_blind(site: Site, known: Known) -> bool:
     """Whether a site is held by changing what it expects."""
-    seen = site.observation is not None and site.number not in known.opaque
-    return bool(site.changes) and not seen and site.number not in known.weak | known.broken
+    return bool(site.changes) and not is_seen(site, known) and site.number not in known.weak | known.broken
+
+
+def is_seen(site: Site, known: Known) -> bool:
+    """Whether a site reports what it observes. Where that shows nothing, to change what it expects shows more."""
+    if site.observation is None or site.number in known.opaque:
+        return False
+    return site.observation.counts or not site.changes or site.number in known.weak
 
 
 def _draw_blind(site: Site, wanted: bool, pool: Iterable[Any], made: _Making, chance: random.Random) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from choir.bazaar.jobs.model import Strength
 from choir.bazaar.verification.controlled import judging
-from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_pair, is_blind, unrelated
+from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_pair, is_blind, is_seen, unrelated
 from choir.bazaar.verification.controlled.judging import GOOD, Fault, Found, RunForm, TestName
 from choir.bazaar.verification.controlled.reading import read_suite
 from choir.bazaar.verification.controlled.rewriting import rewrite
@@ -223,7 +223,7 @@ class _Runner:
             known = self._known(path)
             for test in suite.tests:
                 held = any(
-                    (site.observation is not None and site.observation.counts and site.number not in known.opaque)
+                    (is_seen(site, known) and site.observation is not None and site.observation.counts)
                     or is_blind(site, known)
                     for site in suite.sites_of(test.name)
                 )
