@@ -47,6 +47,8 @@ class EveryAssertion(unittest.TestCase):
         self.assertEqual("Blue Car", title("blue car"), "a message")
         self.assertEqual(first=title("a"), second="A")
         self.assertNotEqual(title("red"), "red")
+        self.assertEqual((title("in") + "!"), "In!")
+        self.assertTrue((title("x")) == "X")
         self.assertMultiLineEqual(title("x y"), "X Y")
 
     def test_truth(self):

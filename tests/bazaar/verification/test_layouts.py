@@ -26,7 +26,7 @@ from tests.sandbox.conftest import POLICY
 
 CASES = [
     next(case for case in HONEST if case.name == "hidden checks"),
-    replace(HONEST[0], name="wrong", build=edits({"calc.py": "def add(a, b):\n    return 3\n\n\nmul = add\n"}, fix=False)),
+    Case("wrong", "", "tests.failed", edits({"calc.py": "def add(a, b):\n    return 3\n\n\nmul = add\n"}, fix=False)),
     Case("memorised", "", "hidden.failed", edits({"calc.py": """\
 def add(a, b):
     return {(1, 2): 3, (2, 2): 4}.get((a, b), 0)

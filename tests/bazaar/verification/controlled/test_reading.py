@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from textwrap import dedent
 
 import pytest
 
+from choir.bazaar.verification.controlled.draws import Known, draw_pair
 from choir.bazaar.verification.controlled.reading import read_suite
+from choir.bazaar.verification.controlled.rewriting import rewrite
 from choir.bazaar.verification.controlled.sites import Form, Site, Suite
 from choir.bazaar.verification.controlled.values import Relation
 
@@ -155,3 +158,36 @@ def test_a_file_that_cannot_be_read_has_nothing(text: bytes) -> None:
 def test_windows_line_ends_and_a_mark_at_the_start_are_read() -> None:
     (site,) = read_suite(b"\xef\xbb\xbfdef test_it():\r\n    assert f() == 5\r\n").sites
     assert site.observation is not None
+
+
+NAMED = b"""ROWS = [(1, 9920), (2, 9930)]
+
+
+@pytest.mark.parametrize(("a", "total"), ROWS)
+def test_one(a, total):
+    assert double(a) == total
+
+
+@pytest.mark.parametrize(("a", "total"), ROWS)
+def test_other(a, total):
+    assert total == triple(a)
+"""
+
+
+def test_rows_may_be_given_by_a_name() -> None:
+    suite = read_suite(NAMED)
+    assert suite.hidden_columns == {(0, 1), (1, 1)}
+    assert [suite.source[span.start : span.end] for span in suite.emptied] == [b"[(1, 9920), (2, 9930)]"]
+    for number in range(2):
+        drawn = draw_pair(suite, Known(), random.Random(0))[number]
+        assert b"99" not in rewrite(suite, drawn.forms)
+
+
+def test_rows_that_somebody_else_reads_are_not_held() -> None:
+    suite = read_suite(NAMED + b"\n\ndef test_rows():\n    assert len(ROWS) == 2\n")
+    assert (suite.hidden_columns, suite.emptied) == (frozenset(), ())
+    assert suite.sites[0].observation is None
+
+
+def test_a_constant_that_another_file_imports_stays() -> None:
+    assert read_suite(NAMED, shared={"ROWS"}).emptied == ()

@@ -8,6 +8,7 @@ the buyer's own tree, before any delivery is in sight.
 from __future__ import annotations
 
 import random
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ from choir.bazaar.verification.test_runs import Bench, Control
 from choir.bazaar.verification.trees import Entry, lay_out, put
 
 _SHAKEN_PAIRS = 2  # more of them, at most, for tests that cannot stand a change
+_WORD = re.compile(r"[^\W\d]\w*")
 _SITES_MAX = 1_000_000  # of one file; numbers of the next begin there
 
 
@@ -76,7 +78,20 @@ def read_suites(tree: Path, files: Iterable[str], command: str = "") -> dict[str
     """The test files of a tree, read. A command that chooses rows of tables by their names finds them there."""
     there = [path for path in files if path.endswith(".py") and (tree / path).is_file()]
     by_row = "[" in command or " -k" in command
-    return {path: read_suite((tree / path).read_bytes(), tables=not by_row) for path in there}
+    return {
+        path: read_suite((tree / path).read_bytes(), tables=not by_row, shared=_names_beside(tree, path))
+        for path in there
+    }
+
+
+def _names_beside(tree: Path, path: str) -> frozenset[str]:
+    """Names in files beside a test file that speak of it: they may import its constants."""
+    place, found = tree / path, set()
+    for other in sorted(place.parent.glob("*.py")):
+        if other != place and other.is_file() and not other.is_symlink():
+            text = other.read_bytes()
+            found |= set(_WORD.findall(text.decode(errors="replace"))) if place.stem.encode() in text else set()
+    return frozenset(found)
 
 
 def control(bench: Bench, tree: Path, tests: Tests, known: Mapping[str, Known], more: int = 0) -> Controlled:

@@ -110,6 +110,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]  # each row's items as they are written
     marks: tuple[str, ...]  # what else is said about each row
     end: str  # further arguments
+    constant: Span | None = None  # its rows are those of a name, which is given them there
 
 
 @dataclass(frozen=True, slots=True)
