@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.bazaar.verification.cheats import FORGED, LIARS, NAMED, OTHERS, RUNNER, WATCHED, rows
 from tests.bazaar.verification.honest import HONEST
+from tests.bazaar.verification.honest_code import HONEST_CODE
 from tests.bazaar.verification.hostile_code import CODE
 from tests.bazaar.verification.hostile_diffs import CLAIMS, DECIDING, PATHS
 from tests.bazaar.verification.other_deliveries import HONEST_OTHERS, REVIEWS, RUNS, TEXTS
@@ -23,5 +24,6 @@ GROUPS = [
     ("Runs", RUNS),
     ("Texts", TEXTS),
     ("Honest patches", HONEST),
+    ("Honest patches: ordinary code", HONEST_CODE),
     ("Other honest deliveries", HONEST_OTHERS),
 ]

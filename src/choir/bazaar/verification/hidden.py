@@ -119,7 +119,7 @@ class _Work:
         """
         names = [item.path for item in self.hidden.files]
         named = [path for path in names if PurePosixPath(path).name in check.command] or names
-        suites = read_suites(self.bench, self.tree, names)
+        suites = read_suites(self.bench, self.tree, names, check.command)
         expected = {(path, test.name): 1 for path in named if path in suites for test in suites[path].tests}
         skips = frozenset(name for name in expected if may_skip_in(suites[name[0]].source, name[1]))
         chosen = _chosen(expected, parsed.arguments) if chooses(parsed.arguments) else expected
@@ -150,7 +150,8 @@ def _with_counts(tests: Tests, report: Report) -> Tests:
         expected = {name: count for name, count in counts.items() if name[0] in tests.suites}
     skipped = {names[node] for node in report.with_outcome(Outcome.SKIPPED)}
     ran = set(names.values()) - skipped
-    return replace(tests, expected=expected, may_skip=tests.may_skip - ran, idle=frozenset(skipped))
+    found = replace(tests, expected=expected, may_skip=tests.may_skip - ran, idle=frozenset(skipped))
+    return found.left_as_reported(report)
 
 
 def _told(found: Controlled) -> Fault:

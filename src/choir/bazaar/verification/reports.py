@@ -51,6 +51,7 @@ class Report:
     root: str = ""  # the folder that ids are relative to
     path: frozenset[str] = frozenset()
     plugins: frozenset[str] = frozenset()
+    expected_failures: frozenset[str] = frozenset()
     sites: tuple[tuple[str, int, Any], ...] = ()  # what rewritten assertions said: in which test, which one, what
 
     @property
@@ -123,6 +124,7 @@ def read_report(body: Mapping[str, Any]) -> Report:
         root=str(facts.get("root", "")),
         path=frozenset(str(item) for item in facts.get("path", ())),
         plugins=frozenset(str(item) for item in facts.get("plugins", ())),
+        expected_failures=frozenset(node for node, item in seen.items() if item.xfail and node in collected),
         sites=tuple(sites),
     )
 

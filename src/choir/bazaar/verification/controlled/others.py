@@ -55,7 +55,17 @@ def other_of(change: Change, chance: Chance) -> Any:
         return _other_column(change, chance)
     if change.is_error:
         return chance.random.choice([name for name in ERRORS if name != change.value])
+    if not change.is_certain and not change.is_contained:  # something is made of it, which may refuse what is far off
+        return _near(change.value, chance)
     return _apart(change, change.value, chance)
+
+
+def _near(value: Any, chance: Chance) -> Any:
+    """Another value, as near as possible."""
+    if type(value) in (int, float) and not is_guessable(value):
+        near = [item for item in (value - 1, value + 1) if not is_guessable(item)]
+        return chance.random.choice(near or [value + 1])
+    return another(value, _inner(chance))
 
 
 def can_change(change: Change) -> bool:

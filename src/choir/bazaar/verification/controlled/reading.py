@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,6 +60,7 @@ class _Constant:
     """A name that is given a literal once; it can stay outside if only sites read it."""
 
     value: Any
+    node: ast.expr
     span: Span
     loads: int
     uses: int = 0
@@ -76,6 +77,11 @@ class _Column:
     column: Column
     loads: int
     uses: int = 0
+    home: _Constant | None = None  # the name that the table's rows are given by
+
+    @property
+    def is_free(self) -> bool:
+        return self.loads == self.uses and (self.home is None or self.home.is_free)
 
 
 @dataclass(slots=True)
@@ -97,15 +103,18 @@ class _Draft:
 
     def settled(self) -> Site:
         name = self.name
-        if isinstance(name, _Column) and name.loads != name.uses:
+        if isinstance(name, _Column) and not name.is_free:
             return replace(self.site, observation=None, changes=())
         if isinstance(name, _Constant) and not name.is_free:
             return replace(self.site, observation=None)
         return self.site
 
 
-def read_suite(source: bytes) -> Suite:
-    """What there is to hold in a file; one that cannot be read has nothing."""
+def read_suite(source: bytes, *, tables: bool = True, shared: Collection[str] = ()) -> Suite:
+    """What there is to hold in a file; one that cannot be read has nothing.
+
+    Without `tables` rows keep their names. Constants of a `shared` name are read by other files too.
+    """
     first = source.split(b"\n", 2)[:2]
     if b"\r" in source or source.startswith(b"\xef\xbb\xbf") or any(b"coding" in line for line in first):
         source = _plain(source)
@@ -114,7 +123,7 @@ def read_suite(source: bytes) -> Suite:
         source = blanked(source, module)
     except (*syntax.UNREADABLE, tokenize.TokenError):
         return Suite(source)
-    return _Reader(source, module).suite()
+    return _Reader(source, module, tables, shared).suite()
 
 
 def _plain(source: bytes) -> bytes:
@@ -131,6 +140,8 @@ class _Reader:
 
     source: bytes
     module: ast.Module
+    has_tables: bool = True
+    shared: Collection[str] = ()
     drafts: list[_Draft] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     tests: list[FoundTest] = field(default_factory=list)
@@ -144,6 +155,8 @@ class _Reader:
         for line in self.source.split(b"\n"):
             self.lines.append(self.lines[-1] + len(line) + 1)
         shared = self._constants(self.module)
+        for name in shared.keys() & set(self.shared):
+            shared[name].loads += 1
         for node in self.module.body:
             if isinstance(node, _Function) and node.name.startswith("test"):
                 self._test(node, node.name, shared)
@@ -151,7 +164,7 @@ class _Reader:
                 for item in node.body:
                     if isinstance(item, _Function) and item.name.startswith("test"):
                         self._test(item, f"{node.name}::{item.name}", shared, node)
-        hidden = {item.column.key for item in self.columns if 0 < item.uses == item.loads}
+        hidden = {item.column.key for item in self.columns if item.uses and item.is_free}
         free = tuple(item.span for item in (*shared.values(), *self.local) if item.uses and item.is_free)
         sites = tuple(draft.settled() for draft in self.drafts)
         return Suite(
@@ -163,8 +176,9 @@ class _Reader:
     def _test(
         self, node: _Function, name: str, shared: Mapping[str, _Constant], home: ast.ClassDef | None = None
     ) -> None:
-        decorators = [*node.decorator_list, *(home.decorator_list if home else ())]
-        touched = not any(word in ast.dump(item) for item in decorators for word in _LEFT_ALONE)
+        marks = [*node.decorator_list, *(home.decorator_list if home else ()), *_marks(self.module), *_marks(home)]
+        touched = not any(word in ast.dump(item) for item in marks for word in _LEFT_ALONE)
+        touched = touched and not _marks_itself(node)
         self.tests.append(FoundTest(name, touched))
         if not touched:
             return
@@ -174,7 +188,8 @@ class _Reader:
         constants = {key: item for key, item in shared.items() if key not in taken}
         constants |= {key: item for key, item in local.items() if key not in own}
         self.local += local.values()
-        columns = {} if home is not None and home.decorator_list else self._columns(node, name)
+        named = "request" in own or not self.has_tables  # may ask for its own name
+        columns = {} if named or (home is not None and home.decorator_list) else self._columns(node, name, shared)
         self.columns += columns.values()
         scope = _Scope(name, constants, columns, list(literals.constants(ast.Module(node.body, []))))
         self._body(node.body, scope, required=True)
@@ -249,7 +264,7 @@ class _Reader:
         if not name.startswith("assert") or not plain or name in _CATCHING:
             return
         whole = self._span(call)
-        rest = Span(self._span(arguments[0]).start, whole.end)
+        rest = Span(self.source.index(b"(", self._span(call.func).end) + 1, whole.end)  # arguments may have brackets
         site = Site(0, scope.test, whole, Form.CALL, self._span(call.func), rest, required=required)
         if len(arguments) > 1 and name in _EQUAL:
             if not self._observed(site, arguments[0], arguments[1], scope):
@@ -357,31 +372,37 @@ class _Reader:
                 name, said = node.targets[0].id, literal(node.value)
                 special = name.startswith("__") or name == "pytestmark"
                 if said is not None and stored[name] == 1 and not special:
-                    found[name] = _Constant(said.value, self._span(node.value), literals.loads(home, name))
+                    found[name] = _Constant(said.value, node.value, self._span(node.value), literals.loads(home, name))
         return found
 
-    def _columns(self, node: _Function, test: str) -> dict[str, _Column]:
+    def _columns(self, node: _Function, test: str, shared: Mapping[str, _Constant]) -> dict[str, _Column]:
         found: dict[str, _Column] = {}
         body = ast.Module(node.body, [])
         for decorator in node.decorator_list:
             if isinstance(decorator, ast.Call) and literals.called(decorator) == "parametrize":
-                columns = self._table(decorator, test)
-                found |= {name: _Column(column, literals.loads(body, name)) for name, column in columns.items()}
+                rows = decorator.args[1] if len(decorator.args) > 1 else None
+                home = shared.get(rows.id) if isinstance(rows, ast.Name) else None
+                columns = self._table(decorator, test, home)
+                loads = {name: literals.loads(body, name) for name in columns}
+                found |= {name: _Column(column, loads[name], home=home) for name, column in columns.items()}
         return found
 
-    def _table(self, call: ast.Call, test: str) -> dict[str, Column]:
+    def _table(self, call: ast.Call, test: str, home: _Constant | None = None) -> dict[str, Column]:
         """The columns of a table whose values are all literals."""
         known = all(item.arg in ("ids", "scope") for item in call.keywords)
         names = literals.names_of_arguments(call.args[0]) if call.args else ()
         if not known or len(call.args) != 2 or not names:
             return {}
-        given = call.args[1]
+        given = call.args[1] if home is None else home.node
         if not isinstance(given, ast.List | ast.Tuple) or not given.elts:
             return {}
         rows = [row for item in given.elts if (row := literals.row(item, len(names))) is not None]
         if len(rows) != len(given.elts):
             return {}
-        self.tables.append(self._written(call, given, rows, test))
+        if home is not None:
+            home.uses += 1
+        table = self._written(call, call.args[1], rows, test)
+        self.tables.append(table if home is None else replace(table, constant=home.span))
         number, columns = len(self.tables) - 1, {}
         for place, name in enumerate(names):
             values = [said.value for row in rows if (said := literal(row.items[place])) is not None]
@@ -416,6 +437,19 @@ class _Reader:
     def _add(self, site: Site, name: _Constant | _Column | None = None) -> None:
         changes = tuple(change for change in site.changes if can_change(change))
         self.drafts.append(_Draft(replace(site, number=len(self.drafts), changes=changes), name))
+
+
+def _marks(node: ast.Module | ast.ClassDef | None) -> list[ast.expr]:
+    """`pytestmark = …`"""
+    body = [] if node is None else node.body
+    given = [item for item in body if isinstance(item, ast.Assign)]
+    return [item.value for item in given if "pytestmark" in {getattr(name, "id", "") for name in item.targets}]
+
+
+def _marks_itself(node: _Function) -> bool:
+    """Whether a test says while it runs that it is expected to fail."""
+    names = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+    return bool(names & {"applymarker", "add_marker"})
 
 
 def _times(value: Any, said: Sequence[Any]) -> int:

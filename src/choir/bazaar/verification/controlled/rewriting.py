@@ -23,6 +23,7 @@ class Forms:
     forms: Mapping[int, Form]  # site -> form; a site that is not here stays as it is
     values: Mapping[Span, Any] = field(default_factory=dict)  # a literal's place -> what is written there
     columns: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)  # table, place -> what rows say
+    kept_tables: frozenset[int] = frozenset()  # stay as they are
 
 
 def row_name(table: int, row: int) -> str:
@@ -52,12 +53,20 @@ def _site(suite: Suite, site: Site, form: Form, forms: Forms, first: int) -> byt
     head = f"{HELPER}.{form.value}({first + site.number}, ".encode()
     if form is Form.SEE:
         assert site.observation is not None
-        return head + b"(" + _piece(suite, site.observation.span, (), forms) + b"))"
+        seen = site.observation.span
+        return head + b"(" + _down_to(suite, site, seen) + _piece(suite, seen, (), forms) + b"))"
     if form is Form.CALL:
         assert site.rest is not None
         function = _piece(suite, site.condition, (), forms)
-        return head + function + b", " + _piece(suite, site.rest, site.changes, forms)
-    return head + b"(" + _piece(suite, site.condition, site.changes, forms) + b"))"
+        lines = b"\n" * suite.source.count(b"\n", site.condition.end, site.rest.start)
+        return head + function + b", " + lines + _piece(suite, site.rest, site.changes, forms)
+    what = site.condition
+    return head + b"(" + _down_to(suite, site, what) + _piece(suite, what, site.changes, forms) + b"))"
+
+
+def _down_to(suite: Suite, site: Site, span: Span) -> bytes:
+    """As many lines as there are before it: code may ask in which line it is."""
+    return b"\n" * suite.source.count(b"\n", site.whole.start, span.start)
 
 
 def _piece(suite: Suite, span: Span, changes: Iterable[Change], forms: Forms) -> bytes:
@@ -83,6 +92,8 @@ def _tables(suite: Suite, forms: Forms) -> Iterator[tuple[Span, bytes]]:
     """Every table has its rows' names pinned; a column that stays outside is empty."""
     shown = {site.observation.column.key for site in suite.sites if _shows_column(site, forms)}  # type: ignore[union-attr]
     for table in suite.tables:
+        if table.number in forms.kept_tables:
+            continue
         outside = {place for number, place in suite.hidden_columns - shown if number == table.number}
         yield table.whole, _padded(_table(table, outside, forms).encode(), suite.source, table.whole)
 
@@ -110,6 +121,8 @@ def _item(table: int, place: int, row: int, text: str, outside: set[int], forms:
 def _emptied(suite: Suite, forms: Forms) -> Iterator[tuple[Span, bytes]]:
     """Constants that no site of this run reads."""
     read = {site.constant for site in suite.sites if site.constant is not None and _reads(site, forms)}
+    kept = [table.constant for table in suite.tables if table.number in forms.kept_tables]
+    read |= {span for span in kept if span is not None}
     for span in suite.emptied:
         if span not in read:
             yield span, _padded(b"(None)", suite.source, span)

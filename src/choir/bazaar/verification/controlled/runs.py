@@ -8,6 +8,7 @@ the buyer's own tree, before any delivery is in sight.
 from __future__ import annotations
 
 import random
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -23,13 +24,14 @@ from choir.bazaar.verification.controlled.draws import Draw, Known, draw, draw_p
 from choir.bazaar.verification.controlled.judging import GOOD, Fault, Found, RunForm, TestName
 from choir.bazaar.verification.controlled.others import Chance
 from choir.bazaar.verification.controlled.reading import read_suite
-from choir.bazaar.verification.controlled.rewriting import Forms, rewrite
+from choir.bazaar.verification.controlled.rewriting import rewrite
 from choir.bazaar.verification.controlled.sites import Site, Suite
 from choir.bazaar.verification.controlled.tallies import Tally, is_held
 from choir.bazaar.verification.reports import Outcome, Report
 from choir.bazaar.verification.test_runs import Bench, Control
 from choir.bazaar.verification.trees import Entry, lay_out, put
 
+_WORD = re.compile(r"[^\W\d]\w*")
 _SITES_MAX = 1_000_000  # of one file; numbers of the next begin there
 
 
@@ -49,11 +51,19 @@ class Tests:
     @classmethod
     def of(cls, bench: Bench, command: str, subdir: str, tree: Path, files: Iterable[str], report: Report) -> Tests:
         """The tests of a tree as a run of them was reported."""
-        suites = read_suites(bench, tree, files)
+        suites = read_suites(bench, tree, files, command)
         names = {node: judging.test_of(node, file) for node, (_, file) in report.collected.items()}
         passed = [names[node] for node in report.with_outcome(Outcome.PASSED)]
         skipped = frozenset(names[node] for node in report.with_outcome(Outcome.SKIPPED))
-        return cls(command, subdir, suites, Counter(passed), skipped)
+        return cls(command, subdir, suites, Counter(passed), skipped).left_as_reported(report)
+
+    def left_as_reported(self, report: Report) -> Tests:
+        """The same, in which tests that are expected to fail stay as they are: what they say means something else."""
+        left = {judging.test_of(node, report.collected[node][1]) for node in report.expected_failures}
+        suites = {
+            path: suite.without(name for file, name in left if file == path) for path, suite in self.suites.items()
+        }
+        return replace(self, suites=suites)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +84,26 @@ def can_control(kind: Runner | str | None) -> bool:
     return isinstance(kind, Runner) and (kind.is_python or kind.is_javascript)
 
 
-def read_suites(bench: Bench, tree: Path, files: Iterable[str]) -> dict[str, Suite]:
-    """The test files of a tree, read."""
+def read_suites(bench: Bench, tree: Path, files: Iterable[str], command: str = "") -> dict[str, Suite]:
+    """The test files of a tree, read. A command that chooses rows of tables by their names finds them there."""
     wanted = list(files)
     there = [path for path in wanted if path.endswith(".py") and (tree / path).is_file()]
-    found = {path: read_suite((tree / path).read_bytes()) for path in there}
+    by_row = "[" in command or " -k" in command
+    found = {
+        path: read_suite((tree / path).read_bytes(), tables=not by_row, shared=_names_beside(tree, path))
+        for path in there
+    }
     return found | javascript.read_suites(bench, tree, wanted)
+
+
+def _names_beside(tree: Path, path: str) -> frozenset[str]:
+    """Names in files beside a test file that speak of it: they may import its constants."""
+    place, found = tree / path, set()
+    for other in sorted(place.parent.glob("*.py")):
+        if other != place and other.is_file() and not other.is_symlink():
+            text = other.read_bytes()
+            found |= set(_WORD.findall(text.decode(errors="replace"))) if place.stem.encode() in text else set()
+    return frozenset(found)
 
 
 def control(
@@ -209,7 +233,7 @@ class _Runner:
             sites = [site for site in suite.sites if (path, site.number) in wanted]
             for site in sites:
                 values |= unrelated(site)
-            forms = Forms(plain.forms.forms, values, plain.forms.columns)
+            forms = replace(plain.forms, values=values)
             draws[path] = replace(plain, forms=forms, changed=frozenset(site.number for site in sites))
         found = judging.judge(form := self._form(draws, ()), self._run(form))
         return found.fault == judging.FLATTERED or bool(found.unclear & wanted)

@@ -7,7 +7,7 @@ Where what it expects is known, it also has one in which the process tells only 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -112,6 +112,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]  # each row's items as they are written
     marks: tuple[str, ...]  # what else is said about each row
     end: str  # further arguments
+    constant: Span | None = None  # its rows are those of a name, which is given them there
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,18 @@ class Suite:
     emptied: tuple[Span, ...] = ()  # constants that only sites use: stay outside
     pool: tuple[Any, ...] = ()  # values that tests of this file expect
     language: str = "python"
+    left: frozenset[str] = frozenset()  # tests that stay as they are
+
+    def without(self, names: Iterable[str]) -> Suite:
+        """The same with some tests left as they are."""
+        left = set(names)
+        if not left:
+            return self
+        tests = tuple(replace(test, is_touched=test.is_touched and test.name not in left) for test in self.tests)
+        return replace(self, tests=tests, left=self.left | left)
+
+    def is_left(self, site: Site) -> bool:
+        return site.test in self.left
 
     def sites_of(self, test: str) -> Iterable[Site]:
         return (site for site in self.sites if site.test == test)

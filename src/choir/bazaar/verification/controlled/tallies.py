@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from choir.bazaar.verification.controlled.draws import Known, is_blind
+from choir.bazaar.verification.controlled.draws import Known, is_blind, is_seen
 from choir.bazaar.verification.controlled.judging import Found, TestName
 from choir.bazaar.verification.controlled.sites import Site, Suite
 
@@ -21,8 +21,8 @@ def is_held(site: Site, known: Known) -> bool:
     """Whether nobody can come by a site without the right value or the right guess."""
     if not site.required or site.number in known.elusive | known.broken:
         return False
-    seen = site.observation is not None and site.number not in known.opaque
-    return is_blind(site, known) or (seen and site.observation is not None and site.observation.counts)
+    seen = is_seen(site, known) and site.observation is not None and site.observation.counts
+    return is_blind(site, known) or seen
 
 
 @dataclass(slots=True)

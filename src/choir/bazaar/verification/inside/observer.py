@@ -95,8 +95,18 @@ class Soft:
             if self.observer.leaves(failure):
                 raise
             good = False
+        if not good and kind is not None:
+            self._fill(kind, error, trace)
         self.observer.tell(self.site, ["y"] if good else ["x"])
         return True
+
+    def _fill(self, kind: Any, error: Any, trace: Any) -> None:
+        """What was raised is shown to the rest of the test, also where another error was expected."""
+        info = getattr(self.inner, "excinfo", None)
+        if info is None:
+            self.inner.exception = error
+        elif getattr(info, "_excinfo", error) is None:
+            info.fill_unfilled((kind, error, trace))
 
 
 class Observer:

@@ -39,6 +39,23 @@ def make_sender(fd: int, key: bytes) -> Any:
 def make_body(original: Any, node: str, send: Any, code: str, fails: bool) -> Any:
     """The test function with an eye inside: says that it ran, and fails in a control run if it was chosen."""
     import functools
+    import inspect
+
+    if inspect.iscoroutinefunction(original):
+
+        @functools.wraps(original)
+        async def waiting(*args: Any, **kwargs: Any) -> Any:
+            raised = True
+            try:
+                found = await original(*args, **kwargs)
+                raised = False
+            finally:
+                send(k="body", id=node, raised=raised, code=code)
+            if fails:
+                raise AssertionError("control")
+            return found
+
+        return waiting
 
     @functools.wraps(original)
     def body(*args: Any, **kwargs: Any) -> Any:
@@ -77,6 +94,7 @@ def make_choice(salt: bytes, fail: set[str]) -> Any:
 def make_plugin(pytest: Any, send: Any, digest: Any, is_chosen: Any, observer: Any) -> Any:
     """The hooks."""
     import inspect
+    import unittest
 
     def describe(item: Any) -> list[Any]:
         is_function = isinstance(item, pytest.Function)
@@ -99,12 +117,16 @@ def make_plugin(pytest: Any, send: Any, digest: Any, is_chosen: Any, observer: A
 
         @pytest.hookimpl(wrapper=True, tryfirst=True)  # type: ignore[untyped-decorator]
         def pytest_runtest_call(self, item: Any) -> Any:
-            watched = isinstance(item, pytest.Function) and not inspect.iscoroutinefunction(item.obj)
+            waits = inspect.iscoroutinefunction(getattr(item, "obj", None))
+            in_case = waits and isinstance(getattr(item, "instance", None), unittest.TestCase)
+            watched = isinstance(item, pytest.Function) and (in_case or not waits)
             original = item.obj if watched else None
             observer.node = item.nodeid
             if watched:
                 node = item.nodeid
                 item.obj = make_body(original, node, send, digest(original), is_chosen(below(item.path), node))
+            if in_case:  # there the method is looked up by its name
+                setattr(item.instance, item.obj.__name__, item.obj)
             raised = True
             try:
                 found = yield

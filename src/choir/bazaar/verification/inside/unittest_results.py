@@ -59,7 +59,7 @@ def run(arguments: list[str], tools: Tools) -> int:
             super().startTest(test)
             node, original = node_of(test), method_of(test)
             tools.observer.node = node
-            watched = original is not None and not inspect.iscoroutinefunction(original)
+            watched = original is not None
             self.failed, self.skips, self.watched = False, False, watched
             if watched:
                 chosen = tools.is_chosen(file_of(test), node)
