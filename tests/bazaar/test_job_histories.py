@@ -144,7 +144,7 @@ class Histories(RuleBasedStateMachine):
     @rule(budget=st.integers(6_000, 9_000), verdicts=st.lists(st.booleans(), min_size=2, max_size=2), how=ways)
     def a_whole_life(self, budget: int, verdicts: list[bool], how: str) -> None:
         """From the order to the verdict, so that the later states are reached often."""
-        self.order(budget, 2, 2, 700_000, "once")
+        self.order(budget, 2, 2, "once", 700_000)
         self.offer(0, "once")
         for place in (0, 1):
             self.hand_in(place, b"a", "once")

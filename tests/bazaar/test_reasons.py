@@ -37,6 +37,8 @@ from choir.policies import default_policy
 SOURCE = Path(choir.__file__).parent
 CODE = re.compile(r"[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*")
 FILES = {
+    "cjs",
+    "mjs",
     "bundle",
     "cfg",
     "ini",

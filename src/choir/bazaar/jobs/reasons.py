@@ -29,6 +29,7 @@ _ORDERS = {
     "bazaar.bad_blob": "the bytes of an input are not valid",
     "bazaar.bad_bond": "the amount of a bond is not valid",
     "bazaar.bad_budget": "the budget is out of range",
+    "bazaar.budget_below_extras": "the budget leaves too little for the work beside its stronger checks",
     "bazaar.bad_claim": "a claim of the provider is not valid",
     "bazaar.bad_criteria": "the selection criteria are not valid",
     "bazaar.bad_days": "the number of days is not valid",
@@ -76,6 +77,7 @@ _ORDERS = {
 
 _ANY_DELIVERY = {
     "cheat.flattered": "results compare as equal to values that they cannot be equal to",
+    "cheat.mutants_watched": "the code tells a changed copy of itself apart, so that its mutants show nothing",
     "cheat.runner_subverted": "a test that was made to fail is not reported as failed",
     "cheat.test_bypassed": "a test is reported as passed, but its assertions were not evaluated",
     "checks.failed": "an outside check does not write what the buyer expects",

@@ -120,16 +120,28 @@ def _fault_of(test: TestName, form: RunForm, found: Found) -> Fault:
 
 
 def _stops(form: RunForm, node: str, test: TestName, seen: set[tuple[str, str, int]], found: Found) -> bool:
-    """Whether a test failed at a site that was changed, before it could say so: the other value cannot even be made."""
+    """Whether a test failed at a site that was changed, before it could say so: the other value cannot even be made.
+
+    Whatever it must come by before that has reported: a test that fails anywhere else has failed.
+    """
     file, name = test
     draw = form.draws.get(file)
     for site in draw.suite.sites_of(name) if draw is not None else ():
-        missing = (node, file, site.number) not in seen
-        if missing and site.number in form.draws[file].changed and not _must_hold(form.draws[file], site, _rows(node)):
+        if (node, file, site.number) in seen:
+            continue
+        if site.number in form.draws[file].changed and not _must_hold(form.draws[file], site, _rows(node)):
             found.told.add((file, site.number))
             found.stronger(test, Strength.BLIND)
             return True
+        if _must_report(form, file, site):
+            return False
     return False
+
+
+def _must_report(form: RunForm, file: str, site: Site) -> bool:
+    """Whether everybody who runs a test comes by this site."""
+    ours = site.required and site.number in form.draws[file].forms.forms
+    return ours and site.number not in form.known_of(file).elusive
 
 
 def _lacks_rows(form: RunForm, nodes: Mapping[str, TestName]) -> bool:
@@ -231,10 +243,9 @@ def _look_for_unseen(
     for node, (file, name) in nodes.items():
         if report.outcomes[node] is Outcome.SKIPPED or file not in form.draws:
             continue
-        draw, known = form.draws[file], form.known_of(file)
-        for site in draw.suite.sites_of(name):
-            ours = site.required and site.number in draw.forms.forms and site.number not in known.elusive
-            if ours and (node, file, site.number) not in seen and report.outcomes[node] is not Outcome.FAILED:
+        for site in form.draws[file].suite.sites_of(name):
+            silent = (node, file, site.number) not in seen and report.outcomes[node] is not Outcome.FAILED
+            if silent and _must_report(form, file, site):
                 found.unseen.add((file, site.number))
 
 

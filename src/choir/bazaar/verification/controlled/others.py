@@ -61,10 +61,10 @@ def other_of(change: Change, chance: Chance) -> Any:
 
 
 def _near(value: Any, chance: Chance) -> Any:
-    """Another value, as near as possible."""
+    """Another value that something can be made of: by turns the next one, or one with the same divisors."""
     if type(value) in (int, float) and not is_guessable(value):
-        near = [item for item in (value - 1, value + 1) if not is_guessable(item)]
-        return chance.random.choice(near or [value + 1])
+        found = (value * 2, value + 10) if chance.turn % 2 else (value - 1, value + 1)
+        return chance.random.choice([item for item in found if not is_guessable(item)] or [value + 1])
     return another(value, _inner(chance))
 
 
