@@ -159,14 +159,15 @@ def _look_at_sites(
             continue
         file, draw, site = place
         seen.add((node, file, site.number))
-        _look_at(file, draw, site, _rows(node), value, form, found)
+        _look_at(nodes[node], file, draw, site, _rows(node), value, form, found)
     return seen
 
 
 def _look_at(
-    file: str, draw: Draw, site: Site, rows: Mapping[int, int], value: Any, form: RunForm, found: Found
+    test: TestName, file: str, draw: Draw, site: Site, rows: Mapping[int, int], value: Any, form: RunForm, found: Found
 ) -> None:
-    key, test = (file, site.number), (file, site.test)
+    """What it shows counts for the test that ran, which may have inherited the site."""
+    key = (file, site.number)
     if draw.forms.forms.get(site.number) is Form.SEE:
         _look_at_value(key, test, site, rows, value, found)
         return
