@@ -107,9 +107,8 @@ class _Work:
 def _with_counts(tests: Tests, report: Report) -> Tests:
     """How often each test runs, as far as that is known from the buyer's own tree."""
     counts: Counter[TestName] = Counter(test_of(node, file) for node, (_, file) in report.collected.items())
-    expected = {name: max(least, counts[name]) for name, least in tests.expected.items()}
-    if not expected:  # the command chooses among tests: those that it chose there
-        expected = {name: count for name, count in counts.items() if name[0] in tests.suites}
+    expected = {name: count for name, count in counts.items() if name[0] in tests.suites}  # inherited ones too
+    expected |= {name: max(least, counts[name]) for name, least in tests.expected.items()}
     return replace(tests, expected=expected).left_as_reported(report)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from choir.bazaar.verification.controlled.reading import ERRORS
 from choir.bazaar.verification.controlled.rewriting import Forms
 from choir.bazaar.verification.controlled.sites import Change, Form, Site, Span, Suite
-from choir.bazaar.verification.controlled.values import Opaque, another, gentle
+from choir.bazaar.verification.controlled.values import Opaque, another, gentle, thorough
 
 _UNRELATED = "unrelated\t"  # written otherwise than it is, so that a test which reads its own source does not find it
 
@@ -140,5 +140,11 @@ def _other_column(values: tuple[Any, ...], pool: list[Any], chance: random.Rando
 
 
 def unrelated(site: Site) -> Mapping[Span, Any]:
-    """What nothing honest is equal to, in the place of what a site expects."""
-    return {change.span: "BufferError" if change.is_error else _UNRELATED for change in site.changes[:1]}
+    """What nothing honest is equal to, in the place of what a site expects; it looks alike where it can."""
+    return {change.span: _unrelated(change) for change in site.changes[:1]}
+
+
+def _unrelated(change: Change) -> Any:
+    if change.is_error:
+        return "BufferError"
+    return _UNRELATED if change.is_contained or not change.is_certain else thorough(change.value, _UNRELATED)

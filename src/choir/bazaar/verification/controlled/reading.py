@@ -151,16 +151,18 @@ class _Reader:
         self.lines = [0]
         for line in self.source.split(b"\n"):
             self.lines.append(self.lines[-1] + len(line) + 1)
+        mixed_in = literals.mixed_in(self.module)
         shared = self._constants(self.module)
         for name in shared.keys() & set(self.shared):
             shared[name].loads += 1
         for node in self.module.body:
             if isinstance(node, _Function) and node.name.startswith("test"):
                 self._test(node, node.name, shared)
-            elif isinstance(node, ast.ClassDef) and literals.is_test_class(node):
+            elif isinstance(node, ast.ClassDef) and (literals.is_test_class(node) or node.name in mixed_in):
                 for item in node.body:
                     if isinstance(item, _Function) and item.name.startswith("test"):
                         self._test(item, f"{node.name}::{item.name}", shared, node)
+        self.tests = [test for test in self.tests if test.name.partition("::")[0] not in mixed_in]
         hidden = {item.column.key for item in self.columns if item.uses and item.is_free}
         free = tuple(item.span for item in (*shared.values(), *self.local) if item.uses and item.is_free)
         sites = tuple(draft.settled() for draft in self.drafts)

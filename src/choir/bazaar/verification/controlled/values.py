@@ -15,7 +15,10 @@ from enum import StrEnum
 from typing import Any
 
 _DEPTH_MAX = 50
+_LOWER = "abcdefghijklmnopqrstuvwxyz"
 _NAMES = {"n": None, "y": True, "x": False, "...": ...}
+_NEXT = dict(zip("0123456789", "1234567891", strict=True))  # no zero: some refuse it in front
+_NEXT |= {a: b for text in (_LOWER, _LOWER.upper()) for a, b in zip(text, text[1:] + text[:1], strict=True)}
 _ROUND = 7  # what unittest's assertAlmostEqual rounds to
 
 
@@ -155,6 +158,17 @@ def another(value: Any, pool: Sequence[Any], chance: random.Random) -> Any:
     if found == value:
         raise Opaque
     return found
+
+
+def thorough(value: Any, otherwise: Any) -> Any:
+    """A value of the same look that differs in every place: what compares loosely is not equal to it either."""
+    if isinstance(value, str) and any(sign.isascii() and sign.isalnum() for sign in value):
+        return "".join(_NEXT.get(sign, sign) for sign in value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value * 7 + 13
+    if isinstance(value, list | tuple) and value:
+        return type(value)(thorough(item, otherwise) for item in value)
+    return otherwise
 
 
 def gentle(value: Any, chance: random.Random) -> Any:
