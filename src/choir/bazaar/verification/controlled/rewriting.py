@@ -121,7 +121,8 @@ def _item(table: int, place: int, row: int, text: str, outside: set[int], forms:
 def _emptied(suite: Suite, forms: Forms) -> Iterator[tuple[Span, bytes]]:
     """Constants that no site of this run reads."""
     read = {site.constant for site in suite.sites if site.constant is not None and _reads(site, forms)}
-    read |= {table.constant for table in suite.tables if table.number in forms.kept_tables}
+    kept = (table for table in suite.tables if table.number in forms.kept_tables)
+    read |= {table.constant for table in kept if table.constant is not None}
     for span in suite.emptied:
         if span not in read:
             yield span, _padded(b"(None)", suite.source, span)
