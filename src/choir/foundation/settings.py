@@ -34,7 +34,8 @@ _TEST_PREFIX = "CHOIR_TEST_"
 # about its job, and what the example for continuous integration reads.
 _NO_SETTINGS = frozenset({
     "CHOIR_PROVIDER_HOME", "CHOIR_WORKER_DATABASE", "CHOIR_JOB", "CHOIR_REPOSITORY", "CHOIR_TASK_FILE",
-    "CHOIR_REQUEST_FILE", "CHOIR_DIFF_FILE", "CHOIR_OUTPUT_FILE", "CHOIR_SKILL", "CHOIR_TOOLS", "CHOIR_CONTEXT_TOKENS", "CHOIR_NODE_PUBLIC_KEY",
+    "CHOIR_REQUEST_FILE", "CHOIR_DIFF_FILE", "CHOIR_OUTPUT_FILE", "CHOIR_SKILL", "CHOIR_TOOLS",
+    "CHOIR_CONTEXT_TOKENS", "CHOIR_NODE_PUBLIC_KEY",
 })  # fmt: skip
 # Kubernetes tells every container about services, those named choir or choir-… too.
 _SERVICE = re.compile(r"CHOIR_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)", re.ASCII)

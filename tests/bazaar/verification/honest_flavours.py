@@ -388,6 +388,7 @@ FLAVOURS = [
         ("raise KeyError(key)", "return None"),
         """
         import re
+        from contextlib import nullcontext
 
         import pytest
 
@@ -425,6 +426,22 @@ FLAVOURS = [
             pytest.raises(KeyError, lookup, {}, "x")
             error = pytest.raises(AppError, parse, "y").value
             assert error.code == 7
+
+
+        def test_exit():
+            with pytest.raises(SystemExit) as caught:
+                raise SystemExit(4)
+            assert caught.value.code == 4
+            with pytest.raises(KeyboardInterrupt):
+                raise KeyboardInterrupt
+
+
+        @pytest.mark.parametrize(
+            ("key", "expectation"), [("a", nullcontext(5)), ("b", pytest.raises(KeyError))]
+        )
+        def test_expectations(key, expectation):
+            with expectation as expected:
+                assert lookup({"a": 5}, key) == expected
 
 
         def test_by_hand():

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,6 +161,3 @@ def _never() -> bool:
 def bench_verifier(sandboxes: Sandboxes) -> Iterator[Verifier]:
     with Verifier(sandboxes, POLICY) as verifier:
         yield verifier
-
-
-Show = Callable[[str], None]

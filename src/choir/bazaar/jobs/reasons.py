@@ -230,6 +230,7 @@ _MACHINES = {
     "worker.not_mine": "its worker cannot do this",
     "worker.secret_inside": "the artifact contained a secret of the provider",
     "worker.stuck": "its worker did not stop on request",
+    "worker.use_unreadable": "the provider's own record of model use cannot be read",
     "worker.time_up": "the work was not done in time",
 }
 

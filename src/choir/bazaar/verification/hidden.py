@@ -145,9 +145,8 @@ def _with_counts(tests: Tests, report: Report) -> Tests:
     """How often each test runs, and which are skipped, as far as that is known from the buyer's own tree."""
     names = {node: test_of(node, file) for node, (_, file) in report.collected.items()}
     counts = Counter(names.values())
-    expected = {name: max(least, counts[name]) for name, least in tests.expected.items()}
-    if not expected:  # the command chooses among tests: those that it chose there
-        expected = {name: count for name, count in counts.items() if name[0] in tests.suites}
+    expected = {name: count for name, count in counts.items() if name[0] in tests.suites}  # inherited ones too
+    expected |= {name: max(least, counts[name]) for name, least in tests.expected.items()}
     skipped = {names[node] for node in report.with_outcome(Outcome.SKIPPED)}
     ran = set(names.values()) - skipped
     found = replace(tests, expected=expected, may_skip=tests.may_skip - ran, idle=frozenset(skipped))

@@ -143,4 +143,6 @@ def test_a_block_that_raises_another_error_shows_it_to_the_rest_of_the_test() ->
     assert str(caught.value) == "as well"
     with observer.soft(5, pytest.raises(ValueError)):
         pass
-    assert [(frame["n"], frame["v"]) for frame in frames] == [(3, ["x"]), (4, ["y"]), (5, ["x"])]
+    with observer.soft(6, pytest.raises(SystemExit)):
+        raise SystemExit
+    assert [(frame["n"], frame["v"]) for frame in frames] == [(3, ["x"]), (4, ["y"]), (5, ["x"]), (6, ["y"])]

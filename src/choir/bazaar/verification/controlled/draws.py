@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from choir.bazaar.verification.controlled.others import Chance, other_of
+from choir.bazaar.verification.controlled.others import Chance, another, other_of
 from choir.bazaar.verification.controlled.rewriting import Forms
 from choir.bazaar.verification.controlled.sites import Change, Form, Site, Span, Suite
 from choir.bazaar.verification.controlled.values import Opaque
@@ -87,7 +87,8 @@ def draw(suite: Suite, known: Known, changed: Iterable[int], chance: Chance) -> 
             continue
         made.forms[site.number] = site.held
         if is_blind(site, known):
-            _draw_blind(site, _chosen(site, known, chance) if site.number in wanted else (), made, chance)
+            chosen = _chosen(site, known, chance) if site.number in wanted else ()
+            _draw_blind(site, chosen, made, chance, dull=site.number in known.dull)
     return made.drawn(suite)
 
 
@@ -108,8 +109,10 @@ def _chosen(site: Site, known: Known, chance: Chance) -> Sequence[Change]:
     return site.changes if site.number in known.dull else (chance.random.choice(site.changes),)
 
 
-def _draw_blind(site: Site, chosen: Iterable[Change], made: _Making, chance: Chance) -> None:
+def _draw_blind(site: Site, chosen: Iterable[Change], made: _Making, chance: Chance, *, dull: bool) -> None:
     others: dict[Span, Any] = {}
+    if dull:  # what compares loosely is not equal to what differs everywhere
+        chance = Chance(chance.random, chance.pool, chance.turn, far=True)
     for change in chosen:
         with suppress(Opaque):
             others[change.span] = other_of(change, chance)
@@ -123,5 +126,16 @@ def _draw_blind(site: Site, chosen: Iterable[Change], made: _Making, chance: Cha
 
 
 def unrelated(site: Site) -> Mapping[Span, Any]:
-    """What nothing honest is equal to, in the place of what a site expects."""
-    return {change.span: "BufferError" if change.is_error else _UNRELATED for change in site.changes[:1]}
+    """What nothing honest is equal to, in the place of what a site expects; it looks alike where it can."""
+    return {change.span: _unrelated(change) for change in site.changes[:1]}
+
+
+def _unrelated(change: Change) -> Any:
+    if change.is_error:
+        return "BufferError"
+    if change.is_contained or not change.is_certain:
+        return _UNRELATED
+    try:
+        return another(change.value, Chance(random.Random(0), far=True))  # noqa: S311 - far is far
+    except Opaque:
+        return _UNRELATED

@@ -158,7 +158,9 @@ def _lacks_rows(form: RunForm, nodes: Mapping[str, TestName]) -> bool:
 
 
 def _is_certain(form: RunForm, file: str, number: int) -> bool:
-    return any(change.is_certain for change in form.draws[file].suite.sites[number].changes)
+    """What compares in a way of its own may honestly be equal to both, and is looked at once more."""
+    own_way = number in form.known_of(file).opaque
+    return not own_way and any(change.is_certain for change in form.draws[file].suite.sites[number].changes)
 
 
 def test_of(node: str, file: str) -> TestName:
@@ -177,14 +179,15 @@ def _look_at_sites(
             continue
         file, draw, site = place
         seen.add((node, file, site.number))
-        _look_at(file, draw, site, _rows(node), value, form, found)
+        _look_at(nodes[node], file, draw, site, _rows(node), value, form, found)
     return seen
 
 
 def _look_at(
-    file: str, draw: Draw, site: Site, rows: Mapping[int, int], value: Any, form: RunForm, found: Found
+    test: TestName, file: str, draw: Draw, site: Site, rows: Mapping[int, int], value: Any, form: RunForm, found: Found
 ) -> None:
-    key, test = (file, site.number), (file, site.test)
+    """What it shows counts for the test that ran, which may have inherited the site."""
+    key = (file, site.number)
     if draw.forms.forms.get(site.number) is Form.SEE:
         _look_at_value(key, test, site, rows, value, found)
         return

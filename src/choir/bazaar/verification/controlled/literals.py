@@ -135,3 +135,10 @@ def may_leave(node: ast.stmt) -> bool:
 
 def is_test_class(node: ast.ClassDef) -> bool:
     return node.name.startswith("Test") or any("TestCase" in ast.dump(base) for base in node.bases)
+
+
+def mixed_in(module: ast.Module) -> set[str]:
+    """Classes that are no tests themselves, of which test classes inherit theirs."""
+    classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+    bases = {base.id for node in classes if is_test_class(node) for base in node.bases if isinstance(base, ast.Name)}
+    return bases - {node.name for node in classes if is_test_class(node)}

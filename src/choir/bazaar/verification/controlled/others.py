@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from choir.bazaar.verification.controlled.sites import Change
-from choir.bazaar.verification.controlled.values import Expected, Opaque, is_guessable
+from choir.bazaar.verification.controlled.values import Expected, Opaque, Relation, is_guessable
 
 # None is a kind of another, so that to expect one excludes the others.
 ERRORS = ("ValueError", "TypeError", "KeyError", "AttributeError", "RuntimeError", "ZeroDivisionError", "OSError")
@@ -55,7 +55,8 @@ def other_of(change: Change, chance: Chance) -> Any:
         return _other_column(change, chance)
     if change.is_error:
         return chance.random.choice([name for name in ERRORS if name != change.value])
-    if not change.is_certain and not change.is_contained:  # something is made of it, which may refuse what is far off
+    made_of = not change.is_certain and not change.is_contained and change.relation is Relation.EQUAL
+    if made_of and not chance.far:  # something is made of it, which may refuse what is far off
         return _near(change.value, chance)
     return _apart(change, change.value, chance)
 
@@ -80,7 +81,7 @@ def can_change(change: Change) -> bool:
 def _apart(change: Change, value: Any, chance: Chance) -> Any:
     """Another value that is not within what the site takes for equal."""
     for place in range(_TRIES):
-        far = place >= _TRIES // 2
+        far = chance.far or place >= _TRIES // 2
         pool = () if change.is_contained else chance.pool
         found = another(value, Chance(chance.random, pool, chance.turn, far))
         if change.is_contained or not Expected(change.relation, value, change.tolerance).takes(found):

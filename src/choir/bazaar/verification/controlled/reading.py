@@ -33,7 +33,7 @@ from choir.bazaar.verification.controlled.values import Relation, is_guessable
 
 _CONTAINED_CHARS_MIN = 4  # a shorter text may stand in another by chance
 _CONTAINED_CHARS_CERTAIN = 12  # of such a length, not even one that is nearly the same stands there too
-_LEFT_ALONE = ("xfail", "skip", "expectedFailure")  # decorators of tests whose failures mean something
+_LEFT_ALONE = ("xfail", "expectedFailure")  # decorators of tests whose failures mean something
 _EQUAL = {
     "assertEqual",
     "assertEquals",
@@ -154,16 +154,18 @@ class _Reader:
         self.lines = [0]
         for line in self.source.split(b"\n"):
             self.lines.append(self.lines[-1] + len(line) + 1)
+        mixed_in = literals.mixed_in(self.module)
         shared = self._constants(self.module)
         for name in shared.keys() & set(self.shared):
             shared[name].loads += 1
         for node in self.module.body:
             if isinstance(node, _Function) and node.name.startswith("test"):
                 self._test(node, node.name, shared)
-            elif isinstance(node, ast.ClassDef) and literals.is_test_class(node):
+            elif isinstance(node, ast.ClassDef) and (literals.is_test_class(node) or node.name in mixed_in):
                 for item in node.body:
                     if isinstance(item, _Function) and item.name.startswith("test"):
                         self._test(item, f"{node.name}::{item.name}", shared, node)
+        self.tests = [test for test in self.tests if test.name.partition("::")[0] not in mixed_in]
         hidden = {item.column.key for item in self.columns if item.uses and item.is_free}
         free = tuple(item.span for item in (*shared.values(), *self.local) if item.uses and item.is_free)
         sites = tuple(draft.settled() for draft in self.drafts)
@@ -222,7 +224,8 @@ class _Reader:
     def _with(self, node: ast.With, scope: _Scope, *, required: bool) -> None:
         calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
         if not {literals.called(call) for call in calls} & _CATCHING:
-            self._body(node.body, scope, required=required)
+            given = any(isinstance(item.context_expr, ast.Name) for item in node.items)  # may be `raises` in some rows
+            self._body(node.body, scope, required=required and not given)
             return
         if len(node.items) == 1 and literals.called(calls[0]) in _MUST_RAISE:
             self._must_raise(calls[0], scope, required=required)

@@ -88,7 +88,10 @@ class Soft:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
         if kind is not None and self.observer.leaves(error):
-            return bool(self.inner.__exit__(kind, error, trace))
+            caught = bool(self.inner.__exit__(kind, error, trace))
+            if caught:  # the test asked for it, as for SystemExit
+                self.observer.tell(self.site, ["y"])
+            return caught
         try:
             good = bool(self.inner.__exit__(kind, error, trace)) and kind is not None
         except BaseException as failure:
