@@ -460,7 +460,7 @@ def everything_once(how: str) -> None:
     machine.a_security_issue(how)
     for place in range(4):
         machine.a_bond_is_asked_back(place, False, how)
-    machine.order(5_000, 1, 2, how, True, SecondReview.BEST_EFFORT)
+    machine.order(5_000, 1, 2, how, skill=True, second=SecondReview.BEST_EFFORT)
     machine.offer(0, how)
     machine.hand_in(0, b"a", how)
     machine.judge(0, True, True, 1000, how)  # and nobody is there to review it

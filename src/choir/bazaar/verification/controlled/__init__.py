@@ -8,12 +8,13 @@ ask for knows the answers.
 
     sites.py      what a test file consists of
     reading.py    finds its assertions, and how each can be held
+    blanks.py     takes comments and docstrings out, which may name what is expected
     rewriting.py  the file as it goes into one run
-    blanks.py     takes out of a file what people say about its tests
     values.py     what is observed, compared outside
     others.py     plausible other values
     draws.py      which form each assertion has in a run
-    judging.py    what the reports of the runs amount to
+    judging.py    what the report of one run amounts to
     tallies.py    which assertions are held after some runs
-    runs.py       does it: draws, runs side by side, judges
+    javascript.py the same for JavaScript, whose files are read in a sandbox
+    runs.py       does it: draws, runs, judges
 """
