@@ -174,7 +174,7 @@ def test_a_record_without_buyers(served: NodeUnderTest, stranger: httpx.Client, 
     standing = done(stranger.get(f"/v1/providers/{seller.id}/standing"))
     assert (standing["tier"], standing["days"][-1]["jobs"], standing["days"][-1]["passed"]) == (0, 22, 21)
     assert [(need["what"], need["met"]) for need in standing["next_tier"]] == [
-        ("jobs", False), ("success", True), ("buyers", False),
+        ("jobs", False), ("success", True), ("buyers", False), ("bond", False),
     ]  # fmt: skip
     outcomes = done(stranger.get(f"/v1/providers/{seller.id}/outcomes"))["items"]
     times = sorted(item["took_ms"] for item in outcomes if item["passed"])

@@ -471,7 +471,7 @@ def test_a_command_without_a_report_is_refused_with_what_to_type() -> None:
         PatchGenRequest.from_json(request, VerificationPolicy())
     for word in (
         "`python3 -m pytest -q`",
-        "`npm test`",
+        "`make test`",
         "only its exit code is checked",
         "(V1)",
         "hidden checks",

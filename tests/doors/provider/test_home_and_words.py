@@ -152,7 +152,7 @@ def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 )  # fmt: skip
 def test_types_have_friendly_names(text: str, kind: str) -> None:
     assert job_type(text) is JobType(kind)
-    with pytest.raises(Invalid, match="run, review, patch, text"):
+    with pytest.raises(Invalid, match="run, review, patch, index, text"):
         job_type("dance")
 
 
