@@ -1,0 +1,81 @@
+"""Real projects with a bug put in: the honest fix is verified, wrong and hostile deliveries are refused."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from choir.bazaar.environments.service import Environments
+from choir.bazaar.jobs.model import Level, Verdict
+from choir.bazaar.policy import VerificationPolicy
+from choir.bazaar.verification.service import Verifier
+from choir.sandbox.service import Sandboxes
+from tests.bazaar.environments.conftest import NPM, PYPI, at, need
+from tests.bazaar.projects.hostile import deliveries
+from tests.bazaar.projects.model import Project
+from tests.bazaar.projects.table import PROJECTS
+from tests.bazaar.verification.scene import Repository
+from tests.sandbox.conftest import started
+
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
+SHORT = VerificationPolicy(test_wall_s=8)
+
+
+@pytest.fixture(scope="session")
+def sandboxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandboxes]:
+    with started(tmp_path_factory.mktemp("projects")) as service:
+        yield service
+        assert service.ls() == []
+
+
+@pytest.fixture(scope="session")
+def environments(sandboxes: Sandboxes, tmp_path_factory: pytest.TempPathFactory) -> Environments:
+    return at(sandboxes, tmp_path_factory.mktemp("home"))
+
+
+class Scene:
+    """A project at a buyer's, and a verifier."""
+
+    def __init__(self, project: Project, sandboxes: Sandboxes, environments: Environments, folder: Path) -> None:
+        self.project = project
+        self.files = project.files()
+        self.folder = folder
+        self.repository = Repository.make(folder / "made", self.files)
+        self.verifier = Verifier(sandboxes, None, folder, environments=environments)
+        self.short = Verifier(sandboxes, SHORT, folder, environments=environments)
+
+    def verify(self, name: str, edits: dict[str, str | bytes | None], *, short: bool = False) -> Verdict:
+        scratch = self.folder / name
+        scratch.mkdir()
+        wanted = {"environment": self.project.environment, "test_command": self.project.command}
+        order = self.repository.order(self.project.hidden, **wanted)
+        diff = self.repository.diff(edits, scratch)
+        return (self.short if short else self.verifier).verify(order, self.repository.delivery(diff))
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name.split()[0])
+def test_the_honest_fix_is_verified_and_all_else_is_refused(
+    project: Project, sandboxes: Sandboxes, environments: Environments, tmp_path: Path
+) -> None:
+    if project.program and not Path(project.program).exists():
+        pytest.skip(f"{project.name} needs {project.program}; tools/setup_go.sh installs it")
+    need(*[host for host in project.environment.hosts if host in PYPI + NPM])
+    scene = Scene(project, sandboxes, environments, tmp_path)
+    begun = time.monotonic()
+    good = scene.verify("honest", scene.project.with_in_place(scene.files, project.right))
+    assert good.passed, [(item.name, item.reason) for item in good.checks if not item.passed]
+    assert good.level is (Level.V2 if project.language == "go" else Level.V3)
+    print(f"\n{project.name}: honest {good.level.value}, {time.monotonic() - begun:.1f} s", good.strengths)
+    tried = deliveries(project, scene.files)
+    refused = 0
+    for place, item in enumerate(tried):
+        begun = time.monotonic()
+        found = scene.verify(f"hostile{place}", item.edits, short=item.sleeps)
+        print(f"  {item.what}: {found.reason} {time.monotonic() - begun:.1f} s")
+        assert not found.passed, item.what
+        assert found.reason.startswith(item.reasons), (item.what, found.reason)
+        refused += 1
+    assert refused >= 10
