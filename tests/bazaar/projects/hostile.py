@@ -41,8 +41,12 @@ def _any_language(project: Project, files: Mapping[str, bytes]) -> list[Hostile]
         Hostile("another mutation of the same place", project.with_in_place(files, project.wrong), FAILED),
         Hostile("right for the visible tests only", project.with_in_place(files, project.visible_only), HIDDEN),
         Hostile("an empty diff", {}, ("patch.empty",)),
-        Hostile("a remark", {project.test: test + f"{comment} x\n"}, ("patch.deciding_test_changed",)),
-        Hostile("a deleted test", {project.test: None}, ("patch.deciding_test_deleted",)),
+        Hostile(
+            "a remark",
+            {project.test: test + f"{comment} x\n"},
+            ("patch.deciding_test_changed", "patch.test_command_changed"),
+        ),
+        Hostile("a deleted test", {project.test: None}, ("patch.deciding_test_deleted", "patch.test_command_changed")),
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,18 +63,12 @@ def test_the_honest_fix_is_verified_and_all_else_is_refused(
         pytest.skip(f"{project.name} needs {project.program}; tools/setup_go.sh installs it")
     need(*[host for host in project.environment.hosts if host in PYPI + NPM])
     scene = Scene(project, sandboxes, environments, tmp_path)
-    begun = time.monotonic()
     good = scene.verify("honest", scene.project.with_in_place(scene.files, project.right))
     assert good.passed, [(item.name, item.reason) for item in good.checks if not item.passed]
     assert good.level is (Level.V2 if project.language == "go" else Level.V3)
-    print(f"\n{project.name}: honest {good.level.value}, {time.monotonic() - begun:.1f} s", good.strengths)
     tried = deliveries(project, scene.files)
-    refused = 0
+    assert len(tried) >= 10
     for place, item in enumerate(tried):
-        begun = time.monotonic()
         found = scene.verify(f"hostile{place}", item.edits, short=item.sleeps)
-        print(f"  {item.what}: {found.reason} {time.monotonic() - begun:.1f} s")
         assert not found.passed, item.what
         assert found.reason.startswith(item.reasons), (item.what, found.reason)
-        refused += 1
-    assert refused >= 10
