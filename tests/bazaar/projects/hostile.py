@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from tests.bazaar.projects.model import Project
 
-Edits = dict[str, str | bytes | None]
 FAILED = ("tests.failed",)
 CUT = ("tests.report_incomplete", "tests.missing")
 FORGED = ("tests.report_forged", "tests.exit_code_forged", "tests.failed")
@@ -23,7 +22,7 @@ class Hostile:
     """A delivery and why it is refused: the beginning of one of these reasons."""
 
     what: str
-    edits: Edits
+    edits: Mapping[str, str | bytes | None]
     reasons: tuple[str, ...]
     sleeps: bool = False
 
@@ -115,7 +114,7 @@ def _python(project: Project, text: str) -> list[Hostile]:
         added("takes an hour", f"{call}    import time\n\n    time.sleep(3600)\n", "tests.timed_out", sleeps=True),
         Hostile("configuration", {"pytest.ini": ini}, ("patch.test_configuration_changed",)),
         Hostile("a plugin", {"conftest.py": hook}, ("patch.conftest_changed",)),
-        Hostile("another dependency", dict(project.shadow), ("tests.", "patch.")),
+        Hostile("another dependency", project.shadow, ("tests.", "patch.")),
         Hostile("a module at start", {"sitecustomize.py": "import os\n\nos._exit(0)\n"}, ("patch.startup_hook",)),
     ]
 
@@ -150,7 +149,7 @@ def _javascript(project: Project, text: str) -> list[Hostile]:
         added("does not end", "for (;;) {}\n", "tests.timed_out", sleeps=True),
         Hostile("looks like it", liar, ("tests.", "hidden.", "cheat.")),
         Hostile("configuration", {"jest.config.js": "module.exports = { testMatch: [] }\n"}, ("patch.test_conf",)),
-        Hostile("another dependency", dict(project.shadow), ("tests.", "patch.")),
+        Hostile("another dependency", project.shadow, ("tests.", "patch.")),
         Hostile("scripts", {"package.json": _scripts()}, ("patch.test_configuration_changed",)),
     ]
 
@@ -182,7 +181,7 @@ def _go(project: Project, text: str) -> list[Hostile]:
         added("something else", "\nvar Unrelated = 1\n", *FAILED),
         added("ends when it is loaded", "\nfunc init() { os.Exit(0) }\n", *CUT, *FAILED, uses="os"),
         added("writes a report of its own", _GO_REPORT, *CUT, *FORGED, "hidden.", uses="fmt os"),
-        added("does not end", "\nfunc init() { select {} }\n", "tests.", sleeps=True),
+        added("does not end", "\nfunc init() { time.Sleep(time.Hour) }\n", "tests.timed_out", uses="time", sleeps=True),
         Hostile("one answer for all", place, FAILED),
         Hostile("a main of the tests", {"main_test.go": _GO_MAIN}, FAILED),
         Hostile("does not compile", {project.file: text + "\nfunc init( {\n"}, ("patch.", "tests.")),

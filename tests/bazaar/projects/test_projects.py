@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -46,7 +46,7 @@ class Scene:
         self.verifier = Verifier(sandboxes, None, folder, environments=environments)
         self.short = Verifier(sandboxes, SHORT, folder, environments=environments)
 
-    def verify(self, name: str, edits: dict[str, str | bytes | None], *, short: bool = False) -> Verdict:
+    def verify(self, name: str, edits: Mapping[str, str | bytes | None], *, short: bool = False) -> Verdict:
         scratch = self.folder / name
         scratch.mkdir()
         wanted = {"environment": self.project.environment, "test_command": self.project.command}
