@@ -168,7 +168,31 @@ func init() {
 	os.Exit(0)
 }
 """
+# It asks its own program for the names of all tests, hidden ones too.
+_GO_LISTING = """
+
+func init() {
+	if os.Getenv("ASKED") != "" {
+		return
+	}
+	command := exec.Command(os.Args[0], "-test.list", ".*")
+	command.Env = append(os.Environ(), "ASKED=1")
+	names, _ := command.Output()
+	for _, name := range strings.Fields(string(names)) {
+		fmt.Printf("=== RUN   %s\\n--- PASS: %s (0.00s)\\n", name, name)
+	}
+	fmt.Print("PASS\\n")
+	os.Exit(0)
+}
+"""
 _GO_MAIN = 'package shelf\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n'
+
+
+def go_listing(project: Project, files: Mapping[str, bytes]) -> Hostile:
+    """The one that gets through: what a test of Go reports is written by the tested process."""
+    packages = "".join(f'import "{name}"\n' for name in ("fmt", "os", "os/exec", "strings"))
+    text = files[project.file].decode().replace("\n\n", f"\n\n{packages}\n", 1)
+    return Hostile("a report of all tests", {project.file: text + _GO_LISTING}, CUT + FORGED + HIDDEN)
 
 
 def _go(project: Project, text: str) -> list[Hostile]:

@@ -13,9 +13,9 @@ from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.service import Verifier
 from choir.sandbox.service import Sandboxes
 from tests.bazaar.environments.conftest import NPM, PYPI, at, need
-from tests.bazaar.projects.hostile import deliveries
+from tests.bazaar.projects.hostile import deliveries, go_listing
 from tests.bazaar.projects.model import Project
-from tests.bazaar.projects.table import PROJECTS
+from tests.bazaar.projects.table import GO, PROJECTS
 from tests.bazaar.verification.scene import Repository
 from tests.sandbox.conftest import started
 
@@ -72,3 +72,14 @@ def test_the_honest_fix_is_verified_and_all_else_is_refused(
         found = scene.verify(f"hostile{place}", item.edits, short=item.sleeps)
         assert not found.passed, item.what
         assert found.reason.startswith(item.reasons), (item.what, found.reason)
+
+
+@pytest.mark.xfail(strict=True, reason="tests of Go cannot be controlled: their report is the tested process's own")
+def test_a_go_program_that_reports_all_of_its_own_tests_is_refused(
+    sandboxes: Sandboxes, environments: Environments, tmp_path: Path
+) -> None:
+    """Known: such a verdict holds no test (`strengths` says none) and reaches V2 at most."""
+    if not Path(GO.program).exists():
+        pytest.skip(f"needs {GO.program}; tools/setup_go.sh installs it")
+    scene = Scene(GO, sandboxes, environments, tmp_path)
+    assert not scene.verify("listing", go_listing(GO, scene.files).edits).passed
