@@ -15,7 +15,7 @@ QUICK := $(addprefix tests/,foundation features \
 	sandbox/test_builders.py sandbox/test_files.py sandbox/test_seccomp.py sandbox/test_uids.py \
 	auditor/test_rules.py auditor/test_receipts.py auditor/test_proofs.py \
 	doors/test_cli_usage.py doors/test_cli_terminal.py doors/test_web_tokens.py doors/mesh/test_job_words.py)
-.PHONY: help setup browser run test test-deep quick lint format bench docs screenshots sbom lock clean
+.PHONY: help setup browser go run test test-deep quick lint format bench docs screenshots sbom lock clean
 
 BIN := .venv/bin
 # Some images forbid Python to keep what it compiled, and then every process that a test starts compiles it anew.
@@ -33,10 +33,13 @@ run: setup ## Start a node with embedded defaults; Ctrl-C stops it
 browser: ## Install the browser that the tests need (done by `make test` too)
 	@bash tools/setup_browser.sh
 
+go: ## Install the Go toolchain that the deep tests need (done by `make test-deep` too)
+	@bash tools/setup_go.sh
+
 test: setup browser lint ## Run the checks and tests: every promise of every feature
 	@$(BIN)/python -m pytest -n auto -m "not deep" $(ARGS)
 
-test-deep: setup browser ## Run what takes long: many kills, every byte, odd machines
+test-deep: setup browser go ## Run what takes long: many kills, every byte, odd machines
 	@CHOIR_TEST_DEEP=1 $(BIN)/python -m pytest -n auto -m "deep or scaled" $(ARGS)
 
 quick: setup ## Run style and some fast tests of every feature, in under a minute

@@ -30,7 +30,7 @@ SMALL = EnvironmentsPolicy(
     setup_processes=64,
     setup_download_bytes_max=20_000_000,
 )
-_MIRRORS = f"""
+MIRRORS = f"""
 [[mirror]]
 instead_of = {list(PYPI + NPM)}
 private = true
@@ -75,5 +75,5 @@ def small(sandboxes: Sandboxes, tmp_path: Path) -> Environments:
 
 def at(sandboxes: Sandboxes, home: Path, policy: EnvironmentsPolicy | None = None) -> Environments:
     home.mkdir(exist_ok=True)
-    (home / FILE).write_text(_MIRRORS)
+    (home / FILE).write_text(MIRRORS)
     return Environments(sandboxes, home, policy)

@@ -17,7 +17,7 @@ from choir.bazaar.environments import rules
 from choir.bazaar.environments.model import Layer
 from choir.bazaar.policy import VerificationPolicy
 from choir.bazaar.verification.model import Runs
-from choir.bazaar.verification.trees import entries_of, guarded, size_of
+from choir.bazaar.verification.trees import entries_of, guarded, make_folder, size_of
 from choir.sandbox.layers import view
 from choir.sandbox.layers.model import TREE, TREE_PART, Capture
 from choir.sandbox.model import Limits, Result, Spec
@@ -97,7 +97,7 @@ def _add(made: Path, tree: Path) -> int:
     found = view.below(made, tree, rules.is_usual)
     for path in found:
         source, target = made / path, tree / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         if source.is_symlink():
             target.symlink_to(source.readlink())
         elif source.is_dir():

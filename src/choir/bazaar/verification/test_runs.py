@@ -26,7 +26,7 @@ from choir.bazaar.verification import foreign
 from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report, read_report
 from choir.bazaar.verification.toolchain import TARGET
-from choir.bazaar.verification.trees import Entry, entries_of, guarded, lay_out, put, size_of
+from choir.bazaar.verification.trees import Entry, entries_of, guarded, lay_out, make_folder, put, size_of
 from choir.foundation.clock import Entropy
 from choir.sandbox.model import EndReason, InFile, Limits, Mount, Result, Spec
 
@@ -254,7 +254,7 @@ def _over_shown(layer: Layer, spec: Spec, tree: Path, shown: Path) -> Spec:
             put(shown, item.path.removeprefix(prefix), Entry(content, item.executable, item.link))
     for mount in laid.mounts:
         if mount.target.startswith(f"{TREE}/"):
-            (shown / mount.target.removeprefix(f"{TREE}/")).mkdir(parents=True, exist_ok=True)
+            make_folder(shown / mount.target.removeprefix(f"{TREE}/"))
     return replace(laid, files=tuple(item for item in laid.files if not item.path.startswith(prefix)))
 
 

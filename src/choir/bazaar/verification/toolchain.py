@@ -5,6 +5,7 @@ The tested tree brings no runner of its own: which pytest runs is the node's cho
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import shutil
 from pathlib import Path
@@ -14,6 +15,7 @@ from choir.sandbox.model import Mount
 
 TARGET = "/opt/choir"
 _PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments")
+_ASKED = ("pytest", "pluggy")  # they look up their own versions, pluggy's for the first line that pytest prints
 _PROGRAMS = ("supervisor.py", "reporter.py", "reader.py", "digests.py", "late.py", "observer.py", "unittest_results.py")
 _SCRIPTS = ("observer.cjs", "node_reporter.mjs")
 _INSIDE = Path(__file__).parent / "inside"
@@ -33,6 +35,8 @@ def build(folder: Path) -> Mount:
     site.mkdir(parents=True)
     for name in _PACKAGES:
         _copy(name, site)
+    for name in _ASKED:
+        _copy_metadata(name, site)
     for program in (*_PROGRAMS, *_SCRIPTS):
         shutil.copy(_INSIDE / program, folder / program)
     for path in [folder, *folder.rglob("*")]:
@@ -49,3 +53,15 @@ def _copy(name: str, site: Path) -> None:
         shutil.copy(source, site / source.name)
         return
     shutil.copytree(source.parent, site / name, ignore=shutil.ignore_patterns("*.so"))  # with what is compiled already
+
+
+def _copy_metadata(name: str, site: Path) -> None:
+    """Its name and version alone; no entry points, by which plugins are loaded."""
+    try:
+        told = importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        raise NoRunner(package=name) from None
+    place = site / f"{name}-{told.version}.dist-info"
+    place.mkdir()
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {told.version}\n"
+    (place / "METADATA").write_text(text, encoding="utf-8")

@@ -115,7 +115,7 @@ def check_out(runs: Runs, bundle: Path, commit: str, folder: Path, cancelled: Ca
     refused = result.files_refused
     if len(refused) >= _REFUSED_MAX or any(item.startswith("'tree':") for item in refused):  # cut off, not odd entries
         raise NoBase(commit=commit[:64], why="its tree has more files or bytes than the sandbox takes out.")
-    return tree
+    return _opened(tree)
 
 
 def apply(
@@ -144,7 +144,7 @@ def apply(
         raise DoesNotApply("does_not_apply")
     if result.files_refused:
         raise DoesNotApply("unsafe_entry")
-    return tree, result
+    return _opened(tree), result
 
 
 def size_of(tree: Path) -> int:
@@ -197,6 +197,26 @@ def _same(old: tuple[Path, os.stat_result], new: tuple[Path, os.stat_result]) ->
     return False
 
 
+def make_folder(place: Path) -> None:
+    """A folder that everyone may read, whatever the node's umask: a sandbox may have a user id of its own."""
+    if place.is_dir():
+        return
+    make_folder(place.parent)
+    place.mkdir()
+    place.chmod(0o755)
+
+
+def _opened(tree: Path) -> Path:
+    """The tree, readable to everyone, whatever the node's umask."""
+    for folder, _, files in os.walk(tree):
+        Path(folder).chmod(0o755)
+        for name in files:
+            place = Path(folder) / name
+            if not place.is_symlink():
+                place.chmod(0o755 if place.stat().st_mode & 0o100 else 0o644)
+    return tree
+
+
 def lay_out(source: Path, folder: Path) -> Path:
     """A copy of a tree that shares its files; a file must be replaced there, never written into."""
     shutil.copytree(source, folder, symlinks=True, copy_function=_link)
@@ -222,7 +242,7 @@ def put(tree: Path, path: str, entry: Entry | None) -> None:
             (tree / folder).unlink()  # the patch put something where a folder was
     if place.is_dir():
         shutil.rmtree(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(place.parent)
     if entry.link is not None:
         place.symlink_to(entry.link)
         return
