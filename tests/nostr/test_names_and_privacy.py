@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choir.foundation.errors import Invalid
-from choir.nostr import nip19, nip44
+from choir.nostr import bech32, nip19, nip44
 from choir.nostr.nip19 import Address, BadName, Name, Plain, Pointer, Profile
 from choir.nostr.nip44 import BadPrivateText
 
@@ -69,7 +69,7 @@ def test_a_relay_that_is_too_long_is_refused() -> None:
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     for prefix in ("npub", "nprofile", "nevent", "naddr"):
         with contextlib.suppress(Invalid):
-            nip19.decode(nip19.bech32.encode(prefix, data))
+            nip19.decode(bech32.encode(prefix, data))
 
 
 # --- NIP-44 -----------------------------------------------------------------------------------------
