@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import random
 from typing import Any
 
 import pytest
@@ -172,10 +174,7 @@ def test_a_full_relay_takes_no_new_keys(database: Database) -> None:
     place = Place(database)
     assert place.take(made()) == [Outcome.STORED]
     full = Place(database, store_bytes_max="1000000")
-    big = [
-        made(1, f"{number}" + "".join(chr(33 + (number * 7 + at * 13) % 90) for at in range(60_000)))
-        for number in range(30)
-    ]
+    big = [made(1, base64.b64encode(random.Random(number).randbytes(60_000)).decode()) for number in range(30)]
     full.take(*big)
     assert full.take(made(1, "", key=BOB), made(1, "known")) == [Outcome.STORE_FULL, Outcome.STORED]
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from choir.doors.door import Door
 
-DOOR = Door(pages=("routes:router",))
+DOOR = Door(protocols=("routes:router",))

@@ -77,7 +77,12 @@ class Hub:
             self._notices = Notices(self.node.database.conninfo, CHANNEL, self._hear, self._lost)
         if self._storing is None:
             self._storing = asyncio.create_task(self._store(), context=Context())
-        await self._notices.begin()
+        await self.listening()
+
+    async def listening(self) -> None:
+        """Wait until this process hears of every new event; it may have lost its connection for a moment."""
+        if self._notices is not None:
+            await self._notices.begin()
 
     async def leave(self, session: Session) -> None:
         self.sessions.discard(session)

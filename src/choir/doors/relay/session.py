@@ -47,6 +47,7 @@ class Subscription:
         self.session = session
         self.name = name
         self.filters = filters
+        self.ended = False
         self._head = f'["EVENT",{compact(name)},'
         self._told: set[bytes] | None = set()  # until everything stored was told
         self._held: list[tuple[bytes, str]] = []
@@ -65,13 +66,15 @@ class Subscription:
     async def tell_stored(self, page: Page) -> None:
         assert self._told is not None
         for id_, body in zip(page.ids, page.bodies, strict=True):
-            if id_ not in self._told:
+            if id_ not in self._told and not self.ended:
                 self._told.add(id_)
                 await self.session.send_in_turn(f"{self._head}{body}]")
 
     def go_live(self) -> None:
         """Everything stored was told: say so, then what came meanwhile, and from now on at once."""
         assert self._told is not None
+        if self.ended:
+            return
         self.session.send(f'["EOSE",{compact(self.name)}]')
         told, self._told = self._told, None
         for id_, text in self._held:
@@ -257,6 +260,7 @@ class Session:
 
     async def _tell_stored(self, subscription: Subscription) -> None:
         try:
+            await self.hub.listening()  # else what is stored now and what is heard later would have a gap between them
             for wanted in subscription.filters:
                 await self._tell_stored_of(subscription, wanted)
             subscription.go_live()
@@ -351,6 +355,7 @@ class Session:
     def _end(self, name: str) -> None:
         subscription = self._subscriptions.pop(name, None)
         if subscription is not None:
+            subscription.ended = True
             self.hub.unsubscribe(subscription)
         self._readings.pop(name, None)
 
