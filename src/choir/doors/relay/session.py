@@ -113,7 +113,13 @@ class Session:
 
     async def run(self) -> None:
         """Until the client leaves, or is cut."""
-        await self.hub.enter(self)
+        try:
+            await self.hub.enter(self)
+            await self._serve()
+        finally:
+            await self.hub.leave(self)
+
+    async def _serve(self) -> None:
         self.send(compact(["AUTH", self._challenge]))
         sending = asyncio.create_task(self._send_waiting())
         reading = asyncio.create_task(self._read())
@@ -128,7 +134,6 @@ class Session:
             for result in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(result, Exception) and not isinstance(result, WebSocketDisconnect):
                     log.error("a connection to the relay failed", exc_info=result)
-            await self.hub.leave(self)
 
     # --- to the client ------------------------------------------------------------------------------
 
