@@ -35,9 +35,12 @@ def _forget(base: Base, tx: Tx, owner: str) -> None:
     base.of(Relay).forget_keys(tx, [key.public for key in base.of(AccountKeys).of_owner(tx, owner)])
 
 
-def _check_database(_: Settings, tx: Tx) -> Iterator[Finding]:
-    size = store.size_bytes(tx)
-    yield Finding("relay", "ok", f"about {store.total(tx)} events in {size // 1_000_000} MB")
+def _check_database(settings: Settings, tx: Tx) -> Iterator[Finding]:
+    size, most = store.size_bytes(tx), RelayPolicy().store_bytes_max
+    most = int(settings.policy_overrides.get("relay.store_bytes_max", most))
+    if size >= most:
+        told = f"its {size // 1_000_000} MB are all that it may take, so it refuses new keys"
+        yield Finding("relay", "note", told, "Raise relay.store_bytes_max, or lower relay.keep_s.")
 
 
 FEATURE = Feature(
