@@ -27,6 +27,7 @@ OWN_CONNECTIONS = {"Database", "connect"}  # of choir.storage.database
 DATABASE_ELSEWHERE = {
     "doors/http/worker.py": "makes the process: its database, the node on it, and the streams",
     "doors/http/app.py": "makes the streams, which own what they read with",
+    "doors/relay/hub.py": "listens on a connection of its own for as long as the process serves the relay",
     "doors/http/streams.py": "reads in threads of its own for as long as streams last, past any request",
     "doors/ledger/commands/files.py": "verifies, exports and imports whole ledgers: hours on one connection of its own",
 }
@@ -91,7 +92,7 @@ def test_sql_stands_in_stores_alone() -> None:
     """If this fails: move the statement into the `store.py` beside it, as a function of `tx` and plain arguments."""
     found = {
         name: _sql(module)
-        for name, module in _modules("bazaar", "commons", "treasury", "identity", "doors")
+        for name, module in _modules("bazaar", "commons", "treasury", "identity", "relay", "doors")
         if not _is_store(name)
     }
     assert _broken(found, SQL_ELSEWHERE) == []

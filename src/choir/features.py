@@ -16,4 +16,5 @@ FEATURES: tuple[str, ...] = (
     "choir.treasury",
     "choir.bazaar",
     "choir.commons",
+    "choir.relay",
 )

@@ -18,20 +18,13 @@ from hypothesis import strategies as st
 from choir.foundation.clock import MICROSECONDS
 from choir.identity.agents.model import Agent, AgentRetired
 from choir.identity.credentials.model import BadCredential
-from choir.identity.credentials.nostr import (
-    BadEvent,
-    NostrEvent,
-    SignedRequest,
-    event_id,
-    event_json,
-    parse_event,
-    serialise,
-)
+from choir.identity.credentials.nostr import SignedRequest
 from choir.identity.delegations.model import DelegationEnded, delegation_id
 from choir.identity.keys.model import KeyTaken
 from choir.identity.keys.nostr_keys import checked_secret, parse_secret, public_of
 from choir.identity.keys.secret_values import SecretKey
 from choir.identity.model import PersonNeeded, Principal, Role, Scope, agent_owner, person_owner
+from choir.nostr.events import BadEvent, NostrEvent, event_id, event_json, parse_event, serialise
 from tests.identity.agency import Agency, cap, session
 
 URL = "https://choir.example/jobs?page=2"

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from choir.foundation.clock import SeededEntropy
 from choir.foundation.errors import Invalid
-from choir.identity.keys import bech32, bip32, phrases
-from choir.identity.keys.bech32 import BadBech32
+from choir.identity.keys import bip32, phrases
 from choir.identity.keys.nostr_keys import BadNostrKey, npub, nsec, parse_public, parse_secret, public_of
 from choir.identity.keys.phrases import BadPhrase, nostr_secret, parse_phrase, phrase_seed
 from choir.identity.keys.secret_values import Phrase
+from choir.nostr import bech32
+from choir.nostr.bech32 import BadBech32
 
 # https://github.com/nostr-protocol/nips/blob/master/06.md
 NIP_06 = [

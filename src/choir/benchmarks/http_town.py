@@ -19,13 +19,14 @@ from coincurve import PrivateKey
 
 from choir.foundation.clock import MICROSECONDS
 from choir.foundation.settings import load_settings
-from choir.identity.credentials.nostr import HTTP_AUTH_KIND, event_id
+from choir.identity.credentials.nostr import HTTP_AUTH_KIND
 from choir.identity.credentials.passkeys import ShownPasskey
 from choir.identity.delegations.model import Cap, Period
 from choir.identity.delegations.rules import new_id
 from choir.identity.model import ALL_SCOPES, Principal, Role, Scope, person_owner
 from choir.ledger.model import Draft, Leg
 from choir.node import Node, build_node
+from choir.nostr.events import event_id
 from choir.storage.database import Database
 from choir.storage.embedded.previous import Places, serving_pid
 from choir.storage.postgres import running_server

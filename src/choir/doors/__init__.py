@@ -34,6 +34,7 @@ DOORS: tuple[str, ...] = (
     "choir.doors.tokens",
     "choir.doors.keys",
     "choir.doors.events",
+    "choir.doors.relay",
     "choir.doors.sandbox",
     "choir.doors.node",
     "choir.doors.bench",

@@ -1,9 +1,10 @@
 """What a door is: all that one noun offers to the outside, declared in its own folder.
 
-A noun's `door.py` has one `DOOR`, which names its routes below `/v1`, its pages and its commands as `module:attribute`
-below its folder, and which of its pages the navigation leads to; nothing is loaded by naming it. `choir.doors.DOORS`
-lists the doors; the server, the command line, the documentation and the tests go through it. Beside it are the noun's
-`shapes.py`, `routes.py`, `commands.py`, `client.py`, `pages.py` with `templates/` and `static/`, where they apply.
+A noun's `door.py` has one `DOOR`, which names its routes below `/v1`, its pages, protocols and commands as
+`module:attribute` below its folder, and which of its pages the navigation leads to; nothing is loaded by naming it.
+`choir.doors.DOORS` lists the doors; the server, the command line, the documentation and the tests go through it. Beside
+it are the noun's `shapes.py`, `routes.py`, `commands.py`, `client.py`, `pages.py` with `templates/` and `static/`,
+where they apply.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Door:
 
     routes: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()  # routes at a path of their own, which speak neither our JSON nor HTML
     links: tuple[Link, ...] = ()
     commands: tuple[Command, ...] = ()
 

@@ -410,6 +410,7 @@ _NEWCOMERS = (200, 303, 200, 200, 303, 200)
 _OWN_ARTICLE = (401, 403, 401, 401, 200, 401)
 _VISITORS = (401, 200, 401, 401, 200, 401)
 PAGES = [
+    Row("GET", "/relay", EVERYBODY),
     Row("GET", "/", EVERYBODY),
     Row("GET", "/sign-up", _NEWCOMERS),
     Row("GET", "/sign-in", _NEWCOMERS),

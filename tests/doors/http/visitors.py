@@ -15,9 +15,9 @@ from typing import Any
 import coincurve
 import httpx
 
-from choir.identity.credentials.nostr import NostrEvent, event_id, event_json
 from choir.identity.keys.nostr_keys import public_of
 from choir.identity.keys.secret_values import SecretKey
+from choir.nostr.events import NostrEvent, event_id, event_json
 from tests.identity.authenticator import Authenticator
 from tests.operations.nodes import PLAIN, NodeUnderTest
 

@@ -101,7 +101,7 @@ def make_api(doors: Sequence[str] = DOORS) -> FastAPI:
     for package, door in load_doors(doors).items():
         for place in door.routes:
             app.include_router(load(package, place), prefix=BELOW, responses=openapi.COMMON)
-        for place in door.pages:
+        for place in (*door.pages, *door.protocols):
             app.include_router(load(package, place))
     openapi.complete(app)
     app.add_exception_handler(ChoirError, or_page(problems.on_choir_error))

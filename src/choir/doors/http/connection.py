@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from choir.doors.http.places import ON_STREAM, REFUSED
 from choir.doors.http.proxies import parse_address
+from choir.doors.http.upgraded import ON_LOST, UNREAD_S
 from choir.storage.policy import NodePolicy
 
 _TIMED_OUT = b"408 Request Timeout"
@@ -93,6 +94,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         address = self.client[0] if self.client else ""
+        self.app_state = {**self.app_state, ON_LOST: self._let_go, UNREAD_S: self.limits.policy.unread_s_max}
         if self.limits.enter(address):
             self._address = address
             self.app_state = {**self.app_state, "abort": transport.abort, ON_STREAM: self._become_stream}
@@ -105,6 +107,11 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(self._full)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._let_go()
+        super().connection_lost(exc)
+
+    def _let_go(self) -> None:
+        """It is gone, or what it has become is (`upgraded`)."""
         if self._address is not None:
             self.limits.leave(self._address, was_stream=self._is_stream)
             self._address = None
@@ -113,15 +120,14 @@ class LimitedProtocol(HttpToolsProtocol):
             self._is_refused = False
         self._head_timer.stop()
         self._write_timer.stop()
-        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
         self._head_bytes += len(data)
         super().data_received(data)
-        if self.transport.is_closing():
-            return
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return  # it has ended, or has become a WebSocket
         if self._head_bytes > self.limits.policy.head_bytes_max:
             self._end_long_head()
         elif not self._answering and not self._head_timer.runs:

@@ -22,6 +22,7 @@ from choir.doors.http.connection import Limits, limited_protocol
 from choir.doors.http.proxies import Proxies
 from choir.doors.http.shutdown import Shutdown
 from choir.doors.http.streams import Streams
+from choir.doors.http.upgraded import LimitedWebSocket
 from choir.foundation.logs import set_up_logs
 from choir.foundation.policy import load
 from choir.foundation.settings import PUBLISHED, load_settings
@@ -30,6 +31,7 @@ from choir.operations.background import Background, keep_policy, schedule_repeat
 from choir.operations.preparation import compare_published
 from choir.operations.supervisor import DATABASE_VARIABLE
 from choir.policies import default_policy
+from choir.relay.policy import RelayPolicy
 from choir.storage.database import Database
 from choir.storage.policy import NodePolicy
 
@@ -100,7 +102,9 @@ def _serve(node: Node, listener: socket.socket, ending: Shutdown) -> None:
     config = uvicorn.Config(
         app,
         http=limited_protocol(Limits(node.policy.of(NodePolicy), Proxies(node.settings.trusted_proxies).trusts)),
-        ws="none",  # a connection that changed its protocol would never be counted as gone
+        ws=LimitedWebSocket,
+        ws_max_size=node.policy.of(RelayPolicy).message_bytes_max,
+        ws_per_message_deflate=False,  # a small message could become a huge one
         log_config=None,
         access_log=False,
         proxy_headers=False,

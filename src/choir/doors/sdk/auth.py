@@ -76,7 +76,8 @@ class NostrKey(httpx.Auth):
     def _signed(self, request: httpx.Request) -> str:
         import coincurve
 
-        from choir.identity.credentials.nostr import HTTP_AUTH_KIND, NostrEvent, event_id, event_json
+        from choir.identity.credentials.nostr import HTTP_AUTH_KIND
+        from choir.nostr.events import NostrEvent, event_id, event_json
 
         tags = [("u", self._address(request.url)), ("method", request.method), ("nonce", secrets.token_hex(8))]
         if request.content:

@@ -1,7 +1,6 @@
-"""Nostr events (NIP-01), and HTTP requests that one authorises (NIP-98).
+"""HTTP requests that a Nostr event authorises (NIP-98); events themselves are in `choir.nostr`.
 
-Guarantees: an event is believed only if its id is the hash of its content and its signature is by its
-key; a signed request is good for one method, one address, one body, a short time and one use. What it
+Guarantees: a signed request is good for one method, one address, one body, a short time and one use. What it
 is good for depends on whose key it is:
 
 - of an agent that stands alone: that agent, with the scopes that policy gives to lone keys, or a
@@ -18,13 +17,10 @@ import binascii
 import hashlib
 import hmac
 import json
-import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 from choir.foundation.clock import MICROSECONDS, Clock
 from choir.foundation.errors import Invalid
-from choir.foundation.signing import BadSignature, verify_bip340
 from choir.identity.agents import store as agent_store
 from choir.identity.agents.model import Agent
 from choir.identity.credentials import store
@@ -36,92 +32,12 @@ from choir.identity.keys import store as key_store
 from choir.identity.model import Principal, Role, agent_owner, owner_id
 from choir.identity.people import store as people_store
 from choir.identity.policy import DelegationsPolicy
+from choir.nostr.events import BadEvent, NostrEvent, parse_event
 from choir.storage.database import Tx
 
 HTTP_AUTH_KIND = 27235  # NIP-98
 _SCHEME = "nostr "  # compared without regard to case (RFC 9110)
-_KIND_MAX = 65535  # NIP-01
-_TIME_MAX = 2**53 - 1  # what every JSON reader can hold
-_HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_HEX_64 = re.compile(r"[0-9a-f]{128}", re.ASCII)
-_FIELDS = frozenset({"id", "pubkey", "created_at", "kind", "tags", "content", "sig"})
 _FORGET_ROWS = 1000
-
-Tags = tuple[tuple[str, ...], ...]
-
-
-class BadEvent(Invalid):
-    """Something that is not a Nostr event, or not what it says."""
-
-    code = "identity.bad_event"
-    sentence = "That is not a valid Nostr event: {why}."
-
-
-@dataclass(frozen=True, slots=True)
-class NostrEvent:
-    """An event, with keys and hashes as bytes. Made by `parse_event`, it has the right form; see `verify`."""
-
-    id: bytes
-    pubkey: bytes
-    created_at: int  # seconds since 1970, as Nostr has it
-    kind: int
-    tags: Tags
-    content: str
-    sig: bytes
-
-    def values(self, name: str) -> list[str]:
-        """The first values of all tags with this name."""
-        return [tag[1] for tag in self.tags if len(tag) > 1 and tag[0] == name]
-
-    def verify(self) -> None:
-        """Raise unless the id is right and the signature is by the event's key."""
-        if self.id != event_id(self.pubkey, self.created_at, self.kind, self.tags, self.content):
-            raise BadEvent(why="its id is not the hash of its content")
-        try:
-            verify_bip340(self.pubkey, self.id, self.sig)
-        except BadSignature:
-            raise BadEvent(why="its signature does not match its key") from None
-
-
-def serialise(pubkey: bytes, created_at: int, kind: int, tags: Tags, content: str) -> bytes:
-    """The bytes that an event's id is the hash of (NIP-01): no spaces, nothing escaped without need."""
-    parts = [0, pubkey.hex(), created_at, kind, tags, content]
-    try:
-        return json.dumps(parts, separators=(",", ":"), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise BadEvent(why="its text is not Unicode") from None
-
-
-def event_id(pubkey: bytes, created_at: int, kind: int, tags: Tags, content: str) -> bytes:
-    return hashlib.sha256(serialise(pubkey, created_at, kind, tags, content)).digest()
-
-
-def parse_event(value: Any) -> NostrEvent:
-    """An event from decoded JSON, its form checked and nothing more."""
-    if not isinstance(value, dict) or value.keys() != _FIELDS:
-        raise BadEvent(why=f"it must have exactly the fields {', '.join(sorted(_FIELDS))}")
-    return NostrEvent(
-        id=_hex(value["id"], _HEX_32, "id"),
-        pubkey=_hex(value["pubkey"], _HEX_32, "pubkey"),
-        created_at=_number(value["created_at"], _TIME_MAX, "created_at"),
-        kind=_number(value["kind"], _KIND_MAX, "kind"),
-        tags=_tags(value["tags"]),
-        content=_text(value["content"], "content"),
-        sig=_hex(value["sig"], _HEX_64, "sig"),
-    )
-
-
-def event_json(event: NostrEvent) -> dict[str, Any]:
-    """An event as JSON, for sending it on."""
-    return {
-        "id": event.id.hex(),
-        "pubkey": event.pubkey.hex(),
-        "created_at": event.created_at,
-        "kind": event.kind,
-        "tags": [list(tag) for tag in event.tags],
-        "content": event.content,
-        "sig": event.sig.hex(),
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,27 +191,3 @@ def _check_payload(tags: list[str], body_sha256: bytes | None) -> None:
     expected = hashlib.sha256(b"").digest() if body_sha256 is None else body_sha256
     if len(tags) != 1 or not hmac.compare_digest(tags[0].lower().encode(), expected.hex().encode()):
         raise BadCredential(why="the event is for another body")
-
-
-def _hex(value: Any, form: re.Pattern[str], name: str) -> bytes:
-    if not isinstance(value, str) or form.fullmatch(value) is None:
-        raise BadEvent(why=f"{name} must be lower-case hex of the right length")
-    return bytes.fromhex(value)
-
-
-def _number(value: Any, high: int, name: str) -> int:
-    if type(value) is not int or not 0 <= value <= high:
-        raise BadEvent(why=f"{name} must be a whole number from 0 to {high}")
-    return value
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise BadEvent(why=f"{name} must be text")
-    return value
-
-
-def _tags(value: Any) -> Tags:
-    if not isinstance(value, list) or not all(isinstance(tag, list) for tag in value):
-        raise BadEvent(why="tags must be a list of lists")
-    return tuple(tuple(_text(item, "each part of a tag") for item in tag) for tag in value)

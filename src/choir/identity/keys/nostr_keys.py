@@ -11,8 +11,8 @@ import re
 import coincurve
 
 from choir.foundation.errors import Invalid
-from choir.identity.keys import bech32
 from choir.identity.keys.secret_values import SecretKey
+from choir.nostr import bech32
 
 _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 

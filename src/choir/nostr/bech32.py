@@ -14,7 +14,7 @@ _LETTERS = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _VALUE = {letter: number for number, letter in enumerate(_LETTERS)}
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)  # BIP-173
 _CHECKSUM_LETTERS = 6
-_CHARS_MAX = 90  # beyond that the checksum promises less; keys are shorter
+_CHARS_MAX = 90  # beyond that the checksum promises less; keys are shorter, what has relays in it may not be
 
 
 class BadBech32(Invalid):
@@ -32,22 +32,22 @@ def encode(prefix: str, data: bytes) -> str:
     return f"{prefix}1{''.join(_LETTERS[value] for value in [*values, *tail])}"
 
 
-def decode(prefix: str, text: str) -> bytes:
+def decode(prefix: str, text: str, chars_max: int = _CHARS_MAX) -> bytes:
     """The data behind the text, which must have this prefix."""
-    found, values = _taken_apart(text)
+    found, values = _taken_apart(text, chars_max)
     if found != prefix:
         raise BadBech32(why=f"it must begin with {prefix}1")
     return bytes(_regroup(values, 5, 8, pad=False))
 
 
-def check(text: str) -> str:
+def check(text: str, chars_max: int = _CHARS_MAX) -> str:
     """Raise unless the text is well-formed with a right checksum; returns its prefix."""
-    return _taken_apart(text)[0]
+    return _taken_apart(text, chars_max)[0]
 
 
-def _taken_apart(text: str) -> tuple[str, list[int]]:
-    if not 8 <= len(text) <= _CHARS_MAX or not all(33 <= ord(letter) <= 126 for letter in text):
-        raise BadBech32(why=f"it must be 8 to {_CHARS_MAX} printable letters")
+def _taken_apart(text: str, chars_max: int) -> tuple[str, list[int]]:
+    if not 8 <= len(text) <= chars_max or not all(33 <= ord(letter) <= 126 for letter in text):
+        raise BadBech32(why=f"it must be 8 to {chars_max} printable letters")
     if text != text.lower() and text != text.upper():
         raise BadBech32(why="upper and lower case are mixed")
     prefix, separator, tail = text.lower().rpartition("1")

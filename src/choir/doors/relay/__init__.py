@@ -1,0 +1,1 @@
+"""The relay at the node's own port: Nostr over a WebSocket."""
