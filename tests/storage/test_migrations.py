@@ -56,6 +56,7 @@ SINCE = {
     "commons/0001_commons.sql": "65e82fa3e261e28497fbedac75ce9c9cb3751cb148413a7191932b7a79f06869",
     "commons/0002_novelty.sql": "ca4fd3e96cdaf98e981227d80b090d2e10f2a01b0e9af9fbc230235f4a06bfe0",
     "commons/0003_takedowns.sql": "5d0a4a6ec3d5ed76c5e49d3e28e46ff5ee6649df3ce624009cc7ab52acc1582a",
+    "relay/0001_relay.sql": "4dd61f999582e9aa1bf7968f0bfadcc002fa75fd6980dd1a5f2e94be3338143e",
     "bazaar/0008_jobs_by_state.sql": "aef7a352e37a89bf3b923e284a1691d467a9adc63d4e9943f11999590bf68dfa",
     "bazaar/0009_extras.sql": "1f6f620a24480a4be4363b30a429e6b8173244952aabbc0bf79dd9f62a1a868e",
     "bazaar/0010_market.sql": "719281c7d0953da2b35f5e3d7e04ce06063897bcb4027ba52bc355d40859cea5",
