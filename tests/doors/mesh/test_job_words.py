@@ -109,7 +109,7 @@ def test_why_nobody_takes_a_job_is_said() -> None:
 
     assert because(known=0, full=0) == "no provider here sells this type of work"
     assert because(known=3, full=2, not_qualified=1, silent=0) == (
-        "of 3 providers of this type, 1 has not passed its qualification job yet, 2 are busy"
+        "of 3 providers of this type, 1 has not passed its qualification job, 2 are busy"
     )
     assert because(known=1, not_taking=1, silent=1) == (
         "the only provider of this type is not taking work and does not answer"
@@ -378,7 +378,7 @@ def test_a_verdict_s_own_level_and_strengths_are_said() -> None:
     }
     proof = proof_of(JobType.PATCH_GEN, [BY_CODE], verdict)
     assert proof.checked == (
-        "V3: hidden tests that no provider saw, held from outside the tested process;"
+        "V3: hidden checks that no provider saw, held from outside the tested process;"
         " 12 hidden tests, 9 of them with values that never entered the tested process, 2 that noticed changed values,"
         " 1 not controlled; 2 visible tests, all that noticed changed values; 5 of 6 mutants noticed"
     )

@@ -45,7 +45,10 @@ class SetupHostRefused(Invalid):
 
     code = "order.setup_host_refused"
     sentence = "The set-up ended with code {exit_code} after it was refused {host}: {why}."
-    hint = "If it needs that host, name it in the order's hosts."
+    hint = (
+        "If it needs that host, name it in the order's hosts. If it is named there already, it leads to a private"
+        " address: then the operator's mirrors.toml must allow it (`private = true`)."
+    )
 
 
 class HostNotOffered(Invalid):

@@ -31,6 +31,7 @@ from choir.bazaar.skills.model import SKILL
 from choir.bazaar.skills.service import Skills
 from choir.bazaar.uploads import blobs
 from choir.bazaar.uploads.blobs import SentBlob
+from choir.bazaar.verification import levels
 from choir.foundation.canonical import ObjectHash, canonical_bytes, parse_json
 from choir.foundation.errors import Invalid, Refusal, TooLarge
 from choir.foundation.policy import Policy
@@ -189,8 +190,12 @@ class OrderIntake:
         if given is None:
             return
         data = given.data if given.data is not None else self._objects.get(tx, given.name)
-        if HiddenChecks.from_bytes(data, self._policy.of(VerificationPolicy)).commitment != _commitment(asked.request):
+        checks = HiddenChecks.from_bytes(data, self._policy.of(VerificationPolicy))
+        if checks.commitment != _commitment(asked.request):
             raise BadInputs(why="the hidden checks do not match the commitment in the request")
+        request = asked.request
+        if isinstance(request, PatchGenRequest) and levels.best_level(request, checks) < request.level:
+            raise BadInputs(why=levels.LACKING[request.level])
 
     def _limits(self) -> dict[str, int]:
         most = self._policy.of(BazaarPolicy).inputs_bytes_max

@@ -27,8 +27,17 @@ from choir.bazaar.verification.model import Runs
 from choir.bazaar.verification.reports import Report
 from choir.bazaar.verification.test_runs import Bench
 from choir.foundation.canonical import bytes_hash, canonical_hash
+from choir.foundation.errors import Unavailable
 
 _PIECE = 1 << 20
+
+
+class NoStatement(Unavailable):
+    """The verifier's own program did not come to speak, where no delivery was in sight."""
+
+    code = "bazaar.no_statement"
+    sentence = "The tests could not be run on this machine: the sandbox ended without a report."
+    hint = "`choir sandbox doctor` shows what works here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ class BaseTree:
             key = (command, subdir, surroundings(bench.layer))
             found = self.known.get(key)
             if not isinstance(found, BaseState):
-                report = bench.run(self._ready(bench, subdir), command, subdir)
+                report = stated(bench.run(self._ready(bench, subdir), command, subdir))
                 expected = expected_from(self.tree, command, subdir, report)
                 codes = bench.codes(self.tree, sorted(expected.files))
                 found = BaseState(report, replace(expected, static_codes=codes))
@@ -115,7 +124,7 @@ class BaseTree:
             key = (command, subdir, surroundings(bench.layer))
             found = self.known.get(key)
             if not isinstance(found, Report):
-                found = self.known[key] = bench.run(self._ready(bench, subdir), command, subdir)
+                found = self.known[key] = stated(bench.run(self._ready(bench, subdir), command, subdir))
             return found
 
     def _ready(self, bench: Bench, subdir: str) -> Path:
@@ -134,6 +143,13 @@ class BaseTree:
 def _name_of(bench: Bench, tests: Tests, files: Mapping[str, bytes]) -> str:
     content = canonical_hash([[path, bytes_hash(source)] for path, source in sorted(files.items())])
     return f"{tests.command}\0{tests.subdir}\0{content}\0{surroundings(bench.layer)}"
+
+
+def stated(report: Report) -> Report:
+    """A report of a run on the buyer's own tree; without a statement it is this machine that failed."""
+    if not report.stated and not report.stopped:
+        raise NoStatement
+    return report
 
 
 class Bases:

@@ -6,6 +6,8 @@ tests expect values and hold whatever these are: that they pass shows nothing.
 
 from __future__ import annotations
 
+import re
+
 from choir.bazaar.contracts import Evidence, HiddenChecks, PatchGenRequest
 from choir.bazaar.contracts.commands import parse_tests
 from choir.bazaar.jobs.model import Level, Strength
@@ -13,6 +15,8 @@ from choir.bazaar.verification.controlled.reading import read_suite
 from choir.bazaar.verification.model import Findings
 
 HIDDEN = "hidden"
+SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+_SCRIPT_ASSERTION = re.compile(rb"\b(strictEqual|deepStrictEqual|equal|deepEqual|toBe|toEqual|toStrictEqual)\s*\(")
 LACKING = {
     Level.V2: "for V2, the test command must be pytest or unittest",
     Level.V3: "for V3, hidden tests need values that they expect, or a hidden check needs an expected output",
@@ -39,14 +43,17 @@ def best_level(request: PatchGenRequest, hidden: HiddenChecks | None) -> Level:
         return Level.V1 if request.evidence is Evidence.EXIT_CODE else Level.V2
     if has_outside_check(hidden):
         return Level.V4
-    held = any(
-        site.changes or (site.observation is not None and site.observation.counts)
-        for file in hidden.files
-        if file.path.endswith(".py")
-        for site in read_suite(file.content).sites
-    )
+    held = any(_can_be_held(file.path, file.content) for file in hidden.files)
     tests = any(parse_tests(check.command) is not None for check in hidden.checks)
     return Level.V3 if held and tests else Level.V2
+
+
+def _can_be_held(path: str, content: bytes) -> bool:
+    """Whether a test file has an assertion that can be held; of JavaScript, by the look of it."""
+    if path.endswith(SCRIPTS):
+        return _SCRIPT_ASSERTION.search(content) is not None
+    sites = read_suite(content).sites if path.endswith(".py") else ()
+    return any(site.changes or (site.observation is not None and site.observation.counts) for site in sites)
 
 
 def has_outside_check(hidden: HiddenChecks) -> bool:

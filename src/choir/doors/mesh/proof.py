@@ -21,7 +21,7 @@ _SIDES = ("visible", "hidden")
 MEANS = {
     Level.V1: "only that the test command exits with code 0, which the patched code can force",
     Level.V2: "a report of exactly your tests; a provider can tailor its patch to them",
-    Level.V3: "hidden tests that no provider saw, held from outside the tested process",
+    Level.V3: "hidden checks that no provider saw, held from outside the tested process",
     Level.V4: "checks outside of the tested process that only the verifier knew, in more than one setting",
 }
 HELD = {

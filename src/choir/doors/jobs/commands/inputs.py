@@ -133,10 +133,19 @@ def check_tools(words: list[str]) -> None:
             raise Invalid(what=f"--tool {word[:40]}", why=f"there are {', '.join(known)}")
 
 
-def hidden_of(files: list[Path], subdir: str) -> tuple[list[str], dict[str, bytes]]:
-    """A hidden test file lies where the commands run, under its own name, and is run by pytest alone."""
+def hidden_of(files: list[Path], subdir: str, test: str = "") -> tuple[list[str], dict[str, bytes]]:
+    """A hidden test file lies where the commands run, under its own name, and is run alone.
+
+    By pytest, which runs unittest's tests too, or by the runner of JavaScript that the test command uses.
+    """
     import shlex
 
+    from choir.bazaar.contracts.commands import parse_tests
+
+    known = parse_tests(test)
+    program = "python3 -m pytest -q"
+    if known is not None and known.runner.is_javascript:
+        program = shlex.join(known.program)
     found: dict[str, bytes] = {}
     commands = []
     for file in files:
@@ -144,7 +153,7 @@ def hidden_of(files: list[Path], subdir: str) -> tuple[list[str], dict[str, byte
         if place in found:
             raise Invalid(what=f"--hidden {file}", why="two files have that name")
         found[place] = file.read_bytes()
-        commands.append(f"python3 -m pytest -q {shlex.quote(file.name)}")
+        commands.append(f"{program} {shlex.quote(file.name)}")
     return commands, found
 
 

@@ -26,7 +26,7 @@ _OWN_AGENT = "docs/how-to/sell-work-with-your-own-agent.md says how."
 
 # What keeps a provider from a job: of one of them, and of several.
 _KEPT = {
-    "not_qualified": ("has not passed its qualification job yet", "have not passed their qualification job yet"),
+    "not_qualified": ("has not passed its qualification job", "have not passed their qualification job"),
     "not_taking": ("is not taking work", "are not taking work"),
     "silent": ("does not answer", "do not answer"),
     "full": ("is busy", "are busy"),
@@ -110,7 +110,7 @@ def help_with(job: JobOut, tally: dict[str, int]) -> str:
     if _is_pinned(job):
         return _PINNED
     if tally.get("not_qualified"):
-        return "A new provider first does a qualification job; that takes a few seconds."
+        return "A new provider first does a qualification job; `choir provider status` there shows how that goes."
     if any(tally.get(name) for name in _PASSES):
         return ""
     kept = any(tally.get(name) for name in _KEPT)

@@ -258,7 +258,7 @@ def patch(
             inputs.tell_bundle(sent)
         with output.reading_options():
             inputs.check_tools(tool or [])
-            commands, hidden_files = inputs.hidden_of(hidden or [], sent.subdir)
+            commands, hidden_files = inputs.hidden_of(hidden or [], sent.subdir, test)
             hidden_checks: list[str | HiddenCheck] = [*commands, *unseen]
             asked = env.Asked(setup, setup_file, host, base, build, no_setup)
             environment, found = env.environment_for(asked, sent)
