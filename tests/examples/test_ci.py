@@ -147,7 +147,7 @@ def test_a_failing_commit_gets_a_patch_and_a_review(market: NodeUnderTest, tmp_p
         weak = Runner(tmp_path / "weak", repo, environment)
         weak.run(**given)
         assert weak.code == 2, weak.log  # that is no plain pytest command, which is said before anything is ordered
-        assert "it is not a plain pytest command" in weak.log
+        assert "it is not a plain command of a known test runner" in weak.log
         runner = Runner(tmp_path / "runner", repo, environment)
         outputs = runner.run(**given | {"test": "python3 -m pytest -q"})
         assert runner.code == 0, runner.log
