@@ -111,8 +111,8 @@ def _chosen(site: Site, known: Known, chance: Chance) -> Sequence[Change]:
 
 def _draw_blind(site: Site, chosen: Iterable[Change], made: _Making, chance: Chance, *, dull: bool) -> None:
     others: dict[Span, Any] = {}
-    if dull:  # what compares loosely is not equal to what differs everywhere
-        chance = Chance(chance.random, chance.pool, chance.turn, far=True)
+    if dull and not any(change.is_contained for change in site.changes):
+        chance = Chance(chance.random, chance.pool, chance.turn, everywhere=True)
     for change in chosen:
         with suppress(Opaque):
             others[change.span] = other_of(change, chance)

@@ -158,9 +158,10 @@ def _lacks_rows(form: RunForm, nodes: Mapping[str, TestName]) -> bool:
 
 
 def _is_certain(form: RunForm, file: str, number: int) -> bool:
-    """What compares in a way of its own may honestly be equal to both, and is looked at once more."""
-    own_way = number in form.known_of(file).opaque
-    return not own_way and any(change.is_certain for change in form.draws[file].suite.sites[number].changes)
+    """A text that compares in a way of its own may honestly be equal to both, and is looked at once more."""
+    opaque = number in form.known_of(file).opaque
+    changes = form.draws[file].suite.sites[number].changes
+    return any(change.is_certain and not (opaque and isinstance(change.value, str)) for change in changes)
 
 
 def test_of(node: str, file: str) -> TestName:

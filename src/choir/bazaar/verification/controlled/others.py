@@ -47,6 +47,7 @@ class Chance:
     pool: Sequence[Any] = ()  # what other tests expect
     turn: int = 0  # by turns, texts are changed in another way
     far: bool = False  # not near
+    everywhere: bool = False  # texts differ in every place: what compares loosely is not equal to them either
 
 
 def other_of(change: Change, chance: Chance) -> Any:
@@ -83,7 +84,7 @@ def _apart(change: Change, value: Any, chance: Chance) -> Any:
     for place in range(_TRIES):
         far = chance.far or place >= _TRIES // 2
         pool = () if change.is_contained else chance.pool
-        found = another(value, Chance(chance.random, pool, chance.turn, far))
+        found = another(value, Chance(chance.random, pool, chance.turn, far, chance.everywhere))
         if change.is_contained or not Expected(change.relation, value, change.tolerance).takes(found):
             return found
     raise Opaque
@@ -108,7 +109,8 @@ def another(value: Any, chance: Chance) -> Any:
 
     Raises `Opaque` for a value that has no such other, such as None.
     """
-    others = [item for item in chance.pool if type(item) is type(value) and item != value and not is_guessable(item)]
+    pool = () if chance.everywhere else chance.pool
+    others = [item for item in pool if type(item) is type(value) and item != value and not is_guessable(item)]
     if others and not isinstance(value, bool) and not chance.far and chance.random.random() < 1 / 2:
         return chance.random.choice(others)
     made = _ANOTHER.get(type(value))
@@ -139,10 +141,11 @@ def _string(value: str, chance: Chance) -> str:
     places = [place for place, sign in enumerate(value) if sign.isalnum() and sign.isascii()]
     if not places:
         raise Opaque
-    if chance.far:
-        return "".join(_sign(sign, chance) if place in set(places) else sign for place, sign in enumerate(value))
     spans = _words(value)
-    if chance.turn % 2 and spans:
+    by_word = chance.turn % 2 and spans
+    if chance.far or (chance.everywhere and not by_word):
+        return "".join(_sign(sign, chance) if place in set(places) else sign for place, sign in enumerate(value))
+    if by_word:
         start, end = chance.random.choice(spans)
         old = value[start:end]
         word = chance.random.choice([item for item in _WORDS if item != old.lower()])
@@ -214,7 +217,7 @@ def _mapping(value: dict[Any, Any], chance: Chance) -> dict[Any, Any]:
 
 
 def _inner(chance: Chance) -> Chance:
-    return Chance(chance.random, (), chance.turn, chance.far)
+    return Chance(chance.random, (), chance.turn, chance.far, chance.everywhere)
 
 
 _ANOTHER: dict[type, Callable[[Any, Chance], Any]] = {
