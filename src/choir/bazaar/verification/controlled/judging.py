@@ -161,7 +161,14 @@ def _is_certain(form: RunForm, file: str, number: int) -> bool:
     """A text that compares in a way of its own may honestly be equal to both, and is looked at once more."""
     opaque = number in form.known_of(file).opaque
     changes = form.draws[file].suite.sites[number].changes
-    return any(change.is_certain and not (opaque and isinstance(change.value, str)) for change in changes)
+    values = [(change, change.value if change.column is None else change.column.values) for change in changes]
+    return any(change.is_certain and not (opaque and _has_text(value)) for change, value in values)
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, list | tuple | dict):
+        return any(_has_text(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str)
 
 
 def test_of(node: str, file: str) -> TestName:
