@@ -26,6 +26,7 @@ from choir.bazaar.jobs import store as job_store
 from choir.bazaar.jobs.model import SOURCE, JobType
 from choir.bazaar.jobs.service import Order
 from choir.bazaar.providers.fallback import PinnedProvider, strategy_json
+from choir.bazaar.settlement import store as settlement_store
 from choir.bazaar.settlement.pricing import Terms
 from choir.foundation.errors import Refusal
 from choir.identity.model import Principal, Role
@@ -360,7 +361,7 @@ class Histories(RuleBasedStateMachine):
         hall = self.hall
         if not hasattr(self, "jobs"):
             return
-        paid = held = extras = 0
+        paid = held = extras = fees = 0
         with hall.tx() as tx:
             jobs = [job_store.job(tx, job) for job in self.jobs]
             attempts = {job: job_store.attempts(tx, job) for job in self.jobs}
@@ -373,6 +374,8 @@ class Histories(RuleBasedStateMachine):
             needed = [a for a in tries if a.state in JUDGED and a.reason != "patch.does_not_apply"]
             assert [a.extras for a in tries if a.extras] == [job.extras] * bool(needed and job.extras)
             extras += sum(attempt.extras for attempt in tries)
+            with hall.tx() as tx:
+                fees += sum(settlement_store.shares_of(tx, a.id).get("fund", ("", 0))[1] for a in tries)
             assert [a.id for a in tries if a.state is AttemptState.PASSED] == ([job.winner] if job.winner else [])
             if job.closed_us is not None:
                 assert held_now == 0
@@ -390,7 +393,9 @@ class Histories(RuleBasedStateMachine):
         earned += sum(bonds)
         held += hall.second_holds(self.jobs)
         deposits = hall.deposits(self.disputes)
-        assert hall.fund() - self.fund >= extras  # once each, and no dispute moves it; fees may come on top
+        assert hall.fund() - self.fund >= extras  # once each, and no dispute moves it
+        if not self.disputes:  # a ruling may return a fee for a hidden failure
+            assert hall.fund() - self.fund == extras + fees
         assert hall.has(self.buyer) + held + deposits + earned == self.satoshi * 1000
         if not self.disputes:
             assert earned == paid + extras
